@@ -1,0 +1,55 @@
+# Every target sets up what it needs; only Python 3.11+ (with venv), make and git must be there.
+# `make help` lists the targets.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.complete
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-slow lint bench lock docs clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+venv: $(STAMP) ## set up the complete environment in .venv
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "setting up $(VENV) (once) ..."
+	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(STAMP) ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 --headless --check")
+	@$(BIN)/rebalance-agent demo $(ARGS)
+
+test: $(STAMP) ## run every test tier that a change must pass
+	@$(BIN)/python tests/run.py $(ARGS)
+
+test-slow: $(STAMP) ## run the tests that take minutes each
+	@$(BIN)/python tests/run.py --tier slow $(ARGS)
+
+lint: $(STAMP) ## ruff, mypy --strict, import contracts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@PYTHONPATH=agent $(BIN)/lint-imports --no-cache
+
+bench: $(STAMP) ## measure speed and memory against a bare loop in the same run (bench/README.md)
+	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(STAMP) ## write the generated pages of docs/ anew
+	@$(BIN)/python -m rebalance_agent.cli.main docs --write docs
+
+lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
+	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
+	@$(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
+	  --extra agent --extra demo --extra testing --extra kafka-python --group dev pyproject.toml -o requirements/dev.lock
+	@rm -rf $(VENV)-lock
+
+clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*

@@ -1,0 +1,43 @@
+"""Every exception this package raises on purpose, in one tree.
+
+::
+
+    RebalanceAgentError
+    ├── InvalidInputError        something from outside (file, flag, HTTP, environment) is wrong; names the field
+    ├── DecodeError              bytes that do not follow their Kafka schema
+    ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
+    ├── ClusterError             a broker, topic or right that is needed is not there
+    └── testing.errors           ArtifactError, BrokerError: the embedded Kafka
+
+Code that runs inside a user's consumer never lets one of these out: see ``rebalance_agent.instrumentation``.
+"""
+
+from __future__ import annotations
+
+__all__ = ["AssignmentError", "ClusterError", "DecodeError", "InvalidInputError", "RebalanceAgentError"]
+
+
+class RebalanceAgentError(Exception):
+    """Base of all errors of this package. ``str()`` is one line that says what to do."""
+
+
+class InvalidInputError(RebalanceAgentError):
+    """Input from outside breaks its schema or a bound. The text begins with the field's path."""
+
+    def __init__(self, field: str, problem: str) -> None:
+        """Name the ``field`` (a dotted path such as ``members[1].topics``) and the ``problem`` with it."""
+        super().__init__(f"{field}: {problem}" if field else problem)
+        self.field = field
+        self.problem = problem
+
+
+class DecodeError(RebalanceAgentError):
+    """Bytes end early, claim more than is left of them, or break their Kafka schema."""
+
+
+class AssignmentError(RebalanceAgentError):
+    """A strategy is unknown or its settings contradict each other."""
+
+
+class ClusterError(RebalanceAgentError):
+    """The Kafka cluster is out of reach, or denies what is needed."""

@@ -1,0 +1,216 @@
+"""Events as JSON objects and back, driven by the dataclasses' own type hints.
+
+One table of types serves every kind, so a field added to an event needs no second place. Everything that comes in is
+checked: kind, names, types, lengths. Partitions travel as ranges (``{"t": "0-4,7"}``), bytes as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from enum import Enum
+from typing import Any, cast
+
+from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
+from rebalance_agent.model.partitions import TopicPartitions, from_ranges, to_ranges
+
+__all__ = ["ITEMS_MAX", "TEXT_MAX", "event_from_json", "event_to_json", "json_line", "value_from_json"]
+
+TEXT_MAX = 65_536
+"""Characters of one text field. Kafka's own names end at 32,767 bytes; user data in base64 may be longer."""
+
+ITEMS_MAX = 100_000
+"""Entries of one list or map: more than the members or topics of any group."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Codec:
+    encode: Callable[[Any], Any]
+    decode: Callable[[str, Any], Any]
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    """The event as a JSON-ready dict: ``kind`` and ``schema_version``, then its fields; None fields are left out."""
+    return {"kind": event.KIND, "schema_version": SCHEMA_VERSION, **_codec(cast("Any", type(event))).encode(event)}
+
+
+def json_line(event: Event) -> bytes:
+    """The event as one line of compact, key-sorted UTF-8 JSON without the newline: equal events are equal bytes."""
+    return json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def event_from_json(data: object) -> Event:
+    """Read what `event_to_json` wrote.
+
+    Unknown fields are ignored when ``schema_version`` is newer than ours, refused otherwise.
+
+    Raises:
+        InvalidInputError: naming the first field that is missing, unknown, too long or of the wrong type.
+    """
+    if not isinstance(data, dict):
+        raise InvalidInputError("", "an event must be a JSON object")
+    kind, version = data.get("kind"), data.get("schema_version")
+    if not isinstance(kind, str) or kind not in EVENT_KINDS:
+        raise InvalidInputError("kind", f"must be one of {', '.join(sorted(EVENT_KINDS))}")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise InvalidInputError("schema_version", "must be a positive integer")
+    body = {name: value for name, value in data.items() if name not in ("kind", "schema_version")}
+    if version > SCHEMA_VERSION:
+        known = {item.name for item in fields(EVENT_KINDS[kind])}
+        body = {name: value for name, value in body.items() if name in known}
+    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode("", body))
+
+
+def value_from_json(kind: type[Any], data: object) -> Any:  # noqa: ANN401 - the type asked for is the one returned
+    """Read any dataclass of the model by the same rules as an event."""
+    return _codec(cast("Any", kind)).decode("", data)
+
+
+@functools.cache
+def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every type hint
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if hint == TopicPartitions:
+        return _Codec(_encode_partitions, _decode_partitions)
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _Codec(lambda value: value.value, functools.partial(_decode_enum, hint))
+    if is_dataclass(hint):
+        return _dataclass_codec(cast("type[Any]", hint))
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        (inner,) = (_codec(part) for part in arguments if part is not type(None))
+        return _Codec(
+            lambda value: None if value is None else inner.encode(value),
+            lambda path, value: None if value is None else inner.decode(path, value),
+        )
+    if origin is tuple:
+        return _list_codec(_codec(arguments[0]))
+    if origin is not None and issubclass(origin, Mapping):
+        return _mapping_codec(_codec(arguments[1]))
+    raise TypeError(f"no JSON form for {hint!r}")
+
+
+def _dataclass_codec(kind: type[Any]) -> _Codec:
+    hints = typing.get_type_hints(kind)
+    codecs = {item.name: _codec(hints[item.name]) for item in fields(kind)}
+    required = {item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING}
+
+    def encode(value: Any) -> dict[str, Any]:  # noqa: ANN401
+        items = ((name, getattr(value, name), codec) for name, codec in codecs.items())
+        return {name: codec.encode(item) for name, item, codec in items if item is not None}
+
+    def decode(path: str, data: object) -> Any:  # noqa: ANN401
+        entries = _entries(path, data)
+        if unknown := sorted(entries.keys() - codecs.keys()):
+            raise InvalidInputError(_join(path, unknown[0][:100]), "is not a known field")
+        # None fields are not written, so a missing one is None wherever the type allows that.
+        values = {
+            name: codecs[name].decode(_join(path, name), entries.get(name))
+            for name in codecs
+            if name in entries or name in required
+        }
+        return kind(**values)
+
+    return _Codec(encode, decode)
+
+
+def _list_codec(inner: _Codec) -> _Codec:
+    def decode(path: str, data: object) -> tuple[Any, ...]:
+        if not isinstance(data, list) or len(data) > ITEMS_MAX:
+            raise InvalidInputError(path, f"must be a list of at most {ITEMS_MAX} entries")
+        return tuple(inner.decode(f"{path}[{index}]", value) for index, value in enumerate(data))
+
+    return _Codec(lambda values: [inner.encode(value) for value in values], decode)
+
+
+def _mapping_codec(inner: _Codec) -> _Codec:
+    return _Codec(
+        lambda values: {key: inner.encode(value) for key, value in values.items()},
+        lambda path, data: {key: inner.decode(_join(path, key), value) for key, value in _entries(path, data).items()},
+    )
+
+
+def _entries(path: str, data: object) -> dict[str, object]:
+    if not isinstance(data, dict) or len(data) > ITEMS_MAX:
+        raise InvalidInputError(path, f"must be an object of at most {ITEMS_MAX} entries")
+    if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in data):
+        raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
+    return data
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _encode_partitions(partitions: TopicPartitions) -> dict[str, str]:
+    return {topic: to_ranges(numbers) for topic, numbers in sorted(partitions.items())}
+
+
+def _decode_partitions(path: str, data: object) -> dict[str, tuple[int, ...]]:
+    result: dict[str, tuple[int, ...]] = {}
+    for topic, text in sorted(_entries(path, data).items()):
+        if not isinstance(text, str):
+            raise InvalidInputError(_join(path, topic), "must be a text of ranges such as 0-4,7")
+        try:
+            result[topic] = from_ranges(text)
+        except DecodeError as error:
+            raise InvalidInputError(_join(path, topic), str(error)) from None
+    return result
+
+
+def _decode_enum(kind: type[Enum], path: str, data: object) -> Enum:
+    try:
+        return kind(data)
+    except ValueError:
+        choices = ", ".join(str(choice.value) for choice in kind)
+        raise InvalidInputError(path, f"must be one of {choices}") from None
+
+
+def _decode_text(path: str, data: object) -> str:
+    if not isinstance(data, str) or len(data) > TEXT_MAX:
+        raise InvalidInputError(path, f"must be a text of at most {TEXT_MAX} characters")
+    return data
+
+
+def _decode_int(path: str, data: object) -> int:
+    if not isinstance(data, int) or isinstance(data, bool) or not -(2**63) <= data < 2**63:
+        raise InvalidInputError(path, "must be a 64-bit integer")
+    return data
+
+
+def _decode_float(path: str, data: object) -> float:
+    if not isinstance(data, int | float) or isinstance(data, bool) or not math.isfinite(data):
+        raise InvalidInputError(path, "must be a finite number")
+    return float(data)
+
+
+def _decode_bool(path: str, data: object) -> bool:
+    if not isinstance(data, bool):
+        raise InvalidInputError(path, "must be true or false")
+    return data
+
+
+def _decode_bytes(path: str, data: object) -> bytes:
+    try:
+        return base64.b64decode(_decode_text(path, data), validate=True)
+    except binascii.Error:
+        raise InvalidInputError(path, "must be base64") from None
+
+
+_SCALARS: dict[Any, _Codec] = {
+    str: _Codec(lambda value: value, _decode_text),
+    int: _Codec(lambda value: value, _decode_int),
+    float: _Codec(lambda value: value, _decode_float),
+    bool: _Codec(lambda value: value, _decode_bool),
+    bytes: _Codec(lambda value: base64.b64encode(value).decode("ascii"), _decode_bytes),
+}

@@ -1,0 +1,106 @@
+"""What the tracker knows of a group right now: the value from which metrics, watch and the API are drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_agent.model.episode import Basis, Source, Trigger
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["STALL_BUCKETS", "Counters", "GroupView", "MemberLoad", "RunningRebalance", "StallHistogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLoad:
+    """One member's share right now. ``target`` is what its strategy promises it, in partitions."""
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    host: str
+    assigned: TopicPartitions
+    target: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunningRebalance:
+    """A rebalance that has begun and not closed.
+
+    ``stalled_partitions``: how many are known to stand still (eager: all; cooperative: those of departed members).
+    """
+
+    started_ms: int
+    stalled_partitions: int
+
+
+STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
+"""Upper bounds in seconds of the stall histogram: from a quick follow-up to a hung group."""
+
+
+@dataclass(frozen=True, slots=True)
+class StallHistogram:
+    """Stalls of one basis by bucket (see `Counters`)."""
+
+    counts: tuple[int, ...] = (0,) * (len(STALL_BUCKETS) + 1)
+    sum_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Totals since this process first saw the group; they only ever rise.
+
+    ``stalls`` is by basis: how many episodes' stalls fell into each bucket of `STALL_BUCKETS` (not cumulative, the last
+    entry counts what lies above the highest bound), and their sum in seconds.
+    """
+
+    completed: dict[Trigger, int] = field(default_factory=dict)
+    followups: int = 0
+    aborted: int = 0
+    noop: int = 0
+    revoked: int = 0
+    assigned: int = 0
+    lost: int = 0
+    moved: int = 0
+    moved_excess: int = 0
+    polled_changes: int = 0
+    stalled_partition_seconds: float = 0.0
+    partition_seconds: float = 0.0
+    stalls: dict[Basis, StallHistogram] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group now. None means that the source cannot know it: such a metric is absent, never 0.
+
+    ``version`` rises with every change, so that a renderer knows when its cached text is stale; what depends on the
+    passing of time alone (running ages, partition-seconds since ``counted_until_ms``) does not raise it.
+    """
+
+    group: str
+    group_type: GroupType
+    source: Source
+    state: GroupState
+    version: int
+    first_seen_ms: int
+    generation: int | None = None
+    assignor: str | None = None
+    protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
+    members: tuple[MemberLoad, ...] = ()
+    static_members: int = 0
+    idle_members: int | None = None
+    partitions: int | None = None
+    unassigned: int | None = None
+    skew_ratio: float | None = None
+    imbalance: int | None = None
+    topic_spread: tuple[tuple[str, float], ...] = ()
+    rebalance_timeout_seconds: float | None = None
+    metadata_bytes: int | None = None
+    running: RunningRebalance | None = None
+    last_episode: GenerationEvent | None = None
+    slowest_client_id: str | None = None
+    slowest_host: str | None = None
+    slowest_seconds: float | None = None
+    counters: Counters = field(default_factory=Counters)
+    counted_until_ms: int = 0

@@ -1,0 +1,47 @@
+"""What a module exports is what it says it exports, in order, and documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+from pathlib import Path
+
+import pytest
+
+import rebalance_agent
+
+ROOT = Path(rebalance_agent.__file__).parent
+MODULES = sorted(
+    path
+    for path in ROOT.rglob("*.py")
+    if path.name not in ("__main__.py", "__init__.py") and "_vendor" not in path.parts
+)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_all_names_what_the_module_defines(path):
+    tree = ast.parse(path.read_text())
+    module = importlib.import_module(
+        ".".join((rebalance_agent.__name__, *path.relative_to(ROOT).with_suffix("").parts)),
+    )
+    exported = module.__all__
+    assert exported == sorted(exported, key=_ruff_order), "__all__ is not sorted"
+    defined = {name for node in tree.body for name in _defined(node)}
+    assert set(exported) <= defined, "__all__ names what is not defined here"
+    public = {name for name in defined if not name.startswith("_") and not name.isupper()}
+    assert public <= set(exported), "public names that __all__ leaves out"
+    assert ast.get_docstring(tree), "a module says what it is"
+
+
+def _defined(node):
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [target.id for target in node.targets if isinstance(target, ast.Name) and target.id != "__all__"]
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    return []
+
+
+def _ruff_order(name):
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import event_from_json, event_to_json, json_line
+from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent, Workload
+from rebalance_agent.model.quality import AssignmentQuality
+
+REVOKED = MemberEvent(
+    event_id="e1",
+    group="orders",
+    timestamp_ms=2_000,
+    callback=Callback.REVOKED,
+    client_id="c",
+    member_id="m",
+    generation=3,
+    started_ms=1_000,
+    partitions={"t": (0, 1, 2, 7)},
+    process="p",
+    sequence=0,
+    where=Workload(pod="orders-1"),
+)
+ASSIGN = AssignEvent(
+    event_id="e2",
+    group="orders",
+    timestamp_ms=5,
+    assignor="range",
+    client_id="c",
+    generation=4,
+    duration_seconds=0.25,
+    members=2,
+    partitions=9,
+    process="p",
+    sequence=1,
+    quality=AssignmentQuality(1, 1.5, None, 0, 2, 2, 0, {"t": 0.5}),
+)
+
+
+@pytest.mark.parametrize("event", [REVOKED, ASSIGN], ids=["member", "assign"])
+def test_an_event_survives_the_way_through_json(event):
+    assert event_from_json(json.loads(json_line(event))) == event
+
+
+def test_the_wire_form_is_readable_and_leaves_out_what_is_unknown():
+    data = event_to_json(REVOKED)
+    assert data["kind"] == "member"
+    assert data["schema_version"] == SCHEMA_VERSION
+    assert data["partitions"] == {"t": "0-2,7"}
+    assert data["where"] == {"pod": "orders-1"}
+    assert "error" not in data
+
+
+def test_equal_events_are_equal_bytes_whatever_the_order_of_their_maps():
+    one = dataclasses.replace(ASSIGN, user_data_errors={"a": "x", "b": "y"})
+    other = dataclasses.replace(ASSIGN, user_data_errors={"b": "y", "a": "x"})
+    assert json_line(one) == json_line(other)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "problem"),
+    [
+        ({"kind": "nonsense"}, "kind", "must be one of"),
+        ({"schema_version": 0}, "schema_version", "positive"),
+        ({"schema_version": True}, "schema_version", "positive"),
+        ({"group": 5}, "group", "must be a text"),
+        ({"group": "x" * 65_537}, "group", "at most 65536"),
+        ({"group": None}, "group", "must be a text"),
+        ({"timestamp_ms": 2**63}, "timestamp_ms", "64-bit"),
+        ({"timestamp_ms": True}, "timestamp_ms", "64-bit"),
+        ({"callback": "explode"}, "callback", "must be one of revoked, assigned, lost, left"),
+        ({"partitions": {"t": "7,3"}}, "partitions.t", "out of order"),
+        ({"partitions": {"t": "0-1000000"}}, "partitions.t", "beyond partition"),
+        ({"partitions": {"t": "٣"}}, "partitions.t", "not a partition range"),
+        ({"partitions": {"t": [1]}}, "partitions.t", "ranges"),
+        ({"where": {"pod": 1}}, "where.pod", "must be a text"),
+        ({"surprise": 1}, "surprise", "is not a known field"),
+    ],
+)
+def test_a_wrong_field_is_refused_by_its_path(change, field, problem):
+    with pytest.raises(InvalidInputError, match=problem) as caught:
+        event_from_json({**event_to_json(REVOKED), **change})
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("missing", ["group", "event_id", "partitions", "sequence"])
+def test_a_missing_field_is_refused_by_name(missing):
+    data = event_to_json(REVOKED)
+    del data[missing]
+    with pytest.raises(InvalidInputError) as caught:
+        event_from_json(data)
+    assert caught.value.field == missing
+
+
+@pytest.mark.parametrize("data", [None, 3, "x", [], {}])
+def test_what_is_not_an_event_is_refused(data):
+    with pytest.raises(InvalidInputError):
+        event_from_json(data)
+
+
+def test_fields_of_a_newer_schema_are_ignored():
+    newer = {**event_to_json(REVOKED), "schema_version": SCHEMA_VERSION + 1, "invented_later": {"a": 1}}
+    assert event_from_json(newer) == REVOKED
+
+
+def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused():
+    data = json.loads(json.dumps({**event_to_json(ASSIGN), "duration_seconds": float("nan")}))
+    with pytest.raises(InvalidInputError, match="duration_seconds"):
+        event_from_json(data)
+
+
+def test_every_kind_has_a_codec():
+    for kind in EVENT_KINDS.values():
+        with pytest.raises(InvalidInputError):
+            event_from_json({"kind": kind.KIND, "schema_version": SCHEMA_VERSION})
