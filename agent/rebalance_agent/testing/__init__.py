@@ -1,0 +1,11 @@
+"""Public helpers for tests: an embedded Kafka. Nothing here is imported by the agent itself.
+
+Not here: fakes of Kafka clients' behaviour. A test that needs a broker gets a real one.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.testing.embedded import EmbeddedKafka
+from rebalance_agent.testing.errors import ArtifactError, BrokerError
+
+__all__ = ["ArtifactError", "BrokerError", "EmbeddedKafka"]

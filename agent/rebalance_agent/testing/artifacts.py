@@ -1,0 +1,205 @@
+"""The jars named by a lock file: fetched once, checked against their sha256, kept in one cache directory.
+
+A file gets its final name only after its bytes were verified, so whatever has that name may be used without
+hashing it again. One file lock per cache makes a second process wait for the first instead of downloading twice.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_agent.testing.errors import ArtifactError
+from rebalance_agent.testing.progress import Progress
+
+__all__ = ["Artifact", "Fetch", "cache_directory", "ensure_artifacts", "locked_artifacts", "parse_lock"]
+
+LOCK_FILE = Path(__file__).with_name("kafka-4.3.0.lock")
+DOWNLOADS_MAX = 8  # parallel requests: polite to the registry, and more does not get faster
+ATTEMPTS_MAX = 3  # a registry now and then drops a connection; a wrong coordinate stays wrong
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_COORDINATE = re.compile(r"[\w.-]+(:[\w.-]+){2,3}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """One jar: Maven coordinates, the sha256 of its bytes (hex) and its size in bytes."""
+
+    group: str
+    name: str
+    version: str
+    classifier: str
+    sha256: str
+    size: int
+
+    @property
+    def coordinate(self) -> str:
+        """``group:artifact:version[:classifier]``, as in the lock file."""
+        return ":".join(part for part in (self.group, self.name, self.version, self.classifier) if part)
+
+    @property
+    def filename(self) -> str:
+        """Name in the cache. Holds the head of the checksum: another lock's jar cannot take its place."""
+        parts = (self.name, self.version, self.classifier, self.sha256[:12])
+        return "-".join(part for part in parts if part) + ".jar"
+
+
+Fetch = Callable[[Artifact, Path], Path]
+"""Brings one artifact into the given empty directory and returns the file's path; raises anything on failure."""
+
+
+def parse_lock(text: str) -> tuple[Artifact, ...]:
+    """Artifacts of a lock file: ``group:artifact:version[:classifier] sha256 size`` per line, ``#`` for comments.
+
+    Raises:
+        ArtifactError: a line has another form; names the line.
+
+    """
+    artifacts = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        match fields:
+            case [coordinate, sha256, size] if (
+                _COORDINATE.fullmatch(coordinate) and _SHA256.fullmatch(sha256) and size.isdecimal()
+            ):
+                group, name, version, *classifier = coordinate.split(":")
+                artifacts.append(Artifact(group, name, version, "".join(classifier), sha256, int(size)))
+            case _:
+                form = "group:artifact:version[:classifier] sha256 size"
+                raise ArtifactError(f"lock file, line {number}: expected '{form}', got {line!r}")
+    return tuple(artifacts)
+
+
+def locked_artifacts() -> tuple[Artifact, ...]:
+    """The jars of Apache Kafka 4.3.0 with its command line tools, as committed in the package's lock file."""
+    return parse_lock(LOCK_FILE.read_text(encoding="ascii"))
+
+
+def cache_directory() -> Path:
+    """``$REBALANCE_AGENT_CACHE``, else ``$XDG_CACHE_HOME/rebalance-agent``, else ``~/.cache/rebalance-agent``.
+
+    Raises:
+        ArtifactError: none of them can be told (no home directory).
+
+    """
+    if own := os.environ.get("REBALANCE_AGENT_CACHE"):
+        return Path(own).absolute()
+    if xdg := os.environ.get("XDG_CACHE_HOME"):
+        return Path(xdg).absolute() / "rebalance-agent"
+    try:
+        return Path.home() / ".cache" / "rebalance-agent"
+    except RuntimeError as error:
+        msg = "there is no home directory to keep Kafka's jars in: set REBALANCE_AGENT_CACHE to a writable directory"
+        raise ArtifactError(msg) from error
+
+
+def ensure_artifacts(artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | None = None) -> tuple[Path, ...]:
+    """Paths of ``artifacts`` in ``cache``, in their order, after fetching those that are not there yet.
+
+    Needs no network when all are there. ``fetch`` is by default a download through jgo.
+
+    Raises:
+        ArtifactError: an artifact cannot be fetched or its checksum differs, or the cache is not writable.
+
+    """
+    folder = cache / "jars"
+    if missing := _missing(artifacts, folder):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with _exclusive(cache / "jars.lock"):
+                missing = _missing(artifacts, folder)  # another process may have fetched them meanwhile
+                if missing:
+                    _fetch_all(missing, folder, fetch or _jgo_fetch())
+        except OSError as error:
+            msg = f"cannot keep Kafka's jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
+            raise ArtifactError(msg) from error
+    return tuple(folder / artifact.filename for artifact in artifacts)
+
+
+@contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    """Hold the lock file at ``path``; the system frees it when the process ends, however it ends."""
+    with path.open("ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _missing(artifacts: Sequence[Artifact], folder: Path) -> list[Artifact]:
+    def present(path: Path, size: int) -> bool:
+        try:
+            return path.stat().st_size == size
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+
+    return [artifact for artifact in artifacts if not present(folder / artifact.filename, artifact.size)]
+
+
+def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch) -> None:
+    for leftover in folder.glob("incoming-*"):  # of a process that was killed: we hold the lock, so it is nobody's
+        shutil.rmtree(leftover, ignore_errors=True)
+    with (
+        tempfile.TemporaryDirectory(prefix="incoming-", dir=folder) as incoming,
+        Progress("embedded Kafka", len(missing), sum(artifact.size for artifact in missing), folder) as progress,
+        ThreadPoolExecutor(DOWNLOADS_MAX) as pool,
+    ):
+        # The big ones first: otherwise the last thread is left with 10 MB while the others have nothing to do.
+        ordered = sorted(missing, key=lambda artifact: -artifact.size)
+        futures = {pool.submit(_fetch_one, artifact, folder, Path(incoming), fetch): artifact for artifact in ordered}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                progress.advance(futures[future].size)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _fetch_one(artifact: Artifact, folder: Path, incoming: Path, fetch: Fetch) -> None:
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        own = Path(tempfile.mkdtemp(dir=incoming))  # a fresh one per attempt: jgo takes any file there for the whole
+        try:
+            path = fetch(artifact, own)
+        except Exception as error:
+            if attempt < ATTEMPTS_MAX:
+                continue
+            msg = (
+                f"cannot fetch {artifact.coordinate} ({type(error).__name__}: {error}). Check that this machine "
+                "reaches the Maven registry (jgo reads proxies from the environment, mirrors from its configuration "
+                "file), or copy a filled cache directory here and set REBALANCE_AGENT_CACHE to it"
+            )
+            raise ArtifactError(msg) from error
+        _verify(artifact, path)
+        path.replace(folder / artifact.filename)
+        return
+
+
+def _verify(artifact: Artifact, path: Path) -> None:
+    with path.open("rb") as file:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != artifact.sha256:
+        msg = (
+            f"{artifact.coordinate} has sha256 {actual}, the lock file says {artifact.sha256}: not used. "
+            "Something between this machine and the Maven registry changes files; if the lock file is wrong, "
+            "see rebalance_agent.testing.lock"
+        )
+        raise ArtifactError(msg)
+
+
+def _jgo_fetch() -> Fetch:
+    try:
+        from rebalance_agent.testing.registry import fetch  # noqa: PLC0415 - jgo is an optional dependency
+    except ModuleNotFoundError as error:
+        msg = f"fetching Kafka's jars needs jgo, and {error.name} is not installed: pip install 'jgo==3.2.0'"
+        raise ArtifactError(msg) from error
+    return fetch

@@ -1,0 +1,60 @@
+"""Writes the lock file of the embedded Kafka again: ``python -m rebalance_agent.testing.lock``.
+
+Resolves ``ROOTS`` through jgo, downloads every jar and writes ``kafka-4.3.0.lock`` beside this module. For another
+Kafka, change ``KAFKA_VERSION`` here and the file's name in ``artifacts.LOCK_FILE``. Look at the difference before
+committing it: the checksums are of what the registry serves today.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rebalance_agent.testing import registry
+from rebalance_agent.testing.artifacts import DOWNLOADS_MAX, LOCK_FILE, Artifact, parse_lock
+
+__all__ = ["ROOTS", "lock_text", "main"]
+
+KAFKA_VERSION = "4.3.0"
+ROOTS = (
+    f"org.apache.kafka:kafka_2.13:{KAFKA_VERSION}",  # kafka.Kafka, the broker, is in none of kafka-tools' dependencies
+    f"org.apache.kafka:kafka-tools:{KAFKA_VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",  # for the slf4j-api 1.7 of Kafka 4.3; without a binding it logs nothing
+)
+
+
+def lock_text(artifacts: list[Artifact]) -> str:
+    """The lock file for ``artifacts``, sorted by coordinate so that a change of one is a change of one line."""
+    head = [
+        "# Written by python -m rebalance_agent.testing.lock. One jar per line:",
+        "# group:artifact:version[:classifier] sha256 size",
+        *(f"# root: {root}" for root in ROOTS),
+    ]
+    lines = sorted(f"{each.coordinate} {each.sha256} {each.size}" for each in artifacts)
+    return "\n".join((*head, *lines)) + "\n"
+
+
+def _measured(coordinates: tuple[str, str, str, str], directory: Path) -> Artifact:
+    group, name, version, classifier = coordinates
+    path = registry.fetch(Artifact(group, name, version, classifier, "", 0), directory)
+    content = path.read_bytes()
+    return Artifact(group, name, version, classifier, hashlib.sha256(content).hexdigest(), len(content))
+
+
+def main() -> int:
+    """Resolve, download, write; returns the exit status."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(DOWNLOADS_MAX) as pool:
+        found = registry.resolve(ROOTS, Path(folder))
+        artifacts = list(pool.map(lambda each: _measured(each, Path(folder)), found))
+    text = lock_text(artifacts)
+    parse_lock(text)
+    LOCK_FILE.write_text(text, encoding="ascii")
+    sys.stderr.write(f"{LOCK_FILE.name}: {len(artifacts)} jars, {sum(each.size for each in artifacts)} bytes\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

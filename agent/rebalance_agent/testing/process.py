@@ -1,0 +1,103 @@
+"""The parent's side of a guarded Java process: start it, give orders, know when and how it ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, cast
+
+__all__ = ["GuardedProcess", "guard_command"]
+
+_GUARD = Path(__file__).with_name("guard.py")
+KILL_WAIT_S = 5.0  # SIGKILL takes milliseconds; longer means that the guard itself does not run
+
+
+def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
+    """The command line that runs ``command`` under a guard that this process is the parent of."""
+    return [sys.executable, "-I", "-S", str(_GUARD), "--parent", str(os.getpid()), *options, "--", *command]
+
+
+class GuardedProcess:
+    """A Java process under its guard.
+
+    A thread reads what the guard reports. Should the guard die first (someone sent it SIGKILL), that thread kills
+    the process group, which is the guard's and Java's own: so Java outlives its guard by milliseconds. It remains
+    only if guard and parent are both killed within that moment.
+    """
+
+    def __init__(
+        self, command: Sequence[str], log: Path, environment: Mapping[str, str], remove: Sequence[Path]
+    ) -> None:
+        """Start ``command`` with both outputs appended to ``log``; ``remove`` is deleted if this process dies."""
+        options = ["--log", str(log), *(part for path in remove for part in ("--remove", str(path)))]
+        self._guard = subprocess.Popen(  # noqa: S603 - our own command line
+            guard_command(options, command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=dict(environment),
+            start_new_session=True,
+            bufsize=0,
+        )
+        self._orders = cast("IO[bytes]", self._guard.stdin)  # unbuffered: an order is one write
+        self._reports = cast("IO[bytes]", self._guard.stdout)
+        self._running = threading.Event()
+        self.exited = threading.Event()
+        """Set once Java has ended and was waited for."""
+        self.exit_code: int | None = None
+        """Java's exit status after `exited`: negative for a signal, None if the guard could not tell."""
+        self._pid: int | None = None
+        threading.Thread(target=self._listen, name=f"guard-{self._guard.pid}", daemon=True).start()
+
+    @property
+    def pid(self) -> int | None:
+        """Java's process id, None if it never ran."""
+        self._running.wait()
+        return self._pid
+
+    @property
+    def guard_pid(self) -> int:
+        """The guard's process id, which is also that of the process group of both."""
+        return self._guard.pid
+
+    def terminate(self) -> None:
+        """Send SIGTERM to Java: a clean stop."""
+        self._order(b"t")
+
+    def kill(self) -> None:
+        """Send SIGKILL to Java and wait until it is gone."""
+        self._order(b"k")
+        if not self.exited.wait(KILL_WAIT_S):
+            self._kill_group()
+            self.exited.wait(KILL_WAIT_S)
+
+    def _order(self, order: bytes) -> None:
+        # A broken pipe means that the guard has ended, and then the listening thread sees to Java.
+        with suppress(BrokenPipeError, ValueError):
+            self._orders.write(order)
+
+    def _listen(self) -> None:
+        for line in self._reports:
+            word, _, number = line.decode().partition(" ")
+            if word == "pid":
+                self._pid = int(number)
+                self._running.set()
+            elif word == "exit":
+                self.exit_code = int(number)
+        # Before the guard is waited for: as long as it is a zombie, its id cannot have become someone else's.
+        self._kill_group()
+        self._guard.wait()
+        for pipe in (self._orders, self._reports):
+            pipe.close()
+        self._running.set()
+        self.exited.set()
+
+    def _kill_group(self) -> None:
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses a group of nothing but zombies
+            os.killpg(self._guard.pid, signal.SIGKILL)

@@ -1,0 +1,36 @@
+"""Pytest fixtures: ``pytest_plugins = ["rebalance_agent.testing.pytest_plugin"]`` in the top ``conftest.py``.
+
+``kafka`` is one broker for the whole session: give every test its own topic and group names. A test that stops
+brokers or needs other settings uses `EmbeddedKafka` itself. If any test failed, the broker's log is kept and the
+summary says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.testing.embedded import EmbeddedKafka
+
+__all__ = ["kafka", "pytest_terminal_summary"]
+
+_KEPT: pytest.StashKey[Path] = pytest.StashKey()
+
+
+@pytest.fixture(scope="session")
+def kafka(request: pytest.FixtureRequest) -> Iterator[EmbeddedKafka]:
+    """A broker shared by the session's tests, started by the first test that asks for it."""
+    with EmbeddedKafka() as cluster:
+        yield cluster
+        if request.session.testsfailed:
+            cluster.keep_logs = True
+            request.config.stash[_KEPT] = cluster.directory
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say where the broker's log is, if it was kept."""
+    kept = config.stash.get(_KEPT, None)
+    if kept is not None:
+        terminalreporter.write_line(f"embedded Kafka: the broker's log is kept in {kept}")

@@ -1,0 +1,39 @@
+"""The one place that imports jgo, which knows the Maven registry.
+
+Every call has a repository directory of its own: nothing is read from or left in the user's ``~/.m2``. Mirrors come
+from the ``[repositories]`` of jgo's own configuration file and are asked before the public registry.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jgo.config import GlobalSettings
+from jgo.maven import MavenContext
+
+if TYPE_CHECKING:
+    from rebalance_agent.testing.artifacts import Artifact
+
+__all__ = ["fetch", "resolve"]
+
+TIMEOUT_S = 60  # per request, until the next bytes
+
+
+def fetch(artifact: Artifact, directory: Path) -> Path:
+    """Download one jar into ``directory`` without reading any POM; jgo's and requests' errors come through."""
+    component = _context(directory).project(artifact.group, artifact.name).at_version(artifact.version)
+    return Path(component.artifact(classifier=artifact.classifier).resolve())
+
+
+def resolve(coordinates: tuple[str, ...], directory: Path) -> list[tuple[str, str, str, str]]:
+    """(group, artifact, version, classifier) of ``coordinates`` and all they need at run time. Takes about 20 s."""
+    context = _context(directory)
+    roots, others = context.resolver.resolve([context.create_dependency(coordinate) for coordinate in coordinates])
+    return [(each.groupId, each.artifactId, each.version, each.classifier) for each in (*roots, *others)]
+
+
+def _context(directory: Path) -> MavenContext:
+    context = MavenContext(repo_cache=directory, timeout=TIMEOUT_S)
+    context.remote_repos = {**GlobalSettings.load().repositories, **context.remote_repos}
+    return context

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+
+from rebalance_agent.testing import ArtifactError
+from rebalance_agent.testing.artifacts import (
+    ATTEMPTS_MAX,
+    Artifact,
+    cache_directory,
+    ensure_artifacts,
+    locked_artifacts,
+    parse_lock,
+)
+from rebalance_agent.testing.lock import lock_text
+from rebalance_agent.testing.progress import Progress
+
+CONTENT = {"a": b"one jar", "b": b"another jar"}
+
+
+def artifact(name: str) -> Artifact:
+    return Artifact("g", name, "1", "", hashlib.sha256(CONTENT[name]).hexdigest(), len(CONTENT[name]))
+
+
+ARTIFACTS = [artifact("a"), artifact("b")]
+
+
+def serve(each: Artifact, directory: Path) -> Path:
+    path = directory / "download"
+    path.write_bytes(CONTENT[each.name])
+    return path
+
+
+def test_a_lock_line_has_coordinates_checksum_and_size():
+    digest = "0" * 64
+    text = f"# comment\n\norg.a:b:1.0 {digest} 7\norg.a:c:2:linux {digest} 8 # why\n"
+    assert parse_lock(text) == (
+        Artifact("org.a", "b", "1.0", "", digest, 7),
+        Artifact("org.a", "c", "2", "linux", digest, 8),
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "org.a:b:1.0",
+        f"org.a:b {'0' * 64} 7",
+        f"org.a:b:1 {'0' * 63} 7",
+        f"org.a:b:1 {'0' * 64} 7 8",
+        f"org.a:b:1 {'0' * 64} -7",
+        f"../a:b:1/ {'0' * 64} 7",
+        f"a:b:1:c:d {'0' * 64} 7",
+    ],
+)
+def test_a_lock_line_of_another_form_is_named(line):
+    with pytest.raises(ArtifactError, match="line 2"):
+        parse_lock(f"# head\n{line}\n")
+
+
+def test_the_committed_lock_has_broker_tools_and_a_logger_and_no_name_twice():
+    artifacts = locked_artifacts()
+    names = {each.name for each in artifacts}
+    assert names >= {"kafka_2.13", "kafka-tools", "kafka-clients", "kafka-group-coordinator", "slf4j-simple"}
+    assert len(names) == len(artifacts)
+    assert {each.version for each in artifacts if each.group == "org.apache.kafka"} == {"4.3.0"}
+
+
+def test_a_written_lock_reads_back_sorted():
+    assert parse_lock(lock_text(ARTIFACTS[::-1])) == tuple(ARTIFACTS)
+
+
+def test_fetched_once_then_reused_without_asking_again(tmp_path):
+    first = ensure_artifacts(ARTIFACTS, tmp_path, serve)
+    assert [path.read_bytes() for path in first] == [CONTENT["a"], CONTENT["b"]]
+
+    def refuse(each, _directory):
+        raise AssertionError(each)
+
+    assert ensure_artifacts(ARTIFACTS, tmp_path, refuse) == first
+    assert sorted(path.name for path in (tmp_path / "jars").iterdir()) == sorted(path.name for path in first)
+
+
+def test_a_truncated_file_in_the_cache_is_fetched_again(tmp_path):
+    path = ensure_artifacts(ARTIFACTS, tmp_path, serve)[0]
+    path.write_bytes(b"half")
+    assert ensure_artifacts(ARTIFACTS, tmp_path, serve)[0].read_bytes() == CONTENT["a"]
+
+
+def test_other_bytes_than_locked_are_refused_and_leave_nothing(tmp_path):
+    def tamper(each, directory):
+        path = serve(each, directory)
+        path.write_bytes(b"evil jar"[: each.size].ljust(each.size))
+        return path
+
+    with pytest.raises(ArtifactError, match=r"g:a:1 has sha256 .* the lock file says"):
+        ensure_artifacts(ARTIFACTS[:1], tmp_path, tamper)
+    assert list((tmp_path / "jars").iterdir()) == []
+
+
+def test_a_failing_download_is_tried_again_from_an_empty_directory(tmp_path):
+    seen = []
+
+    def flaky(each, directory):
+        seen.append(list(directory.iterdir()))
+        if len(seen) < ATTEMPTS_MAX:
+            (directory / "download").write_bytes(b"partial")
+            raise ConnectionError("reset")
+        return serve(each, directory)
+
+    ensure_artifacts(ARTIFACTS[:1], tmp_path, flaky)
+    assert seen == [[]] * ATTEMPTS_MAX
+
+
+def test_no_network_says_what_to_do(tmp_path):
+    def fail(_each, _directory):
+        raise ConnectionError("no route to host")
+
+    with pytest.raises(ArtifactError, match=r"cannot fetch g:a:1 .*no route to host.*REBALANCE_AGENT_CACHE"):
+        ensure_artifacts(ARTIFACTS[:1], tmp_path, fail)
+
+
+def test_a_cache_that_cannot_be_written_says_what_to_do(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(ArtifactError, match="REBALANCE_AGENT_CACHE"):
+        ensure_artifacts(ARTIFACTS, tmp_path / "file", serve)
+
+
+def test_two_at_once_download_once(tmp_path):
+    asked = []
+    ready = Barrier(2)
+
+    def count(each, directory):
+        asked.append(each.name)
+        return serve(each, directory)
+
+    def run():
+        ready.wait()
+        ensure_artifacts(ARTIFACTS, tmp_path, count)
+
+    threads = [Thread(target=run) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(asked) == ["a", "b"]
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("REBALANCE_AGENT_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_directory() == tmp_path / ".cache" / "rebalance-agent"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_directory() == tmp_path / "xdg" / "rebalance-agent"
+    monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path / "own"))
+    assert cache_directory() == tmp_path / "own"
+
+
+def test_progress_is_one_line_where_nobody_watches(tmp_path):
+    stream = io.StringIO()
+    with Progress("kafka", 2, 3_000_000, tmp_path, stream) as progress:
+        progress.advance(1_000_000)
+        progress.advance(2_000_000)
+    assert stream.getvalue() == f"kafka: downloading 2 files (3 MB) to {tmp_path}\n"
