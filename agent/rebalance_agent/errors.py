@@ -7,14 +7,16 @@
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
     ├── ClusterError             a broker, topic or right that is needed is not there
-    └── testing.errors           ArtifactError, BrokerError: the embedded Kafka
+    │   └── AccessDeniedError    the cluster answers, and says that this principal may not
+    ├── testing.errors           ArtifactError, BrokerError: the embedded Kafka
+    └── demo.errors              DemoError: a process of the demo ended, or did not get ready
 
 Code that runs inside a user's consumer never lets one of these out: see ``rebalance_agent.instrumentation``.
 """
 
 from __future__ import annotations
 
-__all__ = ["AssignmentError", "ClusterError", "DecodeError", "InvalidInputError", "RebalanceAgentError"]
+__all__ = ["AccessDeniedError", "AssignmentError", "ClusterError", "DecodeError", "InvalidInputError", "RebalanceAgentError"]
 
 
 class RebalanceAgentError(Exception):
@@ -41,3 +43,7 @@ class AssignmentError(RebalanceAgentError):
 
 class ClusterError(RebalanceAgentError):
     """The Kafka cluster is out of reach, or denies what is needed."""
+
+
+class AccessDeniedError(ClusterError):
+    """The cluster refuses an operation for lack of a right: trying again soon is no use."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -44,4 +45,5 @@ def _defined(node):
 
 
 def _ruff_order(name):
-    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, name)
+    parts = [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+    return (0 if name.isupper() else 1 if name[:1].isupper() else 2, parts)

@@ -20,9 +20,16 @@ from typing import Any, cast
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
-from rebalance_agent.model.partitions import TopicPartitions, from_ranges, to_ranges
+from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges, to_ranges
 
-__all__ = ["ITEMS_MAX", "TEXT_MAX", "event_from_json", "event_to_json", "json_line", "value_from_json"]
+__all__ = [
+    "ITEMS_MAX",
+    "PARTITIONS_MAX",
+    "TEXT_MAX",
+    "event_from_json",
+    "event_to_json",
+    "json_line",
+]
 
 TEXT_MAX = 65_536
 """Characters of one text field. Kafka's own names end at 32,767 bytes; user data in base64 may be longer."""
@@ -30,11 +37,26 @@ TEXT_MAX = 65_536
 ITEMS_MAX = 100_000
 """Entries of one list or map: more than the members or topics of any group."""
 
+PARTITIONS_MAX = 2_000_000
+"""Partitions claimed in one value: owned and assigned ones of a group that has every partition a cluster can hold."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
     encode: Callable[[Any], Any]
-    decode: Callable[[str, Any], Any]
+    decode: Callable[[str, Any, _Budget], Any]
+
+
+class _Budget:
+    """Partitions that one value may still claim: a range is a few bytes however much memory it asks for."""
+
+    def __init__(self, partitions: int) -> None:
+        self._most = self._left = partitions
+
+    def take(self, path: str, text: str) -> None:
+        self._left -= claimed_partitions(text)
+        if self._left < 0:
+            raise InvalidInputError(path, f"makes it more than {self._most} partitions in all")
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -49,10 +71,11 @@ def json_line(event: Event) -> bytes:
     )
 
 
-def event_from_json(data: object) -> Event:
+def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
     """Read what `event_to_json` wrote.
 
-    Unknown fields are ignored when ``schema_version`` is newer than ours, refused otherwise.
+    Unknown fields are ignored when ``schema_version`` is newer than ours, refused otherwise. ``partitions_max`` bounds
+    the partitions of the whole event, before they take any memory.
 
     Raises:
         InvalidInputError: naming the first field that is missing, unknown, too long or of the wrong type.
@@ -68,12 +91,7 @@ def event_from_json(data: object) -> Event:
     if version > SCHEMA_VERSION:
         known = {item.name for item in fields(EVENT_KINDS[kind])}
         body = {name: value for name, value in body.items() if name in known}
-    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode("", body))
-
-
-def value_from_json(kind: type[Any], data: object) -> Any:  # noqa: ANN401 - the type asked for is the one returned
-    """Read any dataclass of the model by the same rules as an event."""
-    return _codec(cast("Any", kind)).decode("", data)
+    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode("", body, _Budget(partitions_max)))
 
 
 @functools.cache
@@ -91,7 +109,7 @@ def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every 
         (inner,) = (_codec(part) for part in arguments if part is not type(None))
         return _Codec(
             lambda value: None if value is None else inner.encode(value),
-            lambda path, value: None if value is None else inner.decode(path, value),
+            lambda path, value, budget: None if value is None else inner.decode(path, value, budget),
         )
     if origin is tuple:
         return _list_codec(_codec(arguments[0]))
@@ -109,13 +127,13 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
         items = ((name, getattr(value, name), codec) for name, codec in codecs.items())
         return {name: codec.encode(item) for name, item, codec in items if item is not None}
 
-    def decode(path: str, data: object) -> Any:  # noqa: ANN401
+    def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries = _entries(path, data)
         if unknown := sorted(entries.keys() - codecs.keys()):
             raise InvalidInputError(_join(path, unknown[0][:100]), "is not a known field")
         # None fields are not written, so a missing one is None wherever the type allows that.
         values = {
-            name: codecs[name].decode(_join(path, name), entries.get(name))
+            name: codecs[name].decode(_join(path, name), entries.get(name), budget)
             for name in codecs
             if name in entries or name in required
         }
@@ -125,10 +143,10 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
 
 
 def _list_codec(inner: _Codec) -> _Codec:
-    def decode(path: str, data: object) -> tuple[Any, ...]:
+    def decode(path: str, data: object, budget: _Budget) -> tuple[Any, ...]:
         if not isinstance(data, list) or len(data) > ITEMS_MAX:
             raise InvalidInputError(path, f"must be a list of at most {ITEMS_MAX} entries")
-        return tuple(inner.decode(f"{path}[{index}]", value) for index, value in enumerate(data))
+        return tuple(inner.decode(f"{path}[{index}]", value, budget) for index, value in enumerate(data))
 
     return _Codec(lambda values: [inner.encode(value) for value in values], decode)
 
@@ -136,7 +154,9 @@ def _list_codec(inner: _Codec) -> _Codec:
 def _mapping_codec(inner: _Codec) -> _Codec:
     return _Codec(
         lambda values: {key: inner.encode(value) for key, value in values.items()},
-        lambda path, data: {key: inner.decode(_join(path, key), value) for key, value in _entries(path, data).items()},
+        lambda path, data, budget: {
+            key: inner.decode(_join(path, key), value, budget) for key, value in _entries(path, data).items()
+        },
     )
 
 
@@ -156,19 +176,20 @@ def _encode_partitions(partitions: TopicPartitions) -> dict[str, str]:
     return {topic: to_ranges(numbers) for topic, numbers in sorted(partitions.items())}
 
 
-def _decode_partitions(path: str, data: object) -> dict[str, tuple[int, ...]]:
+def _decode_partitions(path: str, data: object, budget: _Budget) -> dict[str, tuple[int, ...]]:
     result: dict[str, tuple[int, ...]] = {}
     for topic, text in sorted(_entries(path, data).items()):
         if not isinstance(text, str):
             raise InvalidInputError(_join(path, topic), "must be a text of ranges such as 0-4,7")
         try:
+            budget.take(_join(path, topic), text)
             result[topic] = from_ranges(text)
         except DecodeError as error:
             raise InvalidInputError(_join(path, topic), str(error)) from None
     return result
 
 
-def _decode_enum(kind: type[Enum], path: str, data: object) -> Enum:
+def _decode_enum(kind: type[Enum], path: str, data: object, _budget: _Budget) -> Enum:
     try:
         return kind(data)
     except ValueError:
@@ -176,33 +197,33 @@ def _decode_enum(kind: type[Enum], path: str, data: object) -> Enum:
         raise InvalidInputError(path, f"must be one of {choices}") from None
 
 
-def _decode_text(path: str, data: object) -> str:
+def _decode_text(path: str, data: object, _budget: _Budget) -> str:
     if not isinstance(data, str) or len(data) > TEXT_MAX:
         raise InvalidInputError(path, f"must be a text of at most {TEXT_MAX} characters")
     return data
 
 
-def _decode_int(path: str, data: object) -> int:
+def _decode_int(path: str, data: object, _budget: _Budget) -> int:
     if not isinstance(data, int) or isinstance(data, bool) or not -(2**63) <= data < 2**63:
         raise InvalidInputError(path, "must be a 64-bit integer")
     return data
 
 
-def _decode_float(path: str, data: object) -> float:
+def _decode_float(path: str, data: object, _budget: _Budget) -> float:
     if not isinstance(data, int | float) or isinstance(data, bool) or not math.isfinite(data):
         raise InvalidInputError(path, "must be a finite number")
     return float(data)
 
 
-def _decode_bool(path: str, data: object) -> bool:
+def _decode_bool(path: str, data: object, _budget: _Budget) -> bool:
     if not isinstance(data, bool):
         raise InvalidInputError(path, "must be true or false")
     return data
 
 
-def _decode_bytes(path: str, data: object) -> bytes:
+def _decode_bytes(path: str, data: object, budget: _Budget) -> bytes:
     try:
-        return base64.b64decode(_decode_text(path, data), validate=True)
+        return base64.b64decode(_decode_text(path, data, budget), validate=True)
     except binascii.Error:
         raise InvalidInputError(path, "must be base64") from None
 

@@ -5,7 +5,7 @@ Ranges keep a generation of 2,000 members small enough for one message, and read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rebalance_agent.errors import DecodeError
 
@@ -13,6 +13,7 @@ __all__ = [
     "PARTITION_MAX",
     "RANGE_TEXT_MAX",
     "TopicPartitions",
+    "claimed_partitions",
     "count_partitions",
     "from_ranges",
     "pairs",
@@ -25,6 +26,8 @@ TopicPartitions = Mapping[str, tuple[int, ...]]
 
 PARTITION_MAX = 1_000_000
 """More partitions than any Kafka topic has: a range beyond it is an attack or a mistake, not an assignment."""
+
+_RANGE_MAX = 2 * len(str(PARTITION_MAX)) + 1  # characters of one range; a longer one is none
 
 RANGE_TEXT_MAX = 8_000_000
 """Characters of one range text: a million single numbers. Longer text is refused before it is split."""
@@ -64,15 +67,27 @@ def to_ranges(numbers: Iterable[int]) -> str:
     return ",".join(parts)
 
 
+def claimed_partitions(text: str) -> int:
+    """How many partitions a text of ranges speaks of, without writing them out.
+
+    Raises:
+        DecodeError: as `from_ranges`.
+    """
+    return sum(last - first + 1 for first, last in _spans(text))
+
+
 def from_ranges(text: str) -> tuple[int, ...]:
     """Read what `to_ranges` wrote.
 
     Raises:
         DecodeError: the text is not ascending ranges of partition numbers below `PARTITION_MAX`.
     """
+    return tuple(number for first, last in _spans(text) for number in range(first, last + 1))
+
+
+def _spans(text: str) -> Iterator[tuple[int, int]]:
     if len(text) > RANGE_TEXT_MAX:
         raise DecodeError(f"partition ranges of {len(text)} characters are more than {RANGE_TEXT_MAX}")
-    numbers: list[int] = []
     previous = -1
     for part in text.split(",") if text else ():
         first_text, dash, last_text = part.partition("-")
@@ -83,9 +98,8 @@ def from_ranges(text: str) -> tuple[int, ...]:
             raise DecodeError(f"{part[:40]!r} is not a partition range such as 0-4 or 7") from None
         if not previous < first <= last < PARTITION_MAX:
             raise DecodeError(f"{part[:40]!r} is out of order or beyond partition {PARTITION_MAX}")
-        numbers.extend(range(first, last + 1))
+        yield first, last
         previous = last
-    return tuple(numbers)
 
 
 def _number(text: str) -> int:

@@ -78,7 +78,7 @@ class MemberSubscription:
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription:
-    """The whole input of an assignor. ``group`` only seeds strategies that shuffle; it may be empty."""
+    """The whole input of an assignor. ``group`` is its name where known; no decision depends on it."""
 
     topics: Mapping[str, TopicMetadata]
     members: tuple[MemberSubscription, ...]

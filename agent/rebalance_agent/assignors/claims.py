@@ -1,0 +1,72 @@
+"""Who really owns what: the claims of all members of a group, reduced to the ones that can be true.
+
+The newest generation that claims a partition wins; a partition that two members claim in that generation belongs to
+nobody (KAFKA-12984, KIP-792). What members claim of topics
+they no longer subscribe to, and partitions that do not exist, are void.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Claim", "Ownership", "settle"]
+
+Claim = tuple[int, int, tuple[int, ...]]
+"""Generation, member (its place in the roster), partition numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ownership:
+    """One topic's partitions: ``owned`` by member, ascending; ``disputed`` partition -> members that still hold it.
+
+    Disputed partitions belong to nobody, but a cooperative rebalance must not hand them out while they are held.
+    """
+
+    owned: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    disputed: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+
+    def holders(self) -> dict[int, tuple[int, ...]]:
+        """Partition -> the members whose claim to it is the newest."""
+        held: dict[int, tuple[int, ...]] = dict(self.disputed)
+        for member, numbers in self.owned.items():
+            held.update(dict.fromkeys(numbers, (member,)))
+        return held
+
+
+def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int]) -> Ownership:
+    """Reduce the claims to one topic of ``partitions`` partitions. Time grows with the number of claimed partitions."""
+    if _undisputed(claims, partitions, subscribers):
+        return Ownership({member: tuple(sorted(numbers)) for _, member, numbers in claims if numbers})
+    newest: dict[int, int] = {}
+    holders: dict[int, list[int]] = {}
+    for generation, member, numbers in claims:
+        for number in set(numbers):
+            if not 0 <= number < partitions:
+                continue
+            known = newest.get(number)
+            if known is None or generation > known:
+                newest[number] = generation
+                holders[number] = [member]
+            elif generation == known:
+                holders[number].append(member)
+    owned: dict[int, list[int]] = {}
+    disputed: dict[int, tuple[int, ...]] = {}
+    for number in sorted(holders):
+        first, *others = holders[number]
+        if others or first not in subscribers:
+            disputed[number] = tuple(holders[number])
+        else:
+            owned.setdefault(first, []).append(number)
+    return Ownership({member: tuple(numbers) for member, numbers in owned.items()}, disputed)
+
+
+def _undisputed(claims: Sequence[Claim], partitions: int, subscribers: Collection[int]) -> bool:
+    """Whether no two claims meet and none is void; decided by set operations, without a look at each partition."""
+    claimed = [numbers for _, _, numbers in claims]
+    union = set().union(*claimed)
+    return (
+        len(union) == sum(map(len, claimed))
+        and (not union or (min(union) >= 0 and max(union) < partitions))
+        and all(member in subscribers for _, member, _ in claims)
+    )

@@ -1,0 +1,137 @@
+"""Flows in a network: the most that fits, and the cheapest way to send it.
+
+Maximum flow is Dinic's; the cheapest is the primal-dual method: shortest distances once per price level (Dijkstra on
+reduced costs), then all that fits at that price (Dinic). Costs are whole numbers, so results are exact.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+__all__ = ["Network"]
+
+
+class Network:
+    """A directed network of ``nodes`` nodes that are numbered from 0.
+
+    Arcs come in pairs: arc ``a`` and its reverse ``a ^ 1``; ``room[a]`` is what may still be sent along ``a``.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        """Begin without arcs."""
+        self.arcs: list[list[int]] = [[] for _ in range(nodes)]
+        self.head: list[int] = []
+        self.room: list[int] = []
+        self.cost: list[int] = []
+        self._price = [0] * nodes
+
+    def add(self, tail: int, head: int, room: int, cost: int = 0, sent: int = 0) -> int:
+        """Add an arc of capacity ``room`` that already carries ``sent``; returns its number.
+
+        What is already sent must be the cheapest possible use of the arcs that carry it: an arc with room has a cost
+        of at least 0, one that carries something of at most 0.
+        """
+        arc = len(self.head)
+        self.head += (head, tail)
+        self.room += (room - sent, sent)
+        self.cost += (cost, -cost)
+        self.arcs[tail].append(arc)
+        self.arcs[head].append(arc + 1)
+        return arc
+
+    def sent(self, arc: int) -> int:
+        """How much flows along ``arc``."""
+        return self.room[arc ^ 1]
+
+    def send_cheapest(self, source: int, sink: int) -> None:
+        """Send as much as fits, and among all ways to do so choose a cheapest."""
+        while self._reprice(source, sink):
+            self.send(source, sink)
+
+    def send(self, source: int, sink: int) -> None:
+        """Send as much as fits along arcs whose reduced cost is 0 (all, where no arc has a cost)."""
+        while True:
+            level = self._levels(source, sink)
+            if level[sink] < 0:
+                return
+            self._block(source, sink, level)
+
+    def reachable(self, source: int) -> list[bool]:
+        """Which nodes more could be sent to: after `send`, the source's side of a minimum cut."""
+        return [level >= 0 for level in self._levels(source, -1)]
+
+    def _levels(self, source: int, sink: int) -> list[int]:
+        head, room, cost, price = self.head, self.room, self.cost, self._price
+        level = [-1] * len(self.arcs)
+        level[source] = 0
+        front = [source]
+        depth = 0
+        while front and (sink < 0 or level[sink] < 0):
+            depth += 1
+            following = []
+            for node in front:
+                here = price[node]
+                for arc in self.arcs[node]:
+                    other = head[arc]
+                    if level[other] < 0 and room[arc] and cost[arc] + here == price[other]:
+                        level[other] = depth
+                        following.append(other)
+            front = following
+        return level
+
+    def _block(self, source: int, sink: int, level: list[int]) -> None:
+        """Fill the layered graph: walk down from the source, back out of dead ends, until nothing leads to the sink."""
+        head, room, cost, price = self.head, self.room, self.cost, self._price
+        following = [0] * len(self.arcs)
+        path: list[int] = []
+        node = source
+        while True:
+            if node == sink:
+                amount = min(room[arc] for arc in path)
+                for arc in path:
+                    room[arc] -= amount
+                    room[arc ^ 1] += amount
+                full = next(place for place, arc in enumerate(path) if not room[arc])
+                node = head[path[full] ^ 1]
+                del path[full:]
+                continue
+            arcs = self.arcs[node]
+            while following[node] < len(arcs):
+                arc = arcs[following[node]]
+                other = head[arc]
+                if room[arc] and level[other] == level[node] + 1 and cost[arc] + price[node] == price[other]:
+                    path.append(arc)
+                    node = other
+                    break
+                following[node] += 1
+            else:
+                if not path:
+                    return
+                node = head[path.pop() ^ 1]
+                following[node] += 1
+
+    def _reprice(self, source: int, sink: int) -> bool:
+        """Move the prices by the shortest distances from ``source``; False when the sink is out of reach."""
+        head, room, cost, price = self.head, self.room, self.cost, self._price
+        far = sum(map(abs, cost)) + 1
+        distance = [far] * len(self.arcs)
+        distance[source] = 0
+        heap = [(0, source)]
+        while heap:
+            near, node = heapq.heappop(heap)
+            if near > distance[node] or near > distance[sink]:
+                continue
+            here = near + price[node]
+            for arc in self.arcs[node]:
+                if room[arc]:
+                    other = head[arc]
+                    reach = here + cost[arc] - price[other]
+                    if reach < distance[other]:
+                        distance[other] = reach
+                        heapq.heappush(heap, (reach, other))
+        limit = distance[sink]
+        if limit == far:
+            return False
+        for node, reach in enumerate(distance):
+            price[node] += min(reach, limit)
+        return True

@@ -1,0 +1,54 @@
+"""The cooperative step (KIP-429): what another live member still holds is given out only after that one has let go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_agent.assignors.roster import Plan, Roster
+
+__all__ = ["withhold"]
+
+
+def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
+    """Split ``target`` into what members get this round, and what they must revoke first, by present holder.
+
+    Kept back is every partition that a member other than its new owner claims in the newest generation, also where two
+    claim it and so neither owns it.
+    """
+    now: Plan = [dict(given) for given in target]
+    revoking: list[dict[str, list[int]]] = [{} for _ in target]
+    ownership_of = dict(zip(roster.topics, roster.ownership, strict=True))
+    held: dict[str, dict[int, tuple[int, ...]]] = {}
+    for member, given in enumerate(target):
+        for topic, numbers in given.items():
+            ownership = ownership_of[topic]
+            if numbers == ownership.owned.get(member) or not (ownership.owned or ownership.disputed):
+                continue
+            if topic not in held:
+                held[topic] = ownership.holders()
+            holders = held[topic]
+            free = tuple(number for number in numbers if holders.get(number, (member,)) == (member,))
+            if len(free) < len(numbers):
+                _split(now[member], topic, free)
+                _note(revoking, topic, member, sorted(set(numbers).difference(free)), holders)
+    return now, [{topic: tuple(sorted(numbers)) for topic, numbers in topics.items()} for topics in revoking]
+
+
+def _split(given: dict[str, tuple[int, ...]], topic: str, free: Sequence[int]) -> None:
+    if free:
+        given[topic] = tuple(free)
+    else:
+        del given[topic]
+
+
+def _note(
+    revoking: list[dict[str, list[int]]],
+    topic: str,
+    new_owner: int,
+    numbers: Sequence[int],
+    holders: dict[int, tuple[int, ...]],
+) -> None:
+    for number in numbers:
+        for holder in holders[number]:
+            if holder != new_owner:
+                revoking[holder].setdefault(topic, []).append(number)

@@ -1,0 +1,30 @@
+"""A rate limit: so many a second, with bursts."""
+
+from __future__ import annotations
+
+import threading
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["TokenBucket"]
+
+
+class TokenBucket:
+    """Starts full. Thread-safe."""
+
+    def __init__(self, rate: float, burst: int, clock: Clock) -> None:
+        """``rate`` tokens come back per second, up to ``burst``."""
+        self._rate, self._burst, self._clock = rate, burst, clock
+        self._lock = threading.Lock()
+        self._tokens, self._at = float(burst), clock.monotonic()
+
+    def take(self, number: int) -> float:
+        """Take tokens and return 0, or take none and return the seconds until there will be enough."""
+        with self._lock:
+            now = self._clock.monotonic()
+            self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate)
+            self._at = now
+            if self._tokens < number:
+                return (number - self._tokens) / self._rate
+            self._tokens -= number
+            return 0.0

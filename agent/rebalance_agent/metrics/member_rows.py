@@ -1,0 +1,100 @@
+"""Metrics of members: what one process saw of itself, exported by the sidecar beside it. They add up with ``sum``."""
+
+from __future__ import annotations
+
+from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.model.events import Callback
+from rebalance_agent.rebalances.views import STALL_BUCKETS
+
+__all__ = [
+    "ASSIGNED",
+    "ASSIGN_FAILURES",
+    "ASSIGN_SECONDS",
+    "CALLBACK_SECONDS",
+    "GENERATION",
+    "LOST",
+    "MEMBER_ROWS",
+    "PARTITIONS",
+    "REVOKED",
+    "SKEW",
+    "STALL",
+]
+
+CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
+"""Upper bounds in seconds: from a callback that only logs to one that meets ``max.poll.interval.ms``."""
+
+ASSIGN_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
+"""Upper bounds in seconds: from a small group to one whose leader misses its own session timeout."""
+
+_CLIENT = ("consumergroup", "client_id")
+
+
+def _row(
+    name: str,
+    kind: Kind,
+    text: str,
+    unit: str,
+    labels: tuple[str, ...] = _CLIENT,
+    buckets: tuple[float, ...] = (),
+) -> Metric:
+    return Metric(f"kafka_rebalance_member_{name}", kind, Role.SIDECAR, text, labels, unit, buckets=buckets)
+
+
+CALLBACK_SECONDS = Metric(
+    "kafka_rebalance_member_callback_seconds",
+    Kind.HISTOGRAM,
+    Role.SIDECAR,
+    "Time in the consumer's own rebalance callbacks.",
+    ("consumergroup", "callback"),
+    "seconds",
+    {"callback": (Callback.REVOKED, Callback.ASSIGNED, Callback.LOST)},
+    CALLBACK_BUCKETS,
+)
+STALL = _row(
+    "stall_seconds",
+    Kind.HISTOGRAM,
+    "From a member's revoked or lost callback being entered to its next assigned callback having returned.",
+    "seconds",
+    ("consumergroup",),
+    STALL_BUCKETS,
+)
+ASSIGN_SECONDS = _row(
+    "assign_seconds",
+    Kind.HISTOGRAM,
+    "Time of assign() calls in the group's leader.",
+    "seconds",
+    ("consumergroup", "assignor"),
+    ASSIGN_BUCKETS,
+)
+ASSIGN_FAILURES = _row(
+    "assign_failures_total",
+    Kind.COUNTER,
+    "assign() calls that raised an exception.",
+    "calls",
+    ("consumergroup", "assignor"),
+)
+GENERATION = _row("generation", Kind.GAUGE, "Generation the member was last in.", "")
+PARTITIONS = _row("partitions", Kind.GAUGE, "Partitions the members with these labels own.", "partitions")
+REVOKED = _row("revoked_total", Kind.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
+ASSIGNED = _row("assigned_total", Kind.COUNTER, "Partitions received in assigned callbacks.", "partitions")
+LOST = _row("lost_total", Kind.COUNTER, "Partitions taken away in lost callbacks.", "partitions")
+SKEW = _row(
+    "assignment_skew_ratio",
+    Kind.GAUGE,
+    "Skew of the last assignment that this member made as leader: highest load / promised load; 1 is best.",
+    "ratio",
+)
+
+MEMBER_ROWS: tuple[Metric, ...] = (
+    CALLBACK_SECONDS,
+    STALL,
+    ASSIGN_SECONDS,
+    ASSIGN_FAILURES,
+    GENERATION,
+    PARTITIONS,
+    REVOKED,
+    ASSIGNED,
+    LOST,
+    SKEW,
+)
+"""In the order of the page and of the documentation."""

@@ -1,0 +1,55 @@
+"""The catalogue, the pages that processes serve and the documentation name the same metrics."""
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
+from rebalance_agent.metrics.document import metrics_page
+from rebalance_agent.metrics.metric import Kind, Role
+from support import pages
+from support.scrapes import families, promtool_says
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+SCRAPES = {
+    Role.OBSERVER: pages.observer_groups() + pages.observer_agent(),
+    Role.SIDECAR: pages.sidecar_members() + pages.sidecar_agent(),
+}
+
+TYPES = {Kind.INFO: "gauge"}
+
+
+def test_the_committed_page_is_current():
+    assert (DOCS / "metrics.md").read_text(encoding="utf-8") == metrics_page(), "run: make docs"
+
+
+@pytest.mark.parametrize("role", SCRAPES)
+def test_a_role_exports_exactly_its_rows_of_the_catalogue(role):
+    assert families(SCRAPES[role]).keys() == {metric.name for metric in CATALOGUE if metric.role in (role, Role.AGENT)}
+
+
+@pytest.mark.parametrize("role", SCRAPES)
+def test_types_and_labels_are_those_of_the_catalogue(role):
+    for name, family in families(SCRAPES[role]).items():
+        row = BY_NAME[name]
+        assert family.type == TYPES.get(row.kind, row.kind)
+        assert family.documentation == row.help
+        for sample in family.samples:
+            labels = tuple(label for label in sample.labels if label != "le")
+            assert labels == row.labels
+            for label, closed in row.values.items():
+                assert sample.labels[label] in closed
+
+
+@pytest.mark.parametrize("role", SCRAPES)
+def test_promtool_has_nothing_to_say(role):
+    assert promtool_says(SCRAPES[role]) == ""
+
+
+def test_every_closed_value_of_a_counter_is_there_at_zero():
+    shown = families(SCRAPES[Role.OBSERVER] + SCRAPES[Role.SIDECAR].split(b"# HELP rebalance_agent_build_info")[0])
+    for row in CATALOGUE:
+        if row.kind is Kind.COUNTER and row.role is not Role.SIDECAR:
+            for label, closed in row.values.items():
+                assert {sample.labels[label] for sample in shown[row.name].samples} == set(closed)

@@ -1,0 +1,168 @@
+"""Make ``kafkas_own_bytes.json`` again: bytes written by Kafka's own Java classes, with Kafka's own reading of them.
+
+Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_kafkas_own_bytes.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jpype
+
+from support.kafkas_java import KafkasMessage, KafkasSerde, start_java
+
+OUT = Path(__file__).with_name("kafkas_own_bytes.json")
+TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
+CLIENTS = "org.apache.kafka.clients.consumer"
+
+
+def text(data: bytes) -> str:
+    """Base64."""
+    return base64.b64encode(data).decode()
+
+
+def records() -> Iterator[dict[str, Any]]:
+    """Every version of every record that classic groups write."""
+    serde = KafkasSerde()
+    offset_key = {"group": "orders", "topic": "clicks", "partition": 7}
+    offset = {
+        "offset": 42,
+        "leaderEpoch": 3,
+        "metadata": "héllo",
+        "commitTimestamp": 1_700_000_000_000,
+        "expireTimestamp": 1_700_000_900_000,
+        "topicId": TOPIC_ID,
+    }
+    plain = KafkasMessage("OffsetCommitValue")
+    for version in range(5):
+        known = fields(offset, leaderEpoch=version >= 3, expireTimestamp=version == 1, topicId=version >= 4)
+        yield record(serde, f"offset commit, value v{version}", 1, offset_key, plain.encode(version, known))
+    bare = fields(offset, leaderEpoch=True, expireTimestamp=False, topicId=False)
+    yield record(serde, "offset commit, value v4 without its tag", 1, offset_key, plain.encode(4, bare))
+    legacy = KafkasMessage("LegacyOffsetCommitValue")
+    oldest = fields(offset, leaderEpoch=False, expireTimestamp=False, topicId=False)
+    yield record(serde, "offset commit, key v0", 0, offset_key, legacy.encode(0, oldest))
+
+    group = KafkasMessage("GroupMetadataValue")
+    for version in range(5):
+        value = group.encode(version, group_value(version, "consumer", consumer_members()))
+        yield record(serde, f"group metadata, value v{version}", 2, {"group": "orders"}, value)
+    connect = group_value(3, "connect", [(b"\0\1connect's own", b"\0\2bytes")])
+    yield record(serde, "a group of Kafka Connect", 2, {"group": "connect"}, group.encode(3, connect))
+    empty = {**group_value(4, "consumer", []), "protocol": None, "leader": None, "generation": 8}
+    yield record(serde, "an empty group", 2, {"group": "orders"}, group.encode(4, empty))
+
+
+def record(serde: KafkasSerde, about: str, key_version: int, key: dict[str, Any], value: bytes) -> dict[str, Any]:
+    """One row, with the coordinator's own reading of it."""
+    names = {0: "LegacyOffsetCommitKey", 1: "OffsetCommitKey", 2: "GroupMetadataKey"}
+    key_bytes = key_version.to_bytes(2, "big") + KafkasMessage(names[key_version]).encode(0, key)[2:]
+    read = serde.decode(key_bytes, value)
+    if read is None:
+        raise SystemExit(f"Kafka does not know {about}")
+    return {
+        "about": about,
+        "key": text(key_bytes),
+        "value": text(value),
+        "kafkas_key": read[0],
+        "kafkas_value_version": read[1],
+        "kafkas_value": read[2],
+    }
+
+
+def fields(values: dict[str, Any], **kept: bool) -> dict[str, Any]:
+    """``values`` without the names that are not ``kept``."""
+    return {name: value for name, value in values.items() if kept.get(name, True)}
+
+
+def group_value(version: int, protocol_type: str, members: list[tuple[bytes, bytes]]) -> dict[str, Any]:
+    """The value of a group's record, in Kafka's names."""
+    rows = [
+        fields(
+            {
+                "memberId": f"consumer-{number}-id",
+                "groupInstanceId": "static-1" if number else None,
+                "clientId": f"consumer-{number}",
+                "clientHost": "/10.0.0.1",
+                "rebalanceTimeout": 300_000,
+                "sessionTimeout": 45_000,
+                "subscription": text(subscription),
+                "assignment": text(assignment),
+            },
+            groupInstanceId=version >= 3,
+            rebalanceTimeout=version >= 1,
+        )
+        for number, (subscription, assignment) in enumerate(members)
+    ]
+    value = {
+        "protocolType": protocol_type,
+        "generation": 7,
+        "protocol": "cooperative-sticky",
+        "leader": "consumer-0-id",
+        "currentStateTimestamp": 1_700_000_000_123,
+        "members": rows,
+    }
+    return fields(value, currentStateTimestamp=version >= 2)
+
+
+def consumer_members() -> list[tuple[bytes, bytes]]:
+    """Two members as Kafka's clients write them."""
+    return [(subscription(3), assignment(3)), (subscription(0), assignment(0))]
+
+
+def partitions() -> Any:
+    """A Java list of topic partitions, on purpose not in order."""
+    topic_partition = jpype.JClass("org.apache.kafka.common.TopicPartition")
+    named = [("payments", 4), ("clicks", 2), ("clicks", 0)]
+    return jpype.JClass("java.util.ArrayList")([topic_partition(topic, number) for topic, number in named])
+
+
+def subscription(version: int) -> bytes:
+    """``ConsumerProtocol.serializeSubscription``."""
+    topics = jpype.JClass("java.util.ArrayList")(["payments", "clicks"])
+    buffer = jpype.JClass("java.nio.ByteBuffer").wrap(jpype.JArray(jpype.JByte)(b"\0\0\0\x06"))
+    rack = jpype.JClass("java.util.Optional").of("rack-1")
+    java = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Subscription")(topics, buffer, partitions(), 6, rack)
+    return drained(jpype.JClass(f"{CLIENTS}.internals.ConsumerProtocol").serializeSubscription(java, version))
+
+
+def assignment(version: int) -> bytes:
+    """``ConsumerProtocol.serializeAssignment``."""
+    java = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Assignment")(partitions(), None)
+    return drained(jpype.JClass(f"{CLIENTS}.internals.ConsumerProtocol").serializeAssignment(java, version))
+
+
+def sticky_user_data() -> bytes:
+    """What ``StickyAssignor`` sends after it was given partitions in generation 6."""
+    assignor = jpype.JClass(f"{CLIENTS}.StickyAssignor")()
+    given = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Assignment")(partitions())
+    generation = jpype.JClass(f"{CLIENTS}.ConsumerGroupMetadata")(
+        "orders", 6, "m", jpype.JClass("java.util.Optional").empty()
+    )
+    assignor.onAssignment(given, generation)
+    return drained(assignor.subscriptionUserData(jpype.JClass("java.util.HashSet")()))
+
+
+def drained(buffer: Any) -> bytes:
+    """The bytes that a Java buffer has left."""
+    return bytes(buffer.get(index) & 0xFF for index in range(buffer.position(), buffer.limit()))
+
+
+def main() -> None:
+    """Write the file."""
+    start_java()
+    golden = {
+        "records": list(records()),
+        "subscriptions": {str(version): text(subscription(version)) for version in range(4)},
+        "assignments": {str(version): text(assignment(version)) for version in range(4)},
+        "sticky_user_data": text(sticky_user_data()),
+    }
+    OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

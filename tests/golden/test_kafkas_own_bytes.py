@@ -1,0 +1,106 @@
+"""Bytes that Kafka wrote (see ``make_kafkas_own_bytes.py``) mean to us what they mean to Kafka."""
+
+from __future__ import annotations
+
+import base64
+import json
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli import decode
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.consumer import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.userdata import StickyUserData, decode_sticky
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+
+FOLDER = Path(__file__).parent
+GOLDEN = json.loads((FOLDER / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
+PARTITIONS = {"clicks": (0, 2), "payments": (4,)}
+NO_TOPIC_ID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+def kafkas_names(value):
+    """Our fields in Kafka's names and JSON."""
+    if isinstance(value, dict):
+        words = {name: name.split("_") for name in value}
+        return {
+            first + "".join(word.capitalize() for word in rest): kafkas_names(value[name])
+            for name, (first, *rest) in words.items()
+            if value[name] != NO_TOPIC_ID  # Kafka leaves out a tagged field with its default
+        }
+    if isinstance(value, list):
+        return [kafkas_names(item) for item in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def raw(row):
+    return base64.b64decode(row["key"]), base64.b64decode(row["value"])
+
+
+@pytest.mark.parametrize("row", GOLDEN["records"], ids=lambda row: row["about"])
+def test_a_record_of_kafka_reads_as_kafka_reads_it(row):
+    record = decode_record(*raw(row))
+    assert kafkas_names(record.key) == row["kafkas_key"]
+    assert record.value_version == row["kafkas_value_version"]
+    assert kafkas_names(record.value) == row["kafkas_value"]
+    assert record.unknown_tags == 0
+    assert record_kind(raw(row)[0]) == record.kind
+
+
+def test_every_version_of_a_groups_record_is_the_same_group_but_for_what_it_does_not_have():
+    groups = {}
+    for row in GOLDEN["records"]:
+        if row["about"].startswith("group metadata"):
+            groups[row["kafkas_value_version"]] = classic_group(decode_record(*raw(row)))
+    assert sorted(groups) == [0, 1, 2, 3, 4]
+    for version, group in groups.items():
+        assert (group.group, group.generation, group.protocol_type) == ("orders", 7, "consumer")
+        assert (group.protocol, group.leader) == ("cooperative-sticky", "consumer-0-id")
+        assert group.current_state_timestamp_ms == (1_700_000_000_123 if version >= 2 else -1)
+        first, second = group.members
+        assert (first.owned, first.assigned) == (PARTITIONS, PARTITIONS)
+        assert (second.owned, second.assigned) == ({}, PARTITIONS)
+        assert second.instance_id == ("static-1" if version >= 3 else None)
+        assert first.rebalance_timeout_ms == (300_000 if version >= 1 else -1)
+        assert first.session_timeout_ms == 45_000
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_a_subscription_of_kafkas_client_reads_whole_and_writes_back_the_same_bytes(version):
+    data = base64.b64decode(GOLDEN["subscriptions"][str(version)])
+    subscription = decode_subscription(data)
+    assert subscription == ConsumerSubscription(
+        version=version,
+        topics=("clicks", "payments"),
+        user_data=b"\0\0\0\6",
+        owned_partitions=PARTITIONS if version >= 1 else {},
+        generation_id=6 if version >= 2 else -1,
+        rack_id="rack-1" if version >= 3 else None,
+    )
+    assert encode_subscription(subscription) == data
+
+
+@pytest.mark.parametrize("version", range(4))
+def test_an_assignment_of_kafkas_client_reads_whole(version):
+    assignment = decode_assignment(base64.b64decode(GOLDEN["assignments"][str(version)]))
+    assert assignment == ConsumerAssignment(version, PARTITIONS)
+    assert decode_assignment(encode_assignment(assignment)) == assignment
+
+
+def test_the_user_data_of_kafkas_sticky_assignor_reads_with_and_without_its_generation():
+    data = base64.b64decode(GOLDEN["sticky_user_data"])
+    assert decode_sticky(data) == StickyUserData(PARTITIONS, 6)
+    assert decode_sticky(data[:-4]) == StickyUserData(PARTITIONS, -1)
+
+
+def test_the_decode_command_prints_exactly_what_it_always_printed(capsys):
+    assert decode.run(Namespace(file=str(FOLDER / "decode_input.ndjson"))) == 1
+    assert capsys.readouterr().out == (FOLDER / "decode_output.ndjson").read_text(encoding="utf-8")

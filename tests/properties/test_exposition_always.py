@@ -1,0 +1,122 @@
+"""What holds for every view, name and body, however hostile."""
+
+import io
+import json
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.exposition.groups_page import GroupsPage
+from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
+from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.group import STATES, GroupType
+from rebalance_agent.rebalances.views import MemberLoad
+from support.scrapes import families
+from support.views import NOW, full_view, member_event
+
+names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+members = st.lists(
+    st.builds(
+        MemberLoad,
+        member_id=st.just("m"),
+        instance_id=st.none(),
+        client_id=names,
+        host=names,
+        assigned=st.dictionaries(names, st.lists(st.integers(0, 99), max_size=5).map(tuple), max_size=3),
+    ),
+    max_size=8,
+).map(tuple)
+
+
+@st.composite
+def views(draw):
+    group_type = draw(st.sampled_from(GroupType))
+    return full_view(
+        draw(names),
+        group_type,
+        state=draw(st.sampled_from(STATES[group_type])),
+        members=draw(members),
+        assignor=draw(st.none() | names),
+        topic_spread=tuple(draw(st.dictionaries(names, st.floats(0, 1), max_size=8)).items()),
+        slowest_client_id=draw(st.none() | names),
+        slowest_host=draw(st.none() | names),
+    )
+
+
+@given(st.lists(views(), max_size=4), st.integers(1, 4))
+def test_every_page_is_well_formed_and_says_each_name_as_it_is(found, bound):
+    limits = SeriesLimits(max_member_series=bound, top_topics=bound)
+    found = list({view.group: view for view in found}.values())
+    text = GroupsPage(lambda: found, FakeClock(NOW), limits).text()
+    shown = families(text)
+    groups = {view.group for view in found}
+    for family in shown.values():
+        assert {sample.labels["consumergroup"] for sample in family.samples} <= groups
+    if found:
+        assert {each.labels["consumergroup"] for each in shown["kafka_rebalance_generation"].samples} == groups
+
+
+@given(views(), st.integers(1, 8))
+def test_folding_loses_no_member_and_keeps_the_bound(view, bound):
+    by_metric = {metric.name: each for metric, each in group_samples(view, SeriesLimits(bound)).by_metric.items()}
+    owners = by_metric["kafka_rebalance_owner_members"]
+    assert sum(sample.value for sample in owners) == len(view.members)
+    assert len(owners) <= bound + 1
+    most = max((sample.value for sample in by_metric["kafka_rebalance_owner_partitions"]), default=0)
+    assert most == max((sum(map(len, member.assigned.values())) for member in view.members), default=0)
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(0, 10**12))
+def test_running_counters_never_fall(start, later):
+    counters = [
+        {m: sample.value for m, sample in running_samples(full_view(), now) if m.kind is Kind.COUNTER}
+        for now in (NOW + start, NOW + start + later)
+    ]
+    assert len(counters[0]) == 2
+    assert all(counters[0][metric] <= counters[1][metric] for metric in counters[0])
+
+
+@given(views())
+def test_the_cached_page_is_the_page_that_would_be_written_anew(view):
+    held = [view]
+    clock = FakeClock(NOW)
+    page = GroupsPage(lambda: held, clock)
+    page.text()
+    held[0] = replace(view, version=view.version + 1, generation=9, topic_spread=(), members=())
+    clock.advance(12_345)
+    assert page.text() == GroupsPage(lambda: held, clock).text()
+
+
+bodies = st.lists(
+    st.just(json_line(member_event()))
+    | st.binary(max_size=50)
+    | st.recursive(st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(names, inner))
+    .map(json.dumps)
+    .map(str.encode),
+    max_size=4,
+).map(b"\n".join)
+
+
+@given(bodies)
+def test_a_body_is_accepted_as_a_whole_or_not_at_all(body):
+    accepted, statuses = [], []
+    app = EventsApp(lambda events, _dropped: accepted.append(events), FakeClock())
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": EVENTS_PATH,
+        "CONTENT_LENGTH": str(len(body)),
+        "wsgi.input": io.BytesIO(body),
+    }
+    answer = json.loads(b"".join(app(environ, lambda status, _headers: statuses.append(status))))
+    lines = [line for line in body.split(b"\n") if line.strip()]
+    if statuses == ["200 OK"]:
+        assert answer == {"accepted": len(lines)}
+        assert [len(events) for events in accepted] == [len(lines)]
+    else:
+        assert statuses == ["400 Bad Request"]
+        assert body.split(b"\n")[answer["line"] - 1].strip()
+        assert accepted == []

@@ -1,0 +1,133 @@
+"""Any bytes at all: what we wrote reads back, and nothing but ``DecodeError`` ever comes out of what we did not."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import tracemalloc
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.consumer import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.groupprotocol.jsonform import record_json
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.userdata import (
+    WeightedUserData,
+    decode_priority,
+    decode_sticky,
+    decode_weighted,
+    encode_priority,
+    encode_weighted,
+)
+from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from support.messages import MESSAGES, messages, mutated
+
+GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
+RECORDS = [(base64.b64decode(row["key"]), base64.b64decode(row["value"])) for row in GOLDEN["records"]]
+PAYLOADS = [
+    base64.b64decode(data)
+    for data in (
+        *GOLDEN["subscriptions"].values(),
+        *GOLDEN["assignments"].values(),
+        GOLDEN["sticky_user_data"],
+        base64.b64encode(encode_weighted(WeightedUserData(9, {"t": (1, 2)}))),
+    )
+]
+PAYLOAD_DECODERS = (decode_subscription, decode_assignment, decode_sticky, decode_weighted, decode_priority)
+
+topics = st.text(st.characters(codec="utf-8"), max_size=8)
+int32s = st.integers(-(2**31), 2**31 - 1)
+partitions = st.lists(st.tuples(topics, int32s), max_size=12).map(topic_partitions)
+user_data = st.none() | st.binary(max_size=12)
+
+
+def is_read_or_refused(key, value):
+    with contextlib.suppress(DecodeError):
+        record = decode_record(key, value)
+        classic_group(record)
+        json.dumps(record_json(record, 5))
+        assert record.kind == record_kind(key)
+
+
+@given(messages())
+def test_a_message_reads_back_as_it_was_written(drawn):
+    message, version, fields = drawn
+    decoded = message.decode(message.encode(version, fields))
+    assert (decoded.version, decoded.unknown_tags) == (version, 0)
+    assert message.encode(version, decoded.fields) == message.encode(version, fields)
+    assert _lists(decoded.fields) == fields
+
+
+def _lists(value):
+    if isinstance(value, dict):
+        return {name: _lists(item) for name, item in value.items()}
+    return [_lists(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+@given(st.tuples(st.lists(topics, max_size=4).map(tuple), user_data, partitions, int32s, st.none() | topics))
+def test_a_subscription_and_an_assignment_read_back_as_they_were_written(fields):
+    subscription = ConsumerSubscription(3, *fields)
+    assert decode_subscription(encode_subscription(subscription)) == subscription
+    assignment = ConsumerAssignment(1, subscription.owned_partitions, subscription.user_data)
+    assert decode_assignment(encode_assignment(assignment)) == assignment
+
+
+@given(st.integers(1, 2**31 - 1), partitions)
+def test_user_data_reads_back_as_it_was_written(weight, owned):
+    assert decode_weighted(encode_weighted(WeightedUserData(weight, owned))) == WeightedUserData(weight, owned)
+    assert decode_priority(encode_priority(-weight)) == -weight
+
+
+@given(st.binary(max_size=200), st.none() | st.binary(max_size=200))
+def test_any_bytes_are_a_record_or_refused(key, value):
+    is_read_or_refused(key, value)
+
+
+@given(st.sampled_from([b"\0\0\0\1g\0\1t\0\0\0\0", b"\0\2\0\1g"]), st.integers(0, 5), st.binary(max_size=200))
+def test_any_value_behind_a_good_key_is_read_or_refused(key, version, rest):
+    is_read_or_refused(key, version.to_bytes(2, "big") + rest)
+
+
+@given(st.sampled_from(RECORDS), st.data())
+def test_a_damaged_record_of_kafka_is_read_or_refused(record, data):
+    key, value = record
+    is_read_or_refused(data.draw(mutated(key)), data.draw(mutated(value)))
+
+
+@given(st.sampled_from(PAYLOADS), st.data())
+def test_damaged_bytes_of_members_are_read_or_refused(payload, data):
+    damaged = data.draw(mutated(payload) | st.binary(max_size=60))
+    for decode in PAYLOAD_DECODERS:
+        with contextlib.suppress(DecodeError):
+            decode(damaged)
+
+
+@given(st.sampled_from(MESSAGES), st.data())
+def test_every_table_reads_or_refuses_any_bytes(message, data):
+    version = data.draw(st.sampled_from(message.versions))
+    with contextlib.suppress(DecodeError):
+        message.decode(version.to_bytes(2, "big") + data.draw(st.binary(max_size=200)))
+
+
+@example(b"\x7f\xff\xff\xff")
+@example(b"\0\0\0\x10")
+@given(st.binary(min_size=4, max_size=4))
+def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
+    for data in (b"\0\0" + claim, b"\0\1\0\0\0\0" + claim, b"\0\0\0\0\0\0" + claim + bytes(40)):
+        tracemalloc.start()
+        with contextlib.suppress(DecodeError):
+            decode_subscription(data)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 50_000

@@ -1,0 +1,78 @@
+"""Events and summaries as a run of the demo makes them, for the tests of what is drawn and said from them."""
+
+from __future__ import annotations
+
+from rebalance_agent.demo.check import Claim, SeenEpisode, SeenStep, Words
+from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.stories import Client, Expected, Group, Member, SlowDown
+from rebalance_agent.demo.summary import summarise
+from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+GROUP = Group("g", "a story", Client.KAFKA_PYTHON, "range", "t", (Member("one"), Member("two")))
+EPISODE = SeenEpisode("g", Trigger.MEMBER_JOINED, 7, (Trigger.MEMBER_JOINED,), 6.25, Basis.EXACT, "two")
+CLAIM = Claim(
+    generation=7,
+    protocol="range",
+    assignment={"m-1": {"t": (0, 1)}, "m-2": {"t": (2,)}},
+    clients={"m-1": "one", "m-2": "two"},
+    gauge_generation=7,
+    gauge_members=2,
+    gauge_owned={"one": 2, "two": 1},
+)
+WORDS = Words(
+    generation=7,
+    protocol="range",
+    clients=CLAIM.clients,
+    state="Stable",
+    described_protocol="range",
+    assignment=CLAIM.assignment,
+)
+STEP = SeenStep("slow consumer", (Expected("g", Trigger.MEMBER_JOINED, 2),), (EPISODE,), SlowDown("g", "two", 6.0))
+
+
+def generation_event(generation=7, **fields):
+    """A closing event of the group ``g``."""
+    values = {
+        "event_id": f"id-{generation}",
+        "cluster_id": "c",
+        "group": "g",
+        "timestamp_ms": 1_000 * generation,
+        "source": Source.RECORDS,
+        "group_type": GroupType.CLASSIC,
+        "generation": generation,
+        "previous_generation": generation - 1,
+        "episode_generation": generation,
+        "closes_episode": True,
+        "followups": 0,
+        "assignor": "range",
+        "protocol": RebalanceProtocol.EAGER,
+        "phases": Phases(1_000 * generation, Evidence.RECORD),
+        "trigger": Trigger.MEMBER_JOINED,
+        "causes": (Trigger.MEMBER_JOINED,),
+        "stall": Stall(6.25, 6.25, 18.0, Basis.EXACT),
+        "members": (snapshot("m-1", "one", 0, 1), snapshot("m-2", "two", 2)),
+        "topics": {"t": 3},
+        "moved": 1,
+        "needed": 1,
+        "revoked": 3,
+        "assigned": 3,
+        "lost": 0,
+        "unassigned": 0,
+        "noop": False,
+        "slowest_member_id": "m-2",
+    }
+    return GenerationEvent(**{**values, **fields})
+
+
+def snapshot(member_id, client_id, *partitions):
+    """A member that was given ``partitions`` of the topic ``t``."""
+    return MemberSnapshot(member_id, None, client_id, "/127.0.0.1", ("t",), {}, {"t": partitions})
+
+
+def summary(claim=CLAIM, words=WORDS, step=STEP):
+    """The summary of one group and one step; ``words`` None: not checked."""
+    now = GroupNow(state="Stable", group_type="classic", generation=7, members=2, skew=1.5)
+    asked = None if words is None else {"g": words}
+    return summarise((GROUP,), {"g": now}, {"g": claim}, {"g": [EPISODE]}, (step,), asked)

@@ -1,0 +1,94 @@
+"""Stand-ins for the agent's edges: a context whose calls are recorded, and records without a broker."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.inbox import Inbox
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.model.episode import Evidence, Phases, Source, Trigger
+from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+
+class Calls:
+    """Takes every method call and keeps it as (name, *arguments); safe from several threads."""
+
+    def __init__(self):
+        self.made = []
+        self._changed = threading.Condition()
+
+    def __getattr__(self, name):
+        def call(*arguments, **named):
+            with self._changed:
+                self.made.append((name, *arguments, *named.values()))
+                self._changed.notify_all()
+
+        return call
+
+    def of(self, name):
+        return [made[1:] for made in self.made if made[0] == name]
+
+    def wait_for(self, condition, seconds=10):
+        with self._changed:
+            assert self._changed.wait_for(lambda: condition(self), seconds), self.made
+
+
+@dataclass
+class FakeRecord:
+    key_bytes: bytes | None
+    value_bytes: bytes | None = None
+    header_list: list | None = None
+    timestamp_ms: int = 1_000
+
+    def key(self):
+        return self.key_bytes
+
+    def value(self):
+        return self.value_bytes
+
+    def headers(self):
+        return self.header_list
+
+    def timestamp(self):
+        return (1, self.timestamp_ms)
+
+
+def fake_context(cluster=None, *, shows=None, inbox=None):
+    return Context({}, cluster, inbox or Inbox(), Calls(), Calls(), FakeClock(), shows or NameFilter())
+
+
+def generation_event(**fields):
+    """Generation 3 of group g, in which nothing happened but what ``fields`` say."""
+    usual = {
+        "event_id": event_id("generation", "c", "g", GroupType.CLASSIC, 3, 1_000),
+        "cluster_id": "c",
+        "group": "g",
+        "timestamp_ms": 1_000,
+        "source": Source.RECORDS,
+        "group_type": GroupType.CLASSIC,
+        "generation": 3,
+        "previous_generation": 2,
+        "episode_generation": 3,
+        "closes_episode": True,
+        "followups": 0,
+        "assignor": "range",
+        "protocol": RebalanceProtocol.EAGER,
+        "phases": Phases(1_000, Evidence.RECORD),
+        "trigger": Trigger.REJOIN,
+        "causes": (Trigger.REJOIN,),
+        "stall": None,
+        "members": (),
+        "topics": {"t": 4},
+        "moved": 0,
+        "needed": 0,
+        "revoked": 0,
+        "assigned": 0,
+        "lost": 0,
+        "unassigned": 0,
+        "noop": True,
+    }
+    return GenerationEvent(**{**usual, **fields})

@@ -1,0 +1,108 @@
+"""Kafka's own Java classes in this process, and values of our tables in the JSON form that they read and write."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import jpype
+
+from rebalance_agent.groupprotocol.message import Message
+from rebalance_agent.groupprotocol.primitives import Array
+from rebalance_agent.groupprotocol.schema import Field, Struct
+from rebalance_agent.testing.java import java_runtime
+
+__all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java"]
+
+
+def start_java() -> None:
+    """Load Kafka's class path; a process can start Java only once, so whoever comes first does."""
+    if not jpype.isJVMStarted():
+        runtime = java_runtime()
+        library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
+        jpype.startJVM(str(library), "-Xmx256m", "-Xlog:disable", classpath=[str(jar) for jar in runtime.jars])
+
+
+class KafkasMessage:
+    """One of Kafka's generated message classes with its JSON converter: bytes to JSON and back, by Kafka's code."""
+
+    def __init__(self, name: str) -> None:
+        start_java()
+        package = "common.message" if name.startswith("ConsumerProtocol") else "coordinator.group.generated"
+        self._class = jpype.JClass(f"org.apache.kafka.{package}.{name}")
+        self._converter = jpype.JClass(f"org.apache.kafka.{package}.{name}JsonConverter")
+        self._mapper = jpype.JClass("com.fasterxml.jackson.databind.ObjectMapper")()
+        self._util = jpype.JClass("org.apache.kafka.common.protocol.MessageUtil")
+
+    def encode(self, version: int, fields: dict[str, Any]) -> bytes:
+        """Kafka's bytes of ``fields`` (Kafka's names, bytes as base64) behind the version in two bytes."""
+        message = self._converter.read(self._mapper.readTree(json.dumps(fields)), version)
+        return bytes(self._util.toVersionPrefixedBytes(version, message))
+
+    def decode(self, data: bytes) -> dict[str, Any]:
+        """Kafka's reading of version-prefixed bytes, as Kafka's JSON."""
+        buffer = java_buffer(data)
+        version = buffer.getShort()
+        accessor = jpype.JClass("org.apache.kafka.common.protocol.ByteBufferAccessor")(buffer)
+        return json.loads(str(self._converter.write(self._class(accessor, version), version).toString()))
+
+
+class KafkasSerde:
+    """The group coordinator's own reader of its topic, ``GroupCoordinatorRecordSerde``."""
+
+    def __init__(self) -> None:
+        start_java()
+        self._serde = jpype.JClass("org.apache.kafka.coordinator.group.GroupCoordinatorRecordSerde")()
+        self._converters = jpype.JClass("org.apache.kafka.coordinator.group.generated.CoordinatorRecordJsonConverters")
+        unknown = "org.apache.kafka.coordinator.common.runtime.Deserializer$UnknownRecordVersionException"
+        self._unknown = jpype.JClass(unknown)
+
+    def decode(self, key: bytes, value: bytes) -> tuple[dict[str, Any], int, dict[str, Any]] | None:
+        """The key, the value's version and the value as Kafka's JSON; None for a version that Kafka does not know."""
+        try:
+            record = self._serde.deserialize(java_buffer(key), java_buffer(value))
+        except self._unknown:
+            return None
+        version = record.value().version()
+        fields = self._converters.writeRecordValueAsJson(record.value().message(), version)
+        key_fields = self._converters.writeRecordKeyAsJson(record.key())
+        return json.loads(str(key_fields.toString())), int(version), json.loads(str(fields.toString()))
+
+
+def java_buffer(data: bytes) -> Any:
+    """A ``ByteBuffer`` of ``data``."""
+    return jpype.JClass("java.nio.ByteBuffer").wrap(jpype.JArray(jpype.JByte)(data))
+
+
+def camel_case(name: str) -> str:
+    """``member_id`` as ``memberId``."""
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
+def kafka_form(message: Message, version: int, fields: dict[str, Any]) -> dict[str, Any]:
+    """Decoded fields in the form of Kafka's JSON: its names, base64, tagged fields only where they are not default."""
+    return _struct(message.fields, version, fields)
+
+
+def _struct(table: tuple[Field, ...], version: int, fields: dict[str, Any]) -> dict[str, Any]:
+    return {
+        camel_case(field.name): _value(field.type, version, fields[field.name])
+        for field in table
+        if field.since <= version <= field.until and not _left_out(field, fields[field.name])
+    }
+
+
+def _left_out(field: Field, value: Any) -> bool:
+    return field.tag is not None and (value == field.default or value == [] == list(field.default or "-"))
+
+
+def _value(type_: Any, version: int, value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(type_, Array) and value is not None:
+        return [_value(type_.of, version, item) for item in value]
+    if isinstance(type_, Struct) and value is not None:
+        return _struct(type_.fields, version, value)
+    return value

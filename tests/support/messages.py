@@ -1,0 +1,83 @@
+"""Hypothesis strategies drawn from the tables themselves: a new table is tested without a new strategy."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from hypothesis import strategies as st
+
+from rebalance_agent.groupprotocol import primitives
+from rebalance_agent.groupprotocol.consumer import ASSIGNMENT, SUBSCRIPTION
+from rebalance_agent.groupprotocol.message import Message
+from rebalance_agent.groupprotocol.schema import Field, Struct
+from rebalance_agent.groupprotocol.tables import RECORDS
+
+__all__ = ["MESSAGES", "fields_of", "messages", "mutated"]
+
+MESSAGES: tuple[Message, ...] = (
+    tuple({table.value.name: table.value for table in RECORDS.values()}.values())
+    + tuple({table.key.name: table.key for table in RECORDS.values()}.values())
+    + (SUBSCRIPTION, ASSIGNMENT)
+)
+"""Every table that there is."""
+
+_TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+_BASIC: dict[int, st.SearchStrategy[Any]] = {
+    id(primitives.INT8): st.integers(-(2**7), 2**7 - 1),
+    id(primitives.INT16): st.integers(-(2**15), 2**15 - 1),
+    id(primitives.UINT16): st.integers(0, 2**16 - 1),
+    id(primitives.INT32): st.integers(-(2**31), 2**31 - 1),
+    id(primitives.INT64): st.integers(-(2**63), 2**63 - 1),
+    id(primitives.STRING): _TEXT,
+    id(primitives.BYTES): st.binary(max_size=24),
+    id(primitives.UUID): st.binary(min_size=16, max_size=16).map(
+        lambda raw: base64.urlsafe_b64encode(raw).decode()[:22]
+    ),
+}
+
+
+def fields_of(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[dict[str, Any]]:
+    """Values for exactly the fields that ``version`` has."""
+    present = [field for field in fields if field.since <= version <= field.until]
+    return st.fixed_dictionaries({field.name: _values(field, version) for field in present})
+
+
+@st.composite
+def messages(draw, among: tuple[Message, ...] = MESSAGES) -> tuple[Message, int, dict[str, Any]]:
+    """A table, one of its versions and values for it."""
+    message = draw(st.sampled_from(among))
+    version = draw(st.sampled_from(message.versions))
+    return message, version, draw(fields_of(message.fields, version))
+
+
+@st.composite
+def mutated(draw, data: bytes) -> bytes:
+    """``data`` with a few of its bytes changed, cut out, put in, or its end cut off."""
+    damaged = bytearray(data)
+    for _ in range(draw(st.integers(1, 3))):
+        at = draw(st.integers(0, len(damaged)))
+        match draw(st.sampled_from(["change", "cut", "insert", "end"])):
+            case "change":
+                damaged[at : at + 1] = draw(st.sampled_from([b"\0", b"\1", b"\x7f", b"\x80", b"\xff"]))
+            case "cut":
+                del damaged[at : at + draw(st.integers(1, 4))]
+            case "insert":
+                damaged[at:at] = draw(st.binary(min_size=1, max_size=4))
+            case _:
+                del damaged[at:]
+    return bytes(damaged)
+
+
+def _values(field: Field, version: int) -> st.SearchStrategy[Any]:
+    values = _of_type(field.type, version)
+    nullable = field.nullable_since is not None and version >= field.nullable_since
+    return st.none() | values if nullable else values
+
+
+def _of_type(type_: Any, version: int) -> st.SearchStrategy[Any]:
+    if isinstance(type_, primitives.Array):
+        return st.lists(_of_type(type_.of, version), max_size=4)
+    if isinstance(type_, Struct):
+        return fields_of(type_.fields, version)
+    return _BASIC[id(type_)]

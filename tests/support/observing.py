@@ -1,0 +1,185 @@
+"""An observer or a sidecar in this process, on free ports, and what it shows."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.runtime.kafka_config import client_properties
+from rebalance_agent.runtime.observer import Observer
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.sidecar import Sidecar
+
+PATIENCE_S = 60
+
+
+def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None):
+    """The first true value of ``condition()``; fails after ``seconds``. ``between`` runs after each try."""
+    clock, pause = SystemClock(), threading.Event()
+    end = clock.monotonic() + seconds
+    while not (value := condition()):
+        assert clock.monotonic() < end, "waited in vain"
+        between()
+        pause.wait(0.02)
+    return value
+
+
+def http(url, data=None):
+    """Status and text."""
+    try:
+        with urllib.request.urlopen(url, data, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, error.read().decode()
+
+
+class Watched:
+    """A running role's read-only listener."""
+
+    def __init__(self, role):
+        self.role = role
+
+    def get(self, path):
+        return http(f"http://127.0.0.1:{self.role.port}{path}")
+
+    def ready(self):
+        return self.get("/readyz")[0] == 200
+
+    def parts(self):
+        return json.loads(self.get("/readyz")[1])["parts"]
+
+    def metrics(self):
+        lines = (line for line in self.get("/metrics")[1].splitlines() if not line.startswith("#"))
+        return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
+
+    def metric(self, name, **labels):
+        pairs = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        return self.metrics().get(f"{name}{{{pairs}}}" if pairs else name)
+
+
+@contextmanager
+def running(role):
+    stop, failures = threading.Event(), []
+
+    def run():
+        try:
+            role.run(stop)
+        except BaseException as error:  # noqa: BLE001 - shown by the test's own thread
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    watched = Watched(role)
+    try:
+        eventually(lambda: failures or role.port)
+        yield watched
+    finally:
+        stop.set()
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+        assert failures == []
+
+
+@contextmanager
+def observing(bootstrap, *, wait=True, **settings):
+    kafka = {"bootstrap.servers": bootstrap} if bootstrap else {}
+    chosen = ObserverSettings(kafka=kafka, **{"listen": "127.0.0.1:0", "settle_seconds": 1, **settings})
+    with running(Observer(chosen, client_properties(chosen.kafka))) as watched:
+        if wait:
+            eventually(watched.ready)
+        yield watched
+
+
+@contextmanager
+def beside(bootstrap, **settings):
+    kafka = {"bootstrap.servers": bootstrap} if bootstrap else {}
+    addresses = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
+    chosen = SidecarSettings(kafka=kafka, **{**addresses, **settings})
+    with running(Sidecar(chosen, client_properties(chosen.kafka))) as watched:
+        eventually(watched.ready)
+        yield watched
+
+
+def create_topic(bootstrap, name, partitions):
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
+
+
+@contextmanager
+def members(bootstrap, group, topic, number=1, **properties):
+    """confluent-kafka consumers, polled by a thread of each. Yields a list of closing functions."""
+    closers = [_member(bootstrap, group, topic, properties) for _ in range(number)]
+    try:
+        yield closers
+    finally:
+        for close in closers:
+            close()
+
+
+def _member(bootstrap, group, topic, properties):
+    consumer = Consumer(
+        {"bootstrap.servers": bootstrap, "group.id": group, "heartbeat.interval.ms": 200, "log_level": 0, **properties}
+    )
+    consumer.subscribe([topic])
+    stop = threading.Event()
+
+    def poll():
+        while not stop.is_set():
+            consumer.poll(0.05)
+        consumer.close()
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+
+    def close():
+        stop.set()
+        thread.join(PATIENCE_S)
+
+    return close
+
+
+def events(bootstrap, topic, *, group):
+    """Everything that is in the topic of events about ``group`` now, in order."""
+    return [
+        event
+        for event in (json.loads(message.value()) for message in everything(bootstrap, topic))
+        if event["group"] == group
+    ]
+
+
+def everything(bootstrap, topic):
+    """Every record of a topic, from its beginning to its end of now."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "auto.offset.reset": "earliest",
+            "isolation.level": "read_uncommitted",
+            "log_level": 0,
+        }
+    )
+    found = []
+    try:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in partitions])
+        left = len(partitions)
+        while left:
+            message = consumer.poll(10)
+            assert message is not None, "the topic does not end"
+            if message.error():
+                left -= 1
+            else:
+                found.append(message)
+    finally:
+        consumer.close()
+    return found

@@ -1,0 +1,144 @@
+"""A small language for telling a tracker what happened to a group. Times are milliseconds since `T0`."""
+
+from __future__ import annotations
+
+from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
+from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.rebalances.observations import (
+    GroupRecord,
+    GroupsListed,
+    ListedGroup,
+    MemberReported,
+    Tick,
+    TopicsSeen,
+)
+from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
+
+T0 = 1_700_000_000_000
+SESSION_MS = 45_000
+REBALANCE_MS = 60_000
+
+
+def member(name, assigned=(), *, owned=(), topics=("t",), instance=None, user_data=None, client=None, topic="t"):
+    """A member ``name`` with partitions of ``topic``; its id says nothing about its instance."""
+    return ClassicMember(
+        member_id=name,
+        instance_id=instance,
+        client_id=client or f"client-{name}",
+        client_host=f"/10.0.0.{len(name)}",
+        rebalance_timeout_ms=REBALANCE_MS,
+        session_timeout_ms=SESSION_MS,
+        subscription=ConsumerSubscription(3, tuple(topics), user_data, _partitions(owned, topic)),
+        assignment=ConsumerAssignment(3, _partitions(assigned, topic)),
+    )
+
+
+def _partitions(given, topic):
+    return dict(given) if isinstance(given, dict) else ({topic: tuple(given)} if given else {})
+
+
+def record(at, generation, *members, joined=None, protocol="range", group="g", live=True, kind="consumer", delay=0):
+    """A GroupMetadata record; ``joined`` is when its join phase ended (default: as it is written)."""
+    value = ClassicGroup(
+        group=group,
+        protocol_type=kind,
+        generation=generation,
+        protocol=protocol if members else None,
+        leader=members[0].member_id if members else None,
+        current_state_timestamp_ms=T0 + (at if joined is None else joined),
+        members=members,
+        size_bytes=100,
+    )
+    return GroupRecord(group, T0 + at, T0 + at + delay, value, live)
+
+
+def tombstone(at, group="g"):
+    """The record of a deleted group."""
+    return GroupRecord(group, T0 + at, T0 + at, None)
+
+
+def listed(at, *groups, state=GroupState.PREPARING_REBALANCE, states=REBALANCING, complete=True):
+    """A poll, asked and answered at ``at``, that shows these groups in ``state``."""
+    shown = tuple(ListedGroup(group, state, GroupType.CLASSIC) for group in groups)
+    return GroupsListed(T0 + at, T0 + at, frozenset(states), shown, complete)
+
+
+def topics(at, **counts):
+    """The cluster's topics."""
+    return TopicsSeen(T0 + at, counts)
+
+
+def tick(at):
+    """Time passed."""
+    return Tick(T0 + at)
+
+
+def said(
+    callback, name, started, returned, generation, partitions=(), *, received=None, group="g", topic="t", seq=None
+):
+    """A member's report; it arrives as the callback returns unless ``received`` says otherwise."""
+    sequence = seq if seq is not None else hash((callback, name, started, returned, generation)) & 0xFFFF
+    process = f"process-{name}"
+    event = MemberEvent(
+        event_id=process_event_id("member", process, sequence),
+        group=group,
+        timestamp_ms=T0 + returned,
+        callback=callback,
+        client_id=f"client-{name}",
+        member_id=name,
+        generation=generation,
+        started_ms=T0 + started,
+        partitions=_partitions(partitions, topic),
+        process=process,
+        sequence=sequence,
+    )
+    return MemberReported(T0 + (returned if received is None else received), event)
+
+
+def revoked(name, started, returned, generation, partitions, **more):
+    """``revoked`` ran in a member."""
+    return said(Callback.REVOKED, name, started, returned, generation, partitions, **more)
+
+
+def assigned(name, started, returned, generation, partitions, **more):
+    """``assigned`` ran in a member."""
+    return said(Callback.ASSIGNED, name, started, returned, generation, partitions, **more)
+
+
+def left(name, at, generation, **more):
+    """A member closed on purpose."""
+    return said(Callback.LEFT, name, at, at, generation, **more)
+
+
+def tell(tracker, *observations):
+    """All events of these observations."""
+    return [event for observation in observations for event in tracker.observe(observation)]
+
+
+def watch(*observations, **settings):
+    """A tracker that was told all this, and its events."""
+    tracker = Tracker("cluster", **settings)
+    return tracker, tell(tracker, *observations)
+
+
+def in_time(*observations):
+    """The same in the order in which an observer would be told."""
+    return sorted(observations, key=_seen)
+
+
+def _seen(observation):
+    for name in ("seen_ms", "answered_ms", "at_ms"):
+        if hasattr(observation, name):
+            return getattr(observation, name)
+    raise TypeError(observation)
+
+
+def closing(events):
+    """The events that close an episode, in order."""
+    return [event for event in events if isinstance(event, GenerationEvent) and event.closes_episode]
+
+
+def triggers(events):
+    """Triggers of the episodes, in order."""
+    return [event.trigger for event in closing(events)]

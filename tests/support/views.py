@@ -1,0 +1,130 @@
+"""Views and events as a tracker and consumers would make them, with every fact known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
+from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
+from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.rebalances.views import (
+    STALL_BUCKETS,
+    Counters,
+    GroupView,
+    MemberLoad,
+    RunningRebalance,
+    StallHistogram,
+)
+
+NOW = 1_700_000_000_000
+
+EMPTY_COUNTS = (0,) * (len(STALL_BUCKETS) + 1)
+
+
+def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
+    """A group of two members of which everything is known, in the middle of its second rebalance."""
+    episode = GenerationEvent(
+        event_id="0" * 32,
+        cluster_id="cluster",
+        group=group,
+        timestamp_ms=NOW - 60_000,
+        source=Source.RECORDS,
+        group_type=group_type,
+        generation=2,
+        previous_generation=1,
+        episode_generation=2,
+        closes_episode=True,
+        followups=0,
+        assignor="range",
+        protocol=RebalanceProtocol.EAGER,
+        phases=Phases(NOW - 60_000, Evidence.RECORD, NOW - 64_500, Evidence.LIST, NOW - 60_250, Evidence.RECORD),
+        trigger=Trigger.MEMBER_JOINED,
+        causes=(Trigger.MEMBER_JOINED,),
+        stall=None,
+        members=(),
+        topics={"payments": 6},
+        moved=3,
+        needed=3,
+        revoked=3,
+        assigned=6,
+        lost=0,
+        unassigned=0,
+        noop=False,
+    )
+    view = GroupView(
+        group=group,
+        group_type=group_type,
+        source=Source.RECORDS,
+        state=GroupState.STABLE,
+        version=7,
+        first_seen_ms=NOW - 600_000,
+        generation=2,
+        assignor="range",
+        protocol=RebalanceProtocol.EAGER,
+        members=(
+            MemberLoad("m1", None, "consumer-1", "/10.0.0.1", {"payments": (0, 1, 2, 3)}, 3.0),
+            MemberLoad("m2", "static-2", "consumer-2", "/10.0.0.2", {"payments": (4, 5)}, 3.0),
+        ),
+        static_members=1,
+        idle_members=0,
+        partitions=6,
+        unassigned=0,
+        skew_ratio=4 / 3,
+        imbalance=1,
+        topic_spread=(("payments", 0.5), ("refunds", 1.0)),
+        rebalance_timeout_seconds=300.0,
+        metadata_bytes=812,
+        running=RunningRebalance(NOW - 1_500, 6),
+        last_episode=episode,
+        slowest_client_id="consumer-1",
+        slowest_host="/10.0.0.1",
+        slowest_seconds=4.2,
+        counters=Counters(
+            completed={Trigger.GROUP_STARTED: 1, Trigger.MEMBER_JOINED: 1},
+            aborted=1,
+            revoked=3,
+            assigned=12,
+            moved=3,
+            stalls={Basis.BOUND: StallHistogram((0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0), 4.5)},
+            stalled_partition_seconds=27.0,
+            partition_seconds=3600.0,
+        ),
+        counted_until_ms=NOW - 1_000,
+    )
+    return replace(view, **changes)
+
+
+def member_event(callback=Callback.ASSIGNED, sequence=1, **changes):
+    """A callback of one consumer that took a quarter of a second."""
+    fields = {
+        "event_id": "1" * 32,
+        "group": "orders",
+        "timestamp_ms": NOW,
+        "callback": callback,
+        "client_id": "consumer-1",
+        "member_id": "m1",
+        "generation": 2,
+        "started_ms": NOW - 250,
+        "partitions": {"payments": (0, 1, 2)},
+        "process": "p1",
+        "sequence": sequence,
+    }
+    return MemberEvent(**{**fields, **changes})
+
+
+def assign_event(sequence=1, **changes):
+    """An assign() call of one consumer that took 20 ms."""
+    fields = {
+        "event_id": "2" * 32,
+        "group": "orders",
+        "timestamp_ms": NOW,
+        "assignor": "weighted-sticky",
+        "client_id": "consumer-1",
+        "generation": 2,
+        "duration_seconds": 0.02,
+        "members": 2,
+        "partitions": 6,
+        "process": "p1",
+        "sequence": sequence,
+    }
+    return AssignEvent(**{**fields, **changes})

@@ -1,0 +1,34 @@
+"""Instrumentation whose events stay in a list, by a clock that stands still."""
+
+from __future__ import annotations
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.instrumentation import Instrumentation, Membership
+
+JOINED = Membership(7, "member-7", "instance", "cluster")
+
+
+class Recorder:
+    """In place of a Reporter: keeps the events."""
+
+    def __init__(self) -> None:
+        self.events = []
+
+    def emit(self, build) -> None:
+        self.events.append(build("process", len(self.events) + 1))
+
+
+class Witnessed:
+    """An `Instrumentation` with what a test wants to look at or turn."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        self.clock = FakeClock(now_ms=1_000_000)
+        self.now = JOINED
+        self.hooks = Instrumentation(
+            group="group", client_id="client", membership=lambda: self.now, clock=self.clock, reporter=self.recorder
+        )
+
+    @property
+    def events(self):
+        return self.recorder.events

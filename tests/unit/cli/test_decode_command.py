@@ -1,0 +1,124 @@
+"""``rebalance-agent decode`` as a user meets it: pipes, files, bad lines, long lines, a reader that has had enough."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from rebalance_agent.cli import decode
+
+TOMBSTONE = '{"key": "AAIAAWc=", "value": null, "timestamp": 5}'
+READ = {"kind": "group_metadata", "key_version": 2, "value_version": None, "group": "g", "record_timestamp": 5}
+READ["tombstone"] = True
+
+
+@pytest.fixture
+def decoded(monkeypatch, capsys):
+    """Run the command over standard input; gives the exit code and the lines as objects."""
+
+    def run(text):
+        data = text if isinstance(text, bytes) else text.encode()
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+        code = decode.run(parsed())
+        return code, [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def parsed(*arguments):
+    parser = argparse.ArgumentParser()
+    decode.add_parser(parser.add_subparsers())
+    return parser.parse_args(["decode", *arguments])
+
+
+def test_the_parser_knows_what_to_run():
+    assert parsed("records.ndjson").file == "records.ndjson"
+    assert parsed().run is decode.run
+
+
+def test_records_come_out_in_order_and_all_well_is_exit_code_0(decoded):
+    assert decoded(f"{TOMBSTONE}\n\n  \n{TOMBSTONE}") == (0, [READ, READ])
+
+
+def test_unknown_kinds_are_records_too(decoded):
+    code, lines = decoded('{"key": "AGM=", "value": "AAA=", "timestamp": 5}\n')
+    assert (code, lines) == (0, [{"kind": "unknown", "key_version": 99, "record_timestamp": 5}])
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("nonsense", "line 2: not JSON"),
+        ("[1]", "line 2: not a JSON object"),
+        ("{}", "line 2: key: is missing"),
+        ('{"key": null, "value": null}', "line 2: key: must be base64, not null"),
+        ('{"key": 7, "value": null}', "line 2: key: must be base64 text"),
+        ('{"key": "AAIAAWc=", "value": "*"}', "line 2: value: not base64"),
+        ('{"key": "AAIAAWc=", "value": "\\u00e9"}', "line 2: value: not base64"),
+        ('{"key": "AAIAAWc="}', "line 2: value: is missing"),
+        ('{"key": "AAIAAWc=", "value": null, "timestamp": 1.5}', "line 2: timestamp: "),
+        ('{"key": "AAIAAWc=", "value": null, "timestamp": true}', "line 2: timestamp: "),
+        ('{"key": "AAIAAWc=", "value": null, "timestamp": 9223372036854775808}', "line 2: timestamp: "),
+        ('{"key": "AAIAAWc=", "value": ""}', "line 2: GroupMetadataValue: 2 bytes wanted, 0 left at byte 0"),
+        ("[" * 100_000, "line 2: not JSON"),
+        ('{"key": ' + "9" * 10_000 + "}", "line 2: not JSON"),
+    ],
+)
+def test_a_bad_line_has_its_error_in_its_place_and_the_rest_go_on(decoded, line, problem):
+    code, lines = decoded(f"{TOMBSTONE}\n{line}\n{TOMBSTONE}\n")
+    assert code == 1
+    assert [lines[0], lines[2]] == [READ, READ]
+    assert list(lines[1]) == ["error"]
+    assert lines[1]["error"].startswith(problem)
+
+
+def test_bytes_that_are_no_text_are_a_bad_line(decoded):
+    code, lines = decoded(b"\xff\xfe\xff\n" + TOMBSTONE.encode())
+    assert (code, lines[1]) == (1, READ)
+    assert lines[0]["error"].startswith("line 1: not JSON")
+
+
+def test_a_line_beyond_the_bound_is_named_and_skipped_to_its_end(decoded, monkeypatch):
+    monkeypatch.setattr(decode, "LINE_BYTES_MAX", len(TOMBSTONE) + 1)
+    long = TOMBSTONE.replace("}", " " * 500 + "}")
+    code, lines = decoded(f"{TOMBSTONE}\n{long}\n{TOMBSTONE}\n{long}")
+    assert (code, lines[0], lines[2]) == (1, READ, READ)
+    assert [line["error"] for line in lines[1::2]] == [
+        f"line {n}: longer than {len(TOMBSTONE) + 1} bytes" for n in (2, 4)
+    ]
+
+
+def test_a_file_is_read_and_one_that_is_not_there_is_exit_code_2(tmp_path, capsys):
+    path = tmp_path / "records.ndjson"
+    path.write_text(TOMBSTONE + "\n")
+    assert decode.run(parsed(str(path))) == 0
+    assert json.loads(capsys.readouterr().out) == READ
+    assert decode.run(parsed(str(tmp_path / "missing"))) == 2
+    assert capsys.readouterr().err == f"rebalance-agent decode: {tmp_path / 'missing'}: No such file or directory\n"
+
+
+def test_a_line_is_answered_before_the_next_one_comes_and_a_closed_pipe_ends_quietly():
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "decode"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, env=environment()) as process:
+        process.stdin.write(TOMBSTONE.encode() + b"\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline()) == READ
+        process.stdout.close()
+        process.stdin.write(TOMBSTONE.encode() + b"\n")
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait(30) == 0
+
+
+def environment():
+    """Ours without what would switch off the buffering that the command must not depend on."""
+    inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    return {**inherited, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -1,0 +1,42 @@
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.events_settings import EventsSettings
+
+TOKEN = "t" * 16
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
+def test_loopback_needs_no_token(host):
+    assert EventsSettings(host=host).token is None
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "::", "10.0.0.1", "example.org", "localhost.example.org"])
+def test_beyond_loopback_a_token_is_required(host):
+    with pytest.raises(InvalidInputError, match=r"^token: is required"):
+        EventsSettings(host=host)
+    assert EventsSettings(host=host, token=TOKEN).host == host
+
+
+@pytest.mark.parametrize("token", ["", "short", "ü" * 16])
+def test_a_weak_token_is_refused(token):
+    with pytest.raises(InvalidInputError, match=r"^token: must be ASCII"):
+        EventsSettings(token=token)
+
+
+def test_the_token_is_never_printed():
+    assert TOKEN not in repr(EventsSettings(token=TOKEN))
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"rate": 0}, "rate"),
+        ({"lines_max": 0}, "lines_max"),
+        ({"body_bytes_max": -1}, "body_bytes_max"),
+        ({"burst": 9, "lines_max": 10}, "burst"),
+    ],
+)
+def test_bounds_that_let_nothing_pass_are_refused(changes, field):
+    with pytest.raises(InvalidInputError, match=rf"^{field}: "):
+        EventsSettings(**changes)

@@ -1,0 +1,178 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.metrics import group_rows as rows
+from rebalance_agent.metrics.group_samples import (
+    FOLDED,
+    GROUP_SERIES_MAX,
+    SeriesLimits,
+    group_samples,
+    running_samples,
+)
+from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
+from rebalance_agent.model.group import STATES, GroupState, GroupType
+from rebalance_agent.rebalances.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
+from support.views import EMPTY_COUNTS, NOW, full_view
+
+HISTOGRAM_SERIES = len(STALL_BUCKETS) + 3
+MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER)
+
+
+def samples(view, metric, limits=None):
+    return {
+        sample.labels[1:]: sample.value
+        for sample in group_samples(view, limits or SeriesLimits()).by_metric.get(metric, ())
+    }
+
+
+def running(view, now_ms=NOW):
+    return {metric: sample.value for metric, sample in running_samples(view, now_ms)}
+
+
+def bare(**changes):
+    view = GroupView("orders", GroupType.CLASSIC, Source.RECORDS, GroupState.STABLE, 1, NOW)
+    return replace(view, **changes)
+
+
+def test_counters_are_born_at_zero_with_every_label_value():
+    view = bare()
+    assert samples(view, rows.COMPLETED) == {(trigger,): 0 for trigger in Trigger}
+    assert samples(view, rows.STALL) == {(Basis.BOUND,): StallHistogram(EMPTY_COUNTS, 0.0)}
+    for metric in (rows.FOLLOWUPS, rows.NOOP, rows.REVOKED, rows.ASSIGNED, rows.LOST, rows.MOVED, rows.MOVED_EXCESS):
+        assert samples(view, metric) == {(): 0}, metric.name
+    assert samples(view, rows.ABORTED) == {("aborted",): 0}
+
+
+def test_what_is_not_known_is_absent():
+    by_metric = group_samples(bare(), SeriesLimits()).by_metric
+    shown = {metric for metric, each in by_metric.items() if each}
+    assert not shown & {
+        rows.GENERATION,
+        rows.IDLE_MEMBERS,
+        rows.LAST_JOIN,
+        rows.LAST_SYNC,
+        rows.LAST_COMPLETED,
+        rows.TIMEOUT,
+        rows.PARTITIONS,
+        rows.UNASSIGNED,
+        rows.SKEW,
+        rows.IMBALANCE,
+        rows.TOPIC_SPREAD,
+        rows.METADATA_BYTES,
+    }
+    assert running(bare()) == {rows.IN_PROGRESS: 0}
+
+
+def test_polls_claim_no_rebalances():
+    view = full_view(source=Source.ADMIN, counters=Counters(polled_changes=4))
+    by_metric = group_samples(view, SeriesLimits()).by_metric
+    counters = {metric for metric, each in by_metric.items() if metric.kind is Kind.COUNTER and each}
+    assert counters == {rows.POLLED_CHANGES}
+    assert samples(view, rows.POLLED_CHANGES) == {(): 4}
+    assert not by_metric[rows.STALL]
+    assert rows.PARTITION_SECONDS not in running(view)
+
+
+def test_polled_groups_show_the_stalls_that_their_members_report():
+    histogram = StallHistogram((1, *EMPTY_COUNTS[1:]), 0.05)
+    view = bare(source=Source.ADMIN, counters=Counters(stalls={Basis.EXACT: histogram}))
+    assert samples(view, rows.STALL) == {(Basis.EXACT,): histogram}
+
+
+def test_records_know_of_no_polled_changes():
+    assert samples(bare(), rows.POLLED_CHANGES) == {}
+
+
+@pytest.mark.parametrize("group_type", GroupType)
+def test_the_state_is_one_of_those_that_the_type_can_have(group_type):
+    states = samples(bare(group_type=group_type, state=GroupState.STABLE), rows.STATE)
+    assert states == {(state,): int(state is GroupState.STABLE) for state in STATES[group_type]}
+
+
+def test_info_says_what_the_group_runs():
+    assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
+
+
+def test_phases_are_those_of_the_last_episode():
+    view = full_view()
+    assert samples(view, rows.LAST_JOIN) == {(): 4.25}
+    assert samples(view, rows.LAST_SYNC) == {(): 0.25}
+    assert samples(view, rows.LAST_COMPLETED) == {(): (NOW - 60_000) / 1000}
+
+
+def test_only_the_worst_topics_below_one_are_shown():
+    spread = (("a", 1.0), ("b", 0.9), ("c", 0.2), ("d", 0.5), ("secret", 0.1))
+    for top, shown in ((2, {("c",): 0.2, ("d",): 0.5}), (9, {("c",): 0.2, ("d",): 0.5, ("b",): 0.9})):
+        limits = SeriesLimits(top_topics=top, topic_shown=lambda topic: topic != "secret")
+        assert samples(bare(topic_spread=spread), rows.TOPIC_SPREAD, limits) == shown
+
+
+def load(client_id, host, partitions):
+    return MemberLoad(f"{client_id}-x", None, client_id, host, {"t": tuple(range(partitions))} if partitions else {})
+
+
+def test_members_with_equal_labels_fold_into_their_maximum_and_number():
+    view = bare(members=(load("c", "/h", 2), load("c", "h", 5), load("d", "h", 1)))
+    assert samples(view, rows.OWNER_PARTITIONS) == {("c", "h"): 5, ("d", "h"): 1}
+    assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1}
+
+
+def test_members_beyond_the_bound_fold_and_none_is_lost():
+    view = bare(members=tuple(load(f"c{number:02}", "h", number) for number in range(10)))
+    limits = SeriesLimits(max_member_series=3)
+    assert samples(view, rows.OWNER_PARTITIONS, limits) == {
+        ("c07", "h"): 7,
+        ("c08", "h"): 8,
+        ("c09", "h"): 9,
+        (FOLDED, ""): 6,
+    }
+    assert samples(view, rows.OWNER_MEMBERS, limits)[FOLDED, ""] == 7
+    assert group_samples(view, limits).folded == 7
+    assert group_samples(view, SeriesLimits()).folded == 0
+
+
+def test_both_halves_of_the_slo_advance_while_a_rebalance_runs():
+    before, after = (running(full_view(), NOW + ms) for ms in (1_000, 3_000))
+    assert before[rows.IN_PROGRESS] == 2.5
+    for metric in (rows.STALLED_PARTITION_SECONDS, rows.PARTITION_SECONDS):
+        assert after[metric] - before[metric] == pytest.approx(2 * 6), metric.name
+    assert before[rows.STALLED_PARTITION_SECONDS] >= 27.0
+    assert before[rows.PARTITION_SECONDS] >= 3600.0
+
+
+def test_a_group_whose_partitions_nobody_knows_has_no_slo():
+    assert running(full_view(partitions=None)).keys() == {rows.IN_PROGRESS, rows.SLOWEST_MEMBER}
+
+
+def test_a_clock_that_steps_back_lowers_no_counter():
+    values = running(full_view(), NOW - 3_600_000)
+    assert (values[rows.STALLED_PARTITION_SECONDS], values[rows.PARTITION_SECONDS]) == (27.0, 3600.0)
+    assert values[rows.IN_PROGRESS] == 0
+
+
+def test_the_slowest_member_is_forgotten_after_an_hour():
+    view, completed = full_view(), NOW - 60_000
+    assert running(view, completed + 3_599_999)[rows.SLOWEST_MEMBER] == 4.2
+    assert rows.SLOWEST_MEMBER not in running(view, completed + 3_600_000)
+
+
+@pytest.mark.parametrize("group_type", GroupType)
+def test_a_group_keeps_within_its_budget_of_series(group_type):
+    spread = tuple((f"t{number}", 0.5) for number in range(100))
+    view = full_view(group_type=group_type, topic_spread=spread)
+    if group_type is not GroupType.CLASSIC:
+        # Join and sync phases are the classic protocol's.
+        view = replace(view, last_episode=replace(view.last_episode, phases=Phases(NOW, Evidence.RECORD)))
+    assert series(view) <= GROUP_SERIES_MAX
+    reported = replace(view.counters, stalls={basis: StallHistogram() for basis in Basis})
+    assert series(replace(view, counters=reported)) <= GROUP_SERIES_MAX + HISTOGRAM_SERIES
+
+
+def series(view):
+    by_metric = group_samples(view, SeriesLimits()).by_metric
+    numbers = {metric: len(each) * (HISTOGRAM_SERIES if metric.buckets else 1) for metric, each in by_metric.items()}
+    for metric, _ in running_samples(view, NOW):
+        numbers[metric] = numbers.get(metric, 0) + 1
+    return sum(number for metric, number in numbers.items() if metric not in MEMBERS_SERIES)
