@@ -98,7 +98,8 @@ class Stall:
     """How long partitions stood still in an episode.
 
     ``seconds``: the longest standstill of one partition. ``lower_seconds`` <= truth <= ``seconds`` where the basis is
-    ``bound``; equal where it is ``exact``. ``partition_seconds``: the sum over all partitions.
+    ``bound``; equal where it is ``exact``. ``partition_seconds``: the sum over all partitions, without what is merely
+    possible: the session timeouts of members that went without a word.
     """
 
     seconds: float

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["STALL_BUCKETS", "Counters", "GroupView", "MemberLoad", "RunningRebalance", "StallHistogram"]
+__all__ = [
+    "COUNTED_LATE_MS",
+    "STALL_BUCKETS",
+    "Counters",
+    "GroupView",
+    "MemberLoad",
+    "PartitionSeconds",
+    "RunningRebalance",
+    "StallHistogram",
+    "partition_seconds_at",
+]
+
+COUNTED_LATE_MS = 1_000
+"""A scrape counts up to so long ago: what ended meanwhile, and is still on its way to the tracker, must not make a
+counter fall afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,3 +119,23 @@ class GroupView:
     slowest_seconds: float | None = None
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
+
+
+class PartitionSeconds(NamedTuple):
+    """The SLO's two halves: partition-seconds that stood still, and all there were."""
+
+    stalled: float
+    total: float
+
+
+def partition_seconds_at(view: GroupView, now_ms: int) -> PartitionSeconds:
+    """The two counters at ``now_ms``, for a scrape: what the tracker counted, and what has passed since.
+
+    An Empty group adds to neither: nobody is missing there.
+    """
+    counters, partitions = view.counters, view.partitions or 0
+    seconds = max(0, now_ms - COUNTED_LATE_MS - view.counted_until_ms) / 1000 if view.members else 0.0
+    stalled = min(view.running.stalled_partitions, partitions) if view.running else 0
+    return PartitionSeconds(
+        counters.stalled_partition_seconds + seconds * stalled, counters.partition_seconds + seconds * partitions
+    )

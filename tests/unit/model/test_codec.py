@@ -75,6 +75,7 @@ def test_equal_events_are_equal_bytes_whatever_the_order_of_their_maps():
         ({"partitions": {"t": "7,3"}}, "partitions.t", "out of order"),
         ({"partitions": {"t": "0-1000000"}}, "partitions.t", "beyond partition"),
         ({"partitions": {"t": "٣"}}, "partitions.t", "not a partition range"),
+        ({"partitions": {f"t{n}": "0-999999" for n in range(9)}}, "partitions.t2", "partitions in all"),
         ({"partitions": {"t": [1]}}, "partitions.t", "ranges"),
         ({"where": {"pod": 1}}, "where.pod", "must be a text"),
         ({"surprise": 1}, "surprise", "is not a known field"),

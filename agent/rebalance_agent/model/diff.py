@@ -1,0 +1,84 @@
+"""What changed between two generations of a classic group: who came and went, what they want, who owns what.
+
+A member is the same one in both if its ``group.instance.id`` is (KIP-345), else if its member id is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.model.group import ClassicGroup, ClassicMember
+
+__all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "identity", "owners"]
+
+Partition = tuple[str, int]
+"""Topic and partition number."""
+
+Owners = dict[Partition, ClassicMember]
+"""Partition -> the member that it is assigned to. A partition given to several (a redundant strategy): the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationDiff:
+    """The difference, from ``before`` to ``after``.
+
+    - ``joined``, ``gone``: members that only one of the two has.
+    - ``replaced``: (old, new) with one instance id and two member ids: a static member that came back.
+    - ``resubscribed``: (old, new) of the same member with other topics.
+    - ``taken``: partitions that are no longer with the member that had them.
+    - ``given``: partitions with a member that did not have them.
+    - ``moved``: both taken from one and given to another.
+    - ``noop``: there were owners, and everyone owns what they owned.
+    """
+
+    joined: tuple[ClassicMember, ...]
+    gone: tuple[ClassicMember, ...]
+    replaced: tuple[tuple[ClassicMember, ClassicMember], ...]
+    resubscribed: tuple[tuple[ClassicMember, ClassicMember], ...]
+    assignor_changed: bool
+    taken: frozenset[Partition]
+    given: frozenset[Partition]
+    moved: frozenset[Partition]
+    noop: bool
+
+
+def identity(member: ClassicMember) -> str:
+    """What stays the same when a member restarts: its instance id, or else its member id."""
+    return member.member_id if member.instance_id is None else member.instance_id
+
+
+def owners(group: ClassicGroup | None) -> Owners:
+    """Who was given what; nobody has anything where there is no group."""
+    members = () if group is None else group.members
+    return {
+        (topic, number): member
+        for member in members
+        for topic, numbers in member.assigned.items()
+        for number in numbers
+    }
+
+
+def diff_generations(before: ClassicGroup | None, after: ClassicGroup) -> GenerationDiff:
+    """Compare two generations; None before means that nobody was there."""
+    old = {identity(member): member for member in before.members} if before else {}
+    new = {identity(member): member for member in after.members}
+    both = [(old[name], new[name]) for name in old if name in new]
+    had = {partition: identity(member) for partition, member in owners(before).items()}
+    has = {partition: identity(member) for partition, member in owners(after).items()}
+    taken = frozenset(partition for partition, name in had.items() if has.get(partition) != name)
+    given = frozenset(partition for partition, name in has.items() if had.get(partition) != name)
+    return GenerationDiff(
+        joined=tuple(member for name, member in new.items() if name not in old),
+        gone=tuple(member for name, member in old.items() if name not in new),
+        replaced=tuple(pair for pair in both if pair[0].member_id != pair[1].member_id),
+        resubscribed=tuple(pair for pair in both if _topics(pair[0]) != _topics(pair[1])),
+        assignor_changed=bool(before and before.protocol and after.protocol and before.protocol != after.protocol),
+        taken=taken,
+        given=given,
+        moved=taken & given,
+        noop=bool(had) and not taken and not given,
+    )
+
+
+def _topics(member: ClassicMember) -> frozenset[str]:
+    return frozenset(member.subscription.topics) if member.subscription else frozenset()

@@ -1,0 +1,125 @@
+"""One group's episodes on their way: open, closed and waiting for reports, settled and still revisable."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.rebalances.generations import GENERATIONS_MAX, Episode, Generation, announces_followup
+from rebalance_agent.rebalances.ledger import Ledger
+from rebalance_agent.rebalances.memberlog import MemberLog
+from rebalance_agent.rebalances.settling import Settlement, revise, settle
+from rebalance_agent.rebalances.surroundings import Surroundings
+
+__all__ = ["FOLLOWUP_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
+
+FOLLOWUP_WAIT_MAX_MS = 300_000
+"""How long an announced follow-up is waited for, at most; Kafka's default ``max.poll.interval.ms``."""
+
+PENDING_MAX = 8
+"""Closed episodes of one group that wait to settle; in a storm the oldest settles early."""
+
+REVISABLE_MAX = 2
+"""Settled episodes of one group that late reports can still improve."""
+
+REVISE_MAX_MS = 600_000
+"""How long they can: reports come by a topic that may be read with some delay, but not for ever."""
+
+
+@dataclass(slots=True)
+class _Closed:
+    episode: Episode
+    due_ms: int
+    advanced_seconds: float
+
+
+@dataclass(slots=True)
+class _Settled:
+    episode: Episode
+    settlement: Settlement
+    forget_ms: int
+
+
+class Episodes:
+    """Takes completed generations, gives events. Times are the observer's."""
+
+    def __init__(self, around: Surroundings, log: MemberLog, ledger: Ledger) -> None:
+        """``log`` is what the members say, ``ledger`` where settled episodes are counted."""
+        self.open: Episode | None = None
+        self.shown: Settlement | None = None
+        self._around = around
+        self._log = log
+        self._ledger = ledger
+        self._followup_due_ms = 0
+        self._closed: deque[_Closed] = deque()
+        self._settled: deque[_Settled] = deque(maxlen=REVISABLE_MAX)
+        self._revise_due_ms: int | None = None
+
+    @property
+    def due_ms(self) -> int | None:
+        """When `pass_time` has something to do."""
+        times = (
+            self._followup_due_ms if self.open else None,
+            self._closed[0].due_ms if self._closed else None,
+            self._revise_due_ms,
+            self._settled[0].forget_ms if self._settled else None,
+        )
+        return min((each for each in times if each is not None), default=None)
+
+    def add(self, generation: Generation, own: Episode) -> Iterator[GenerationEvent]:
+        """A generation is complete: it continues the open episode or begins its ``own``, and may announce another."""
+        episode = self.open or own
+        episode.generations.append(generation)
+        if announces_followup(generation) and len(episode.generations) < GENERATIONS_MAX:
+            self.open = episode
+            self._followup_due_ms = generation.seen_ms + min(generation.rebalance_timeout_ms, FOLLOWUP_WAIT_MAX_MS)
+        else:
+            yield from self._close(episode, generation.seen_ms)
+
+    def report(self, now_ms: int) -> None:
+        """A member reported something: what is settled may be worth another look, when others had their time too."""
+        if self._settled and self._revise_due_ms is None:
+            self._revise_due_ms = now_ms + self._around.settle_ms
+
+    def pass_time(self, now_ms: int) -> Iterator[GenerationEvent]:
+        """Do what is due."""
+        if self.open and now_ms >= self._followup_due_ms:
+            yield from self._close(self.open, now_ms)
+        while self._closed and now_ms >= self._closed[0].due_ms:
+            yield from self._settle_next(now_ms)
+        if self._revise_due_ms is not None and now_ms >= self._revise_due_ms:
+            self._revise_due_ms = None
+            for settled in self._settled:
+                yield from self._revise(settled)
+        if self._settled and now_ms >= self._settled[0].forget_ms:
+            self._settled.popleft()
+
+    def flush(self, now_ms: int) -> Iterator[GenerationEvent]:
+        """Close and settle everything at once: the group is gone."""
+        if self.open:
+            yield from self._close(self.open, now_ms)
+        while self._closed:
+            yield from self._settle_next(now_ms)
+
+    def _close(self, episode: Episode, now_ms: int) -> Iterator[GenerationEvent]:
+        self.open = None
+        self._ledger.advance(now_ms)
+        self._closed.append(_Closed(episode, now_ms + self._around.settle_ms, self._ledger.take_advance()))
+        if len(self._closed) > PENDING_MAX:
+            yield from self._settle_next(now_ms)
+
+    def _settle_next(self, now_ms: int) -> Iterator[GenerationEvent]:
+        closed = self._closed.popleft()
+        settlement = settle(self._around.cluster_id, closed.episode, self._log, self._around.topics)
+        self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+        self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS))
+        self.shown = settlement
+        yield from settlement.events
+
+    def _revise(self, settled: _Settled) -> Iterator[GenerationEvent]:
+        later = settle(self._around.cluster_id, settled.episode, self._log, self._around.topics)
+        if revised := revise(settled.settlement, later):
+            settled.settlement, changed = revised
+            yield from changed

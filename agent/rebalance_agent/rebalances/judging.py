@@ -1,0 +1,69 @@
+"""The assignors' judgement of what a record shows, whichever client made the assignment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.diff import identity
+from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.quality import AssignmentQuality
+from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
+    GroupAssignment,
+    GroupSubscription,
+    MemberSubscription,
+    TopicMetadata,
+)
+from rebalance_agent.rebalances.generations import Generation
+
+__all__ = ["judge_generation", "targets_of"]
+
+
+def judge_generation(generation: Generation, before: Generation | None = None) -> AssignmentQuality | None:
+    """Quality of the generation's assignment, moves counted from ``before``; None where it cannot be judged.
+
+    A strategy that we do not know is judged against the best balance that the subscriptions allow.
+    """
+    assigned = {member.member_id: member.assigned for member in generation.members}
+    try:
+        return judge(
+            _subscription(generation, before),
+            GroupAssignment(members=assigned, target=assigned),
+            STRATEGIES.get(generation.value.protocol or ""),
+        )
+    except AssignmentError:
+        return None
+
+
+def targets_of(generation: Generation) -> Mapping[str, int]:
+    """Member id -> what its strategy promises it, in partitions; empty for a strategy that we do not know."""
+    strategy = STRATEGIES.get(generation.value.protocol or "")
+    try:
+        return strategy.targets(_subscription(generation, None)) if strategy else {}
+    except AssignmentError:
+        return {}
+
+
+def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:
+    had = {identity(member): member for member in before.members} if before else {}
+    return GroupSubscription(
+        topics={topic: TopicMetadata(count) for topic, count in generation.topics.items()},
+        members=tuple(_member(member, had.get(identity(member)), before) for member in generation.members),
+        group=generation.value.group,
+    )
+
+
+def _member(member: ClassicMember, had: ClassicMember | None, before: Generation | None) -> MemberSubscription:
+    wanted = member.subscription
+    return MemberSubscription(
+        member_id=member.member_id,
+        topics=wanted.topics if wanted else (),
+        instance_id=member.instance_id,
+        # What the coordinator gave it, not what it claims: only that is the same for every client.
+        owned=had.assigned if had else {},
+        generation=before.number if before else UNKNOWN_GENERATION,
+        rack=wanted.rack_id if wanted else None,
+        user_data=wanted.user_data if wanted else None,
+    )

@@ -1,0 +1,115 @@
+"""A group's totals. They only ever rise: what runs is counted by its lower bound and topped up when it settles."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.rebalances.views import STALL_BUCKETS, Counters, StallHistogram
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Counts one group. Times are the observer's, in epoch milliseconds; steps backwards count nothing."""
+
+    def __init__(self, now_ms: int) -> None:
+        """Begin at zero."""
+        self.counted_until_ms = now_ms
+        self._counters = Counters()
+        self._owned = 0
+        self._stalled = 0
+        self._advanced_seconds = 0.0
+
+    @property
+    def counters(self) -> Counters:
+        """The totals as of ``counted_until_ms``."""
+        return self._counters
+
+    def advance(self, now_ms: int) -> None:
+        """Count the time since the last call with what was owned and stalled meanwhile."""
+        seconds = max(0, now_ms - self.counted_until_ms) / 1000
+        if not seconds:
+            return
+        self.counted_until_ms = now_ms
+        if self._owned:
+            stalled = min(self._stalled, self._owned) * seconds
+            self._advanced_seconds += stalled
+            self._add_seconds(stalled, self._owned * seconds)
+
+    def set_partitions(self, partitions: int, now_ms: int) -> None:
+        """From now on the group has so many partitions to serve: 0 while it is Empty."""
+        self.advance(now_ms)
+        self._owned = partitions
+
+    def set_stalled(self, partitions: int, now_ms: int) -> None:
+        """From now on so many of them stand still."""
+        self.advance(now_ms)
+        self._stalled = partitions
+
+    def take_advance(self) -> float:
+        """The stalled partition-seconds counted since the last call: on account of the rebalance that ends now."""
+        advanced, self._advanced_seconds = self._advanced_seconds, 0.0
+        return advanced
+
+    def expect_exact(self) -> bool:
+        """Members report: the histogram of measured stalls begins, at zero, before the first. True if it did now."""
+        begins = Basis.EXACT not in self._counters.stalls
+        if begins:
+            stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
+            self._counters = replace(self._counters, stalls=stalls)
+        return begins
+
+    def abort(self, generations: int) -> None:
+        """Count rebalances that came to nothing."""
+        self._counters = replace(self._counters, aborted=self._counters.aborted + generations)
+
+    def change_polled(self) -> None:
+        """Count a difference between two polls."""
+        self._counters = replace(self._counters, polled_changes=self._counters.polled_changes + 1)
+
+    def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
+        """Count a settled episode; ``advanced_seconds`` of its stall are counted already.
+
+        ``started_from_empty_seconds``: partition-seconds between the first member's join and the first assignment,
+        when nobody could know how many partitions there would be.
+        """
+        self._add_seconds(0.0, started_from_empty_seconds)
+        totals = self._counters
+        if closing.stall is not None:
+            self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
+            totals = _with_stall(self._counters, closing.stall)
+        if closing.members:
+            count = totals.completed.get(closing.trigger, 0) + 1
+            totals = replace(totals, completed={**totals.completed, closing.trigger: count})
+        self._counters = replace(
+            totals,
+            followups=totals.followups + closing.followups,
+            noop=totals.noop + closing.noop,
+            revoked=totals.revoked + closing.revoked,
+            assigned=totals.assigned + closing.assigned,
+            lost=totals.lost + closing.lost,
+            moved=totals.moved + closing.moved,
+            moved_excess=totals.moved_excess
+            + (0 if closing.needed is None else max(0, closing.moved - closing.needed)),
+        )
+
+    def _add_seconds(self, stalled: float, total: float) -> None:
+        # A stall that began before anybody counted must not exceed the whole.
+        counters = self._counters
+        stalled += counters.stalled_partition_seconds
+        self._counters = replace(
+            counters,
+            stalled_partition_seconds=stalled,
+            partition_seconds=max(counters.partition_seconds + total, stalled),
+        )
+
+
+def _with_stall(counters: Counters, stall: Stall) -> Counters:
+    histogram = counters.stalls.get(stall.basis, StallHistogram())
+    bucket = bisect_left(STALL_BUCKETS, stall.seconds)
+    counts = tuple(count + (index == bucket) for index, count in enumerate(histogram.counts))
+    grown = StallHistogram(counts, histogram.sum_seconds + stall.seconds)
+    return replace(counters, stalls={**counters.stalls, stall.basis: grown})

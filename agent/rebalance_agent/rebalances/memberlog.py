@@ -1,0 +1,177 @@
+"""What a group's members said of themselves, kept for as long as an episode may need it.
+
+Reports may be late, doubled, out of order or nonsense, and each is by its process's own clock.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rebalance_agent.model.diff import Partition
+from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.rebalances.generations import Generation
+
+__all__ = [
+    "CLOCK_SKEW_MAX_MS",
+    "EVENTS_PER_MEMBER_MAX",
+    "MEMBERS_MAX",
+    "UNDATED_SKEW_MAX_MS",
+    "Departure",
+    "MemberLog",
+    "Span",
+]
+
+EVENTS_PER_MEMBER_MAX = 32
+"""Reports kept of one member: three callbacks a generation, over the few generations that can still be revised."""
+
+MEMBERS_MAX = 4_096
+"""Members remembered in one group: twice the largest groups, so that departed ones are still known."""
+
+CLOCK_SKEW_MAX_MS = 5_000
+"""A report that names the right generation but lies farther outside its time is not believed."""
+
+UNDATED_SKEW_MAX_MS = 250
+"""The same for clients that name no generation (librdkafka): only time tells which rebalance they mean."""
+
+_STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
+
+
+class Departure(StrEnum):
+    """How a member went."""
+
+    LEFT = "left"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where to look for what stopped: generations and times, both ends included."""
+
+    first_generation: int
+    last_generation: int
+    from_ms: int
+    until_ms: int
+
+    @classmethod
+    def between(cls, before: Generation, after: Generation) -> Span:
+        """From one completed generation to another. What a member stops in the last one is of the next rebalance."""
+        last = max(before.number, after.number - 1)
+        return cls(before.number, last, before.timestamp_ms, after.timestamp_ms)
+
+    def has(self, event: MemberEvent, at_ms: int) -> bool:
+        """Whether the report is of this span; ``at_ms`` is the moment in it that counts."""
+        dated = event.generation >= 0
+        if dated and not self.first_generation <= event.generation <= self.last_generation:
+            return False
+        skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
+        return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
+
+
+class MemberLog:
+    """The reports of one group's members."""
+
+    def __init__(self) -> None:
+        """Begin with no reports."""
+        self._events: dict[str, deque[MemberEvent]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether any member has reported."""
+        return bool(self._events)
+
+    def add(self, event: MemberEvent, at_ms: int) -> bool:
+        """Remember a report received at ``at_ms``; False if it was known or cannot be true."""
+        if not 0 <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
+            return False
+        known = self._events.setdefault(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        if any(event.event_id == other.event_id for other in known):
+            return False
+        known.append(event)
+        if len(self._events) > MEMBERS_MAX:
+            del self._events[next(iter(self._events))]
+        return True
+
+    def knows(self, member_id: str) -> bool:
+        """Whether this member reports at all: then its silence means something."""
+        return member_id in self._events
+
+    def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
+        """Forget members that are neither among these nor heard of since ``since_ms``."""
+        alive = set(member_ids)
+        self._events = {
+            member_id: events
+            for member_id, events in self._events.items()
+            if member_id in alive or any(event.timestamp_ms >= since_ms for event in events)
+        }
+
+    def revocations(self, member_id: str, span: Span) -> list[MemberEvent]:
+        """The member's revoked callbacks in the span, by the time they were entered."""
+        return sorted(
+            self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
+        )
+
+    def stops(self, member: ClassicMember, span: Span) -> dict[Partition, int]:
+        """Partition -> when the member stopped working on it: its revoked or lost callback was entered, or it left."""
+        stopped: dict[Partition, int] = {}
+        for event in self._within(member.member_id, span, _STOPS):
+            leaving = event.callback is Callback.LEFT
+            for partition in pairs(member.assigned if leaving else event.partitions):
+                stopped[partition] = min(stopped.get(partition, event.started_ms), event.started_ms)
+        return stopped
+
+    def resumes(self, member_id: str, generation: Generation) -> dict[Partition, int]:
+        """Partition -> when the member's assigned callback for this generation returned."""
+        resumed: dict[Partition, int] = {}
+        for event in self._events.get(member_id, ()):
+            dated = event.generation == generation.number
+            skew_ms = CLOCK_SKEW_MAX_MS if dated else UNDATED_SKEW_MAX_MS
+            if (
+                event.callback is Callback.ASSIGNED
+                and (dated or event.generation < 0)
+                and event.timestamp_ms >= generation.timestamp_ms - skew_ms
+            ):
+                for partition in pairs(event.partitions) - (set() if dated else self._given_up(event, generation)):
+                    resumed[partition] = min(resumed.get(partition, event.timestamp_ms), event.timestamp_ms)
+        return resumed
+
+    def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
+        """What the member gave up between this generation and that report: the report is of a later generation."""
+        return {
+            partition
+            for event in self._events.get(assigned.member_id, ())
+            if event.callback in _STOPS and generation.timestamp_ms < event.started_ms <= assigned.timestamp_ms
+            for partition in pairs(event.partitions)
+        }
+
+    def departure(self, member: ClassicMember, span: Span) -> Departure:
+        """How a member of the span's first generation went.
+
+        It left if it said so, or gave up all that it had in time and did not rejoin. If it reports but said nothing of
+        the kind, it failed.
+        """
+        events = list(self._within(member.member_id, span, _STOPS))
+        said = {event.callback for event in events}
+        if Callback.LEFT in said:
+            return Departure.LEFT
+        if Callback.LOST in said:
+            return Departure.FAILED
+        given_up = {
+            partition
+            for event in events
+            if event.timestamp_ms <= span.until_ms + UNDATED_SKEW_MAX_MS
+            for partition in pairs(event.partitions)
+        }
+        if member.assigned and pairs(member.assigned) <= given_up:
+            return Departure.LEFT
+        return Departure.FAILED if self.knows(member.member_id) else Departure.UNKNOWN
+
+    def _within(self, member_id: str, span: Span, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
+        wanted = frozenset(callbacks)
+        for event in self._events.get(member_id, ()):
+            if event.callback in wanted and span.has(event, event.started_ms):
+                yield event

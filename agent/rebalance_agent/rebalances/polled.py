@@ -1,0 +1,74 @@
+"""A group known only from DescribeGroups: no generations, no episodes, only what it looks like at each poll."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.rebalances.ledger import Ledger
+from rebalance_agent.rebalances.observations import DescribedGroup
+from rebalance_agent.rebalances.views import GroupView, MemberLoad
+
+__all__ = ["PolledGroup"]
+
+
+class PolledGroup:
+    """Follows the descriptions of one group; changes between two of them are counted, not explained."""
+
+    def __init__(self, value: DescribedGroup, at_ms: int) -> None:
+        """Begin with a first description."""
+        self._value = _sorted(value)
+        self._first_seen_ms = at_ms
+        self._at_ms = at_ms
+        self._version = 1
+        self._ledger = Ledger(at_ms)
+
+    def describe(self, value: DescribedGroup, at_ms: int) -> bool:
+        """Take a later description; True if anything is different. An older one is late and ignored."""
+        value = _sorted(value)
+        if at_ms < self._at_ms or value == self._value:
+            return False
+        if _owned(value) != _owned(self._value):
+            self._ledger.change_polled()
+        self._value, self._at_ms = value, at_ms
+        self._version += 1
+        return True
+
+    def list_state(self, state: GroupState, at_ms: int) -> bool:
+        """Take the state that a list shows; True if it is news."""
+        if at_ms < self._at_ms or state is self._value.state:
+            return False
+        self._value = replace(self._value, state=state)
+        self._at_ms = at_ms
+        self._version += 1
+        return True
+
+    def view(self) -> GroupView:
+        """What is known: nothing about generations, subscriptions or stalls."""
+        value = self._value
+        return GroupView(
+            group=value.group,
+            group_type=value.group_type,
+            source=Source.ADMIN,
+            state=value.state,
+            version=self._version,
+            first_seen_ms=self._first_seen_ms,
+            assignor=value.assignor or None,
+            members=tuple(
+                MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, each.assigned)
+                for each in value.members
+            ),
+            static_members=sum(each.instance_id is not None for each in value.members),
+            idle_members=sum(not each.assigned for each in value.members),
+            counters=self._ledger.counters,
+            counted_until_ms=self._at_ms,
+        )
+
+
+def _sorted(value: DescribedGroup) -> DescribedGroup:
+    return replace(value, members=tuple(sorted(value.members, key=lambda member: member.member_id)))
+
+
+def _owned(value: DescribedGroup) -> dict[str, dict[str, tuple[int, ...]]]:
+    return {member.member_id: dict(member.assigned) for member in value.members}

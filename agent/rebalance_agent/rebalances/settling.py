@@ -1,0 +1,259 @@
+"""From a closed episode and what members said of it to the events that are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from rebalance_agent.model.diff import GenerationDiff, diff_generations, owners
+from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.rebalances.generations import Episode, Generation, Window
+from rebalance_agent.rebalances.judging import judge_generation
+from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
+from rebalance_agent.rebalances.slowness import Slowness, find_slowness
+from rebalance_agent.rebalances.stall import measure_stall
+from rebalance_agent.rebalances.topics import TopicCatalogue
+from rebalance_agent.rebalances.triggers import episode_causes, generation_causes
+
+__all__ = ["Settlement", "revise", "settle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What is said of an episode: one event per generation, the closing one last, and how slow its members were."""
+
+    events: tuple[GenerationEvent, ...]
+    slowness: Slowness
+
+    @property
+    def closing(self) -> GenerationEvent:
+        """The event with the whole episode's stall, causes and counts."""
+        return self.events[-1]
+
+    @property
+    def slowest(self) -> MemberSnapshot | None:
+        """The member that the rebalance waited for, if anybody can be named."""
+        wanted = self.closing.slowest_member_id
+        return next((member for event in self.events for member in event.members if member.member_id == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    moved: int
+    revoked: int
+    assigned: int
+    lost: int
+    noop: bool
+
+
+def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatalogue) -> Settlement:
+    """Say what is known now. Pure: the same episode and reports give the same events."""
+    phases = [_phases(before, after, log) for before, after in episode.steps()]
+    slowness = find_slowness(episode, phases[0].started_ms, log)
+    moves = [_moves(before, after, log) for before, after in episode.steps()]
+    events = [
+        _event(cluster_id, episode, index, phases[index], _causes(episode, index, log, topics), moves[index])
+        for index in range(len(episode.generations) - 1)
+    ]
+    events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, log, topics))
+    return Settlement(tuple(events), slowness)
+
+
+def revise(old: Settlement, new: Settlement) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
+    """Replace what was published by a later look at the same facts, and say which events changed.
+
+    None unless the later look knows at least as much: an exact stall never becomes a bound, a bound never gets wider.
+    """
+    if not _knows_as_much(new.closing, old.closing):
+        return None
+    events = tuple(
+        before if replace(after, revision=before.revision) == before else replace(after, revision=before.revision + 1)
+        for before, after in zip(old.events, new.events, strict=True)
+    )
+    changed = tuple(after for before, after in zip(old.events, events, strict=True) if before != after)
+    return (Settlement(events, new.slowness), changed) if changed else None
+
+
+def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
+    if old.stall is None or new.stall is None:
+        return old.stall is None
+    if new.stall.basis is Basis.EXACT:
+        return True
+    width, known = (stall.seconds - stall.lower_seconds for stall in (new.stall, old.stall))
+    return old.stall.basis is Basis.BOUND and width <= known
+
+
+def _closing(
+    cluster_id: str,
+    episode: Episode,
+    phases: Phases,
+    moves: list[_Moves],
+    slowness: Slowness,
+    log: MemberLog,
+    topics: TopicCatalogue,
+) -> GenerationEvent:
+    """The last generation's event, which speaks for the whole episode."""
+    whole = _diff(episode.before, episode.last)
+    return _event(
+        cluster_id,
+        episode,
+        len(moves) - 1,
+        phases,
+        episode_causes(episode, log, topics),
+        _Moves(
+            moved=len(whole.moved),
+            revoked=sum(each.revoked for each in moves),
+            assigned=sum(each.assigned for each in moves),
+            lost=sum(each.lost for each in moves),
+            noop=whole.noop and not episode.last.returned,
+        ),
+        slowness=slowness,
+        log=log,
+    )
+
+
+def _event(
+    cluster_id: str,
+    episode: Episode,
+    index: int,
+    phases: Phases,
+    causes: tuple[Trigger, ...],
+    moves: _Moves,
+    *,
+    slowness: Slowness | None = None,
+    log: MemberLog | None = None,
+) -> GenerationEvent:
+    before, generation = episode.steps()[index]
+    closes = log is not None
+    quality = judge_generation(generation, episode.before if closes else before) if generation.members else None
+    returned = _returned_member(before, generation)
+    stops = slowness.stop_seconds if slowness else {}
+    return GenerationEvent(
+        event_id=event_id(
+            GenerationEvent.KIND,
+            cluster_id,
+            generation.value.group,
+            GroupType.CLASSIC,
+            generation.number,
+            generation.timestamp_ms,
+            member_id=returned,
+        ),
+        cluster_id=cluster_id,
+        group=generation.value.group,
+        timestamp_ms=generation.timestamp_ms,
+        source=Source.RECORDS,
+        group_type=GroupType.CLASSIC,
+        generation=generation.number,
+        previous_generation=before.number if before else None,
+        episode_generation=episode.generations[0].number,
+        closes_episode=closes,
+        followups=episode.followups if closes else 0,
+        assignor=generation.value.protocol or None,
+        protocol=generation.protocol,
+        phases=phases,
+        trigger=causes[0],
+        causes=causes,
+        stall=measure_stall(episode, log) if log is not None else None,
+        members=tuple(_snapshot(member, stops) for member in generation.members),
+        topics=generation.topics,
+        moved=moves.moved,
+        needed=quality.moved_min if quality and closes else None,
+        revoked=moves.revoked,
+        assigned=moves.assigned,
+        lost=moves.lost,
+        unassigned=max(0, sum(generation.topics.values()) - len(owners(generation.value))),
+        noop=moves.noop,
+        skew_ratio=quality.skew_ratio if quality else None,
+        imbalance=quality.imbalance if quality else None,
+        slowest_member_id=slowness.member_id if slowness else None,
+    )
+
+
+def _causes(episode: Episode, index: int, log: MemberLog, topics: TopicCatalogue) -> tuple[Trigger, ...]:
+    before, after = episode.steps()[index]
+    if before is None and not episode.known:
+        return (Trigger.UNKNOWN,)
+    return generation_causes(before, after, log, topics)
+
+
+def _returned_member(before: Generation | None, generation: Generation) -> str:
+    """The static member that came back: two of them within one generation and millisecond are two facts."""
+    if not generation.returned or before is None:
+        return ""
+    known = {member.member_id for member in before.members}
+    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
+
+
+def _diff(before: Generation | None, after: Generation) -> GenerationDiff:
+    return diff_generations(before.value if before else None, after.value)
+
+
+def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Moves:
+    """Partitions that changed hands in one generation. An eager one takes everything from everyone and hands it out."""
+    diff = _diff(before, after)
+    lost = 0
+    if before and diff.gone:
+        span = Span.between(before, after)
+        failed = (member for member in diff.gone if log.departure(member, span) is Departure.FAILED)
+        lost = sum(count_partitions(member.assigned) for member in failed)
+    if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
+        taken, given = len(diff.taken), len(diff.given)
+    else:
+        taken, given = len(owners(before.value)) if before else 0, len(owners(after.value))
+    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
+
+
+def _phases(before: Generation | None, generation: Generation, log: MemberLog) -> Phases:
+    started = _started(before, generation, log)
+    return Phases(
+        completed_ms=generation.timestamp_ms,
+        completed_evidence=Evidence.RECORD,
+        started_ms=started.earliest_ms if started else None,
+        started_evidence=started.evidence if started else None,
+        joined_ms=generation.joined_ms,
+        joined_evidence=None if generation.joined_ms is None else Evidence.RECORD,
+    )
+
+
+def _started(before: Generation | None, generation: Generation, log: MemberLog) -> Window | None:
+    """When the coordinator asked members to rejoin: the poll that saw it, unless a member reacted even before."""
+    window = generation.start
+    if generation.returned or before is None or not log:
+        return window
+    span = Span.between(before, generation)
+    staying = {member.member_id for member in generation.members}
+    first_ms = min(
+        (
+            event.started_ms
+            for member in before.members
+            if member.member_id in staying
+            for event in log.revocations(member.member_id, span)
+        ),
+        default=None,
+    )
+    if first_ms is None or (window and first_ms >= window.latest_ms):
+        return window
+    first_ms = max(first_ms, window.earliest_ms) if window else first_ms
+    return Window(first_ms, first_ms, Evidence.MEMBERS)
+
+
+def _snapshot(member: ClassicMember, stops: Mapping[str, float]) -> MemberSnapshot:
+    wanted = member.subscription
+    return MemberSnapshot(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        topics=wanted.topics if wanted else (),
+        owned=member.owned,
+        assigned=member.assigned,
+        rack=wanted.rack_id if wanted else None,
+        user_data=wanted.user_data if wanted else None,
+        subscription_version=wanted.version if wanted else None,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        stop_seconds=stops.get(member.member_id),
+    )

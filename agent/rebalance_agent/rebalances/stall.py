@@ -1,0 +1,167 @@
+"""How long partitions stood still in an episode, measured where members reported it and bounded elsewhere.
+
+For a partition: from the moment its owner stopped working on it to the moment the new owner's assigned callback
+returned. Under an eager protocol everything stops; under a cooperative one, what changes hands or lost its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.model.diff import Owners, Partition, owners
+from rebalance_agent.model.episode import Basis, Evidence, Stall
+from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
+from rebalance_agent.rebalances.generations import Episode, Generation, Window
+from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
+
+__all__ = ["measure_stall"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A moment in time as closely as it is known; ``exact`` if somebody measured it.
+
+    ``unsure_ms``: how much of the span lies before the rebalance and is only possible: of a member that went without a
+    word nobody knows whether it had been dead for a session timeout or said goodbye that moment.
+    """
+
+    earliest_ms: int
+    latest_ms: int
+    exact: bool
+    unsure_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Standstill:
+    lower_ms: int
+    upper_ms: int
+    exact: bool
+    unsure_ms: int
+
+
+class _Unknown(Exception):  # noqa: N818 - not an error: a moment that nobody can bound
+    pass
+
+
+def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
+    """The stall of a closed episode; None where nobody knows the start, what was before, or what is assigned.
+
+    With ``basis`` bound, ``seconds`` is an upper bound, and so is ``partition_seconds`` but for one thing: it leaves
+    out the session timeout of members that went without a word, because else every clean leave of a group that does
+    not report would cost its error budget 45 s for each partition.
+    """
+    if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
+        return None
+    try:
+        standstills = list(_standstills(episode, log))
+    except _Unknown:
+        return None
+    return Stall(
+        seconds=max((each.upper_ms for each in standstills), default=0) / 1000,
+        lower_seconds=max((each.lower_ms for each in standstills), default=0) / 1000,
+        partition_seconds=sum(each.upper_ms - each.unsure_ms for each in standstills) / 1000,
+        basis=Basis.EXACT if all(each.exact for each in standstills) else Basis.BOUND,
+    )
+
+
+def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
+    had: Owners = owners(episode.before.value) if episode.before else {}
+    idle: dict[Partition, _Moment] = {}
+    for before, generation in episode.steps():
+        step = _Step(episode, before, generation, log)
+        has = owners(generation.value)
+        for partition in sorted(had.keys() | has.keys() | idle.keys()):
+            old, new = had.get(partition), has.get(partition)
+            if old and new and old.member_id == new.member_id and not step.everything_stops:
+                continue
+            stopped = idle.pop(partition, None)
+            if old:
+                stopped = step.stopped(partition, old)
+            elif stopped is None:
+                stopped = step.appeared()
+            if new is None:
+                idle[partition] = stopped
+            else:
+                yield _between(step.bounded(stopped), step.resumed(partition, new))
+        had = has
+
+
+def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
+    lower = max(0, resumed.earliest_ms - stopped.latest_ms)
+    upper = max(lower, resumed.latest_ms - stopped.earliest_ms)
+    return _Standstill(lower, upper, stopped.exact and resumed.exact, min(stopped.unsure_ms, upper - lower))
+
+
+class _Step:
+    """One generation of the episode: when each of its partitions stopped or resumed."""
+
+    def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberLog) -> None:
+        self._fresh = episode.fresh and before is episode.before
+        self._generation = generation
+        self._log = log
+        self._span = Span.between(before, episode.last) if before else None
+        self._alive = {member.member_id for member in generation.members}
+        self._stops: dict[str, dict[Partition, int]] = {}
+        self._resumes: dict[str, dict[Partition, int]] = {}
+        self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
+
+    def stopped(self, partition: Partition, owner: ClassicMember) -> _Moment:
+        """When ``owner``, of the generation before, stopped working on it."""
+        if owner.member_id not in self._stops:
+            self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
+        at_ms = self._stops[owner.member_id].get(partition)
+        if at_ms is not None:
+            return _Moment(at_ms, at_ms, exact=True)
+        generation = self._generation
+        if generation.returned:
+            # It was not missed for longer than its session: else it would have been expelled.
+            return _Moment(generation.timestamp_ms - owner.session_timeout_ms, generation.timestamp_ms, exact=False)
+        if owner.member_id not in self._alive:
+            # Its last sign of life was at most a session timeout before the coordinator noticed.
+            start = self._start()
+            session_ms = owner.session_timeout_ms
+            unsure_ms = session_ms if self._departure(owner) is Departure.UNKNOWN else 0
+            return _Moment(start.earliest_ms - session_ms, start.latest_ms, exact=False, unsure_ms=unsure_ms)
+        if self.everything_stops:
+            start = self._start()
+            return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
+        # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
+        return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
+
+    def appeared(self) -> _Moment:
+        """When a partition that nobody had could first have been worked on."""
+        if not self._fresh:
+            return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
+        start = self._start()
+        return _Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
+
+    def bounded(self, stopped: _Moment) -> _Moment:
+        """A stop that some earlier generation asked for had happened when this one's join phase ended."""
+        if stopped.latest_ms < _FOREVER_MS:
+            return stopped
+        return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
+
+    def resumed(self, partition: Partition, owner: ClassicMember) -> _Moment:
+        """When ``owner``, of this generation, could work on it."""
+        if owner.member_id not in self._resumes:
+            self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
+        at_ms = self._resumes[owner.member_id].get(partition)
+        if at_ms is not None:
+            return _Moment(at_ms, at_ms, exact=True)
+        return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=False)
+
+    def _departure(self, owner: ClassicMember) -> Departure:
+        return self._log.departure(owner, self._span) if self._span else Departure.UNKNOWN
+
+    def _start(self) -> Window:
+        if self._generation.start is None:
+            raise _Unknown
+        return self._generation.start
+
+
+_FOREVER_MS = 1 << 62
+
+
+def _joined_ms(generation: Generation) -> int:
+    return generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms

@@ -1,0 +1,67 @@
+"""When a rebalance began: the coordinator writes nothing then, so polls of its group list are asked.
+
+Poll times are the observer's, records' the coordinator's; `ClockOffset` relates the two.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.rebalances.generations import Window
+
+__all__ = ["OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
+
+POLLS_MAX = 256
+"""Polls remembered: about a minute at the usual rate. A start is looked for in the last one or two."""
+
+OVERTAKEN_MAX_MS = 30_000
+"""A poll asked earlier than one already seen was slow; by more than this, the clock was set back."""
+
+_OFFSETS_MAX = 64
+
+
+class ClockOffset:
+    """How far the observer's clock is ahead of the coordinators', at most.
+
+    A record is seen after it is written, so the smallest difference of late is the offset plus the shortest delay
+    (milliseconds). While the tail lags it is too large, which only widens bounds.
+    """
+
+    def __init__(self) -> None:
+        """Begin with clocks taken as equal."""
+        self._recent: deque[int] = deque(maxlen=_OFFSETS_MAX)
+        self.ms = 0
+
+    def learn(self, timestamp_ms: int, seen_ms: int) -> None:
+        """Take one live record's two times into account."""
+        self._recent.append(seen_ms - timestamp_ms)
+        self.ms = min(self._recent)
+
+
+class PollLog:
+    """The complete polls for rebalancing groups, and what follows from a group's absence in one."""
+
+    def __init__(self, period_ms: int) -> None:
+        """``period_ms``: how often polls are meant to come; the error of a start seen in the very first one."""
+        self._period_ms = period_ms
+        self._asked_ms: deque[int] = deque(maxlen=POLLS_MAX)
+
+    def add(self, asked_ms: int) -> None:
+        """Remember a poll that every broker answered."""
+        late_ms = self._asked_ms[-1] - asked_ms if self._asked_ms else 0
+        if not 0 < late_ms <= OVERTAKEN_MAX_MS:
+            self._asked_ms.append(asked_ms)
+
+    def previous_ms(self, asked_ms: int) -> int:
+        """The latest poll before this one, or one period before it."""
+        previous_ms = self._latest(asked_ms - 1)
+        return asked_ms - self._period_ms if previous_ms is None else previous_ms
+
+    def unlisted_start(self, joined_ms: int, offset_ms: int) -> Window | None:
+        """When a rebalance began that no poll showed: after the last poll before its join phase ended."""
+        clear_ms = self._latest(joined_ms + offset_ms)
+        return None if clear_ms is None else Window(min(clear_ms - offset_ms, joined_ms), joined_ms, Evidence.LIST)
+
+    def _latest(self, until_ms: int) -> int | None:
+        return next((asked_ms for asked_ms in reversed(self._asked_ms) if asked_ms <= until_ms), None)

@@ -1,0 +1,63 @@
+"""Which topics the cluster has, since when, and with how many partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from rebalance_agent.model.group import ClassicGroup
+
+__all__ = ["TopicCatalogue"]
+
+
+class TopicCatalogue:
+    """Follows `TopicsSeen`. Times are the observer's."""
+
+    def __init__(self) -> None:
+        """Begin knowing nothing."""
+        self._counts: Mapping[str, int] = {}
+        self._born_ms: dict[str, int] = {}
+        self._since_ms: int | None = None
+        self._at_ms = -1
+
+    @property
+    def known(self) -> bool:
+        """Whether the cluster's topics have been seen at all."""
+        return self._since_ms is not None
+
+    def update(self, at_ms: int, counts: Mapping[str, int]) -> set[str]:
+        """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late."""
+        if at_ms < self._at_ms:
+            return set()
+        changed = {topic for topic, count in counts.items() if self._counts.get(topic) != count}
+        changed |= self._counts.keys() - counts.keys()
+        self._born_ms = {topic: self._born_ms.get(topic, at_ms) for topic in counts}
+        self._counts, self._at_ms = counts, at_ms
+        self._since_ms = at_ms if self._since_ms is None else self._since_ms
+        return changed
+
+    def count(self, topic: str) -> int:
+        """Partitions of the topic; 0 where it is not known."""
+        return self._counts.get(topic, 0)
+
+    def born_after(self, topic: str, at_ms: int) -> bool:
+        """Whether the cluster is known not to have had this topic at that time."""
+        if self._since_ms is None or at_ms < self._since_ms:
+            return False
+        return self._born_ms.get(topic, at_ms + 1) > at_ms
+
+    def exists(self, topic: str) -> bool:
+        """Whether the cluster has the topic; True where nobody knows."""
+        return not self.known or topic in self._counts
+
+    def sizes(self, topics: Iterable[str]) -> dict[str, int]:
+        """Partition counts of those of the topics that exist."""
+        return {topic: count for topic in sorted(topics) if (count := self.count(topic))}
+
+    def sizes_in(self, topics: Iterable[str], value: ClassicGroup) -> dict[str, int]:
+        """The same, corrected upwards by what the group's record hands out: it may be newer than our list."""
+        shown: dict[str, int] = {}
+        for member in value.members:
+            for topic, numbers in member.assigned.items():
+                shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
+        sizes = {topic: max(self.count(topic), shown.get(topic, 0)) for topic in sorted(topics)}
+        return {topic: count for topic, count in sizes.items() if count}
