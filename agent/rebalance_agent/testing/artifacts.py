@@ -9,81 +9,25 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_agent.testing.errors import ArtifactError
+from rebalance_agent.testing.lockfile import Artifact
 from rebalance_agent.testing.progress import Progress
 
-__all__ = ["Artifact", "Fetch", "cache_directory", "ensure_artifacts", "locked_artifacts", "parse_lock"]
+__all__ = ["Fetch", "cache_directory", "ensure_artifacts"]
 
-LOCK_FILE = Path(__file__).with_name("kafka-4.3.0.lock")
 DOWNLOADS_MAX = 8  # parallel requests: polite to the registry, and more does not get faster
 ATTEMPTS_MAX = 3  # a registry now and then drops a connection; a wrong coordinate stays wrong
-_SHA256 = re.compile(r"[0-9a-f]{64}")
-_COORDINATE = re.compile(r"[\w.-]+(:[\w.-]+){2,3}", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """One jar: Maven coordinates, the sha256 of its bytes (hex) and its size in bytes."""
-
-    group: str
-    name: str
-    version: str
-    classifier: str
-    sha256: str
-    size: int
-
-    @property
-    def coordinate(self) -> str:
-        """``group:artifact:version[:classifier]``, as in the lock file."""
-        return ":".join(part for part in (self.group, self.name, self.version, self.classifier) if part)
-
-    @property
-    def filename(self) -> str:
-        """Name in the cache. Holds the head of the checksum: another lock's jar cannot take its place."""
-        parts = (self.name, self.version, self.classifier, self.sha256[:12])
-        return "-".join(part for part in parts if part) + ".jar"
 
 
 Fetch = Callable[[Artifact, Path], Path]
 """Brings one artifact into the given empty directory and returns the file's path; raises anything on failure."""
-
-
-def parse_lock(text: str) -> tuple[Artifact, ...]:
-    """Artifacts of a lock file: ``group:artifact:version[:classifier] sha256 size`` per line, ``#`` for comments.
-
-    Raises:
-        ArtifactError: a line has another form; names the line.
-
-    """
-    artifacts = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        fields = line.partition("#")[0].split()
-        if not fields:
-            continue
-        match fields:
-            case [coordinate, sha256, size] if (
-                _COORDINATE.fullmatch(coordinate) and _SHA256.fullmatch(sha256) and size.isdecimal()
-            ):
-                group, name, version, *classifier = coordinate.split(":")
-                artifacts.append(Artifact(group, name, version, "".join(classifier), sha256, int(size)))
-            case _:
-                form = "group:artifact:version[:classifier] sha256 size"
-                raise ArtifactError(f"lock file, line {number}: expected '{form}', got {line!r}")
-    return tuple(artifacts)
-
-
-def locked_artifacts() -> tuple[Artifact, ...]:
-    """The jars of Apache Kafka 4.3.0 with its command line tools, as committed in the package's lock file."""
-    return parse_lock(LOCK_FILE.read_text(encoding="ascii"))
 
 
 def cache_directory() -> Path:

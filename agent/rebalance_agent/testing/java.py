@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_agent.testing.archive import build_in_background
-from rebalance_agent.testing.artifacts import LOCK_FILE, cache_directory, ensure_artifacts, locked_artifacts
+from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
+from rebalance_agent.testing.lockfile import LOCK_FILE, locked_artifacts
 from rebalance_agent.testing.errors import ArtifactError
 
 __all__ = ["Runtime", "java_environment", "java_runtime"]

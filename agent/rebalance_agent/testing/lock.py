@@ -1,7 +1,7 @@
 """Writes the lock file of the embedded Kafka again: ``python -m rebalance_agent.testing.lock``.
 
 Resolves ``ROOTS`` through jgo, downloads every jar and writes ``kafka-4.3.0.lock`` beside this module. For another
-Kafka, change ``KAFKA_VERSION`` here and the file's name in ``artifacts.LOCK_FILE``. Look at the difference before
+Kafka, change ``KAFKA_VERSION`` here and the file's name in ``lockfile.LOCK_FILE``. Look at the difference before
 committing it: the checksums are of what the registry serves today.
 """
 
@@ -14,7 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from rebalance_agent.testing import registry
-from rebalance_agent.testing.artifacts import DOWNLOADS_MAX, LOCK_FILE, Artifact, parse_lock
+from rebalance_agent.testing.artifacts import DOWNLOADS_MAX
+from rebalance_agent.testing.lockfile import LOCK_FILE, Artifact, parse_lock
 
 __all__ = ["ROOTS", "lock_text", "main"]
 

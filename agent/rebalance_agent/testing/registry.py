@@ -7,13 +7,11 @@ from the ``[repositories]`` of jgo's own configuration file and are asked before
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from jgo.config import GlobalSettings
 from jgo.maven import MavenContext
 
-if TYPE_CHECKING:
-    from rebalance_agent.testing.artifacts import Artifact
+from rebalance_agent.testing.lockfile import Artifact
 
 __all__ = ["fetch", "resolve"]
 

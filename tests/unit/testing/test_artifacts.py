@@ -8,15 +8,9 @@ from threading import Barrier, Thread
 import pytest
 
 from rebalance_agent.testing import ArtifactError
-from rebalance_agent.testing.artifacts import (
-    ATTEMPTS_MAX,
-    Artifact,
-    cache_directory,
-    ensure_artifacts,
-    locked_artifacts,
-    parse_lock,
-)
+from rebalance_agent.testing.artifacts import ATTEMPTS_MAX, cache_directory, ensure_artifacts
 from rebalance_agent.testing.lock import lock_text
+from rebalance_agent.testing.lockfile import Artifact, locked_artifacts, parse_lock
 from rebalance_agent.testing.progress import Progress
 
 CONTENT = {"a": b"one jar", "b": b"another jar"}

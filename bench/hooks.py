@@ -1,0 +1,92 @@
+"""What instrumentation adds to one rebalance of one consumer: CPU beside the same calls without it.
+
+One rebalance here is ``on_partitions_revoked`` + ``assign()`` of kafka-python's own range assignor in the leader +
+``on_partitions_assigned``. Nobody listens on the sidecar's port in "sidecar absent"; a server that answers 204 does
+in "sidecar present".
+"""
+
+from __future__ import annotations
+
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from types import SimpleNamespace
+
+from kafka import TopicPartition
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+
+from bench.measure import cpu_each, table
+from rebalance_agent.instrumentation import Instrumentation, Membership
+
+SIZES = ((3, 30), (20, 200), (100, 2_000))
+DEAD_URL = "http://127.0.0.1:9/v1/events"
+
+
+class Cluster:
+    """As much of kafka-python's cluster metadata as an assignor asks for."""
+
+    def __init__(self, partitions: int) -> None:
+        self._numbers = set(range(partitions))
+
+    def partitions_for_topic(self, topic: str) -> set[int]:
+        return self._numbers
+
+
+class Listener:
+    """A user's listener that does nothing, so that what is measured is ours."""
+
+    def on_partitions_revoked(self, revoked: object) -> None: ...
+
+    def on_partitions_assigned(self, assigned: object) -> None: ...
+
+    def on_partitions_lost(self, lost: object) -> None: ...
+
+
+class Sidecar(BaseHTTPRequestHandler):
+    """Accepts everything."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None: ...
+
+
+def main() -> None:
+    """Print the table."""
+    server = HTTPServer(("127.0.0.1", 0), Sidecar)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    live_url = f"http://127.0.0.1:{server.server_port}/v1/events"
+    rows = []
+    for members, partitions in SIZES:
+        bare = cpu_each(_rebalance(members, partitions, None), calls=50)
+        for name, url in (("off", ""), ("sidecar absent", DEAD_URL), ("sidecar present", live_url)):
+            wrapped = cpu_each(_rebalance(members, partitions, url), calls=50)
+            rows.append((members, partitions, name, bare, wrapped, wrapped - bare, wrapped / bare))
+    table(("members", "partitions", "events", "bare us", "instrumented us", "added us", "ratio"), rows)
+    server.shutdown()
+
+
+def _rebalance(members: int, partitions: int, url: str | None):
+    topic = "orders"
+    cluster = Cluster(partitions)
+    ours = [TopicPartition(topic, number) for number in range(partitions // members)]
+    names = [f"member-{index}" for index in range(members)]
+    metadata = RangePartitionAssignor().metadata([topic])
+    subscriptions = [SimpleNamespace(member_id=name, group_instance_id=None, metadata=metadata) for name in names]
+    listener, assignor = Listener(), RangePartitionAssignor()
+    if url is not None:
+        hooks = Instrumentation(
+            group="bench",
+            client_id="bench-0",
+            membership=lambda: Membership(member_id=names[0], generation=7),
+            events_url=url,
+        )
+        listener, assignor = hooks.listener(listener), hooks.assignor(assignor)
+
+    def once() -> None:
+        listener.on_partitions_revoked(ours)
+        assignor.assign(cluster, subscriptions)
+        listener.on_partitions_assigned(ours)
+
+    return once

@@ -1,0 +1,56 @@
+"""How a measurement is taken and shown: CPU and peak memory of a process of its own, medians, plain tables."""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter, process_time
+from typing import Any
+
+
+def in_process(module: str, *arguments: str) -> dict[str, Any]:
+    """Run ``python -m module arguments`` alone and return the JSON of its last line plus its CPU and peak memory."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = perf_counter()
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
+    wall = perf_counter() - start
+    if done.returncode != 0:
+        raise SystemExit(f"{module} failed:\n{done.stderr[-2000:]}")
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = json.loads(done.stdout.strip().splitlines()[-1])
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"process_cpu_s": cpu, "process_wall_s": wall, **own}
+
+
+def usage() -> dict[str, float]:
+    """CPU seconds of this process so far and its peak memory in MiB, for a child to print."""
+    return {"cpu_s": process_time(), "rss_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
+
+
+def cpu_each(call: Callable[[], object], rounds: int = 7, calls: int = 200) -> float:
+    """Median CPU microseconds of one ``call`` over ``rounds`` of ``calls``."""
+    times = []
+    for _ in range(rounds):
+        start = process_time()
+        for _ in range(calls):
+            call()
+        times.append((process_time() - start) / calls * 1e6)
+    return statistics.median(times)
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value below which ``share`` (0 to 1) of ``values`` lie."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a Markdown table."""
+    print("| " + " | ".join(header) + " |")
+    print("|" + " --- |" * len(header))
+    for row in rows:
+        print("| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row) + " |")
