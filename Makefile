@@ -40,10 +40,10 @@ lint: $(STAMP) ## ruff, mypy --strict, import contracts
 	@PYTHONPATH=agent $(BIN)/lint-imports --no-cache
 
 bench: $(STAMP) ## measure speed and memory against a bare loop in the same run (bench/README.md)
-	@$(BIN)/python -m bench $(ARGS)
+	@$(BIN)/python -W ignore::DeprecationWarning -m bench $(ARGS)
 
 docs: $(STAMP) ## write the generated pages of docs/ anew
-	@$(BIN)/python -m rebalance_agent.cli.main docs --write docs
+	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
 
 lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv

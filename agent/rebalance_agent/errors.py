@@ -4,10 +4,13 @@
 
     RebalanceAgentError
     ├── InvalidInputError        something from outside (file, flag, HTTP, environment) is wrong; names the field
+    │   ├── LineError            a line of posted events (``exposition.posted_events``)
+    │   └── SettingsErrors       every wrong setting of a command at once (``runtime.sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
     ├── ClusterError             a broker, topic or right that is needed is not there
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
+    ├── ListenError              an address cannot be listened on (``exposition.server``)
     ├── testing.errors           ArtifactError, BrokerError: the embedded Kafka
     └── demo.errors              DemoError: a process of the demo ended, or did not get ready
 
@@ -16,7 +19,14 @@ Code that runs inside a user's consumer never lets one of these out: see ``rebal
 
 from __future__ import annotations
 
-__all__ = ["AccessDeniedError", "AssignmentError", "ClusterError", "DecodeError", "InvalidInputError", "RebalanceAgentError"]
+__all__ = [
+    "AccessDeniedError",
+    "AssignmentError",
+    "ClusterError",
+    "DecodeError",
+    "InvalidInputError",
+    "RebalanceAgentError",
+]
 
 
 class RebalanceAgentError(Exception):

@@ -20,12 +20,12 @@ from rebalance_agent.runtime.sidecar import Sidecar
 PATIENCE_S = 60
 
 
-def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None):
+def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None):
     """The first true value of ``condition()``; fails after ``seconds``. ``between`` runs after each try."""
     clock, pause = SystemClock(), threading.Event()
     end = clock.monotonic() + seconds
     while not (value := condition()):
-        assert clock.monotonic() < end, "waited in vain"
+        assert clock.monotonic() < end, f"waited in vain: {told}"
         between()
         pause.wait(0.02)
     return value
@@ -101,8 +101,8 @@ def observing(bootstrap, *, wait=True, **settings):
 @contextmanager
 def beside(bootstrap, **settings):
     kafka = {"bootstrap.servers": bootstrap} if bootstrap else {}
-    addresses = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
-    chosen = SidecarSettings(kafka=kafka, **{**addresses, **settings})
+    usual = {"kafka": kafka, "listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
+    chosen = SidecarSettings(**{**usual, **settings})
     with running(Sidecar(chosen, client_properties(chosen.kafka))) as watched:
         eventually(watched.ready)
         yield watched

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Self
 
 
 class Sidecar:
@@ -41,7 +42,7 @@ class Sidecar:
         self.url = f"http://127.0.0.1:{self._server.server_port}/v1/events"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
-    def __enter__(self) -> Sidecar:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -73,7 +74,7 @@ class SilentSidecar:
                 self._held.append(held)
                 self.accepted.set()
 
-    def __enter__(self) -> SilentSidecar:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 

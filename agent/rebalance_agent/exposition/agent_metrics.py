@@ -50,6 +50,10 @@ class AgentMetrics:
         """Events of members were taken in; ``kind`` is an event's ``KIND``."""
         self._instruments.counter(rows.EVENTS_RECEIVED).labels(kind).inc(number)
 
+    def event_malformed(self) -> None:
+        """A record of the events topic was no event."""
+        self._instruments.counter(rows.EVENTS_MALFORMED).inc()
+
     def events_published(self, kind: str, number: int = 1) -> None:
         """Kafka acknowledged events."""
         self._instruments.counter(rows.EVENTS_PUBLISHED).labels(kind).inc(number)

@@ -66,6 +66,9 @@ RECONNECTS = _row("reconnects_total", Kind.COUNTER, Role.AGENT, "Times that a lo
 EVENTS_RECEIVED = _row(
     "events_received_total", Kind.COUNTER, Role.AGENT, "Events taken in from members.", "events", _KINDS
 )
+EVENTS_MALFORMED = _row(
+    "events_malformed_total", Kind.COUNTER, Role.OBSERVER, "Records of the events topic that are no events.", "records"
+)
 EVENTS_PUBLISHED = _row(
     "events_published_total", Kind.COUNTER, Role.AGENT, "Events that Kafka acknowledged.", "events", _KINDS
 )
@@ -133,6 +136,7 @@ AGENT_ROWS: tuple[Metric, ...] = (
     READY,
     RECONNECTS,
     EVENTS_RECEIVED,
+    EVENTS_MALFORMED,
     EVENTS_PUBLISHED,
     EVENTS_DROPPED,
     REQUESTS_REJECTED,

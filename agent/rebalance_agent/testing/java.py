@@ -13,8 +13,8 @@ from pathlib import Path
 
 from rebalance_agent.testing.archive import build_in_background
 from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
-from rebalance_agent.testing.lockfile import LOCK_FILE, locked_artifacts
 from rebalance_agent.testing.errors import ArtifactError
+from rebalance_agent.testing.lockfile import LOCK_FILE, locked_artifacts
 
 __all__ = ["Runtime", "java_environment", "java_runtime"]
 

@@ -1,0 +1,57 @@
+"""``rebalance-agent observe``: watch a cluster's groups and export what their rebalances cost."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+
+from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.runtime.observer import Observer
+from rebalance_agent.runtime.process import stop_on_signals
+from rebalance_agent.runtime.settings import ObserverSettings
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Watches the consumer groups of one Kafka cluster and exports what their rebalances cost.
+
+It tails __consumer_offsets (no group is joined, nothing is committed), asks the brokers every 200 ms which groups are
+rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event per rebalance goes to
+the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it waits idle.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent observe --bootstrap-servers localhost:9092
+  rebalance-agent observe --config observer.yaml --log-level debug
+  rebalance-agent observe --bootstrap-servers kafka:9093 --kafka security.protocol=SASL_SSL \\
+      --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\
+      --kafka sasl.password.file=/run/secrets/kafka-password
+  REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS=localhost:9092 rebalance-agent observe
+  curl -s localhost:29308/metrics | grep kafka_rebalance_
+  curl -s localhost:29308/readyz
+
+rights it uses: Describe on Cluster; Describe on Group '*'; Describe on Topic '*'; Describe and Read on Topic
+'__consumer_offsets' (without it groups are only described: source="admin"); Describe, Read and Write on the events
+topic, and Create on it if it is not there.
+
+Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
+1 when it cannot run, 2 for wrong settings.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    add_agent_parser(subparsers, "observe", ObserverSettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Observe until a signal; 0 then, 2 for wrong settings."""
+    loaded = load_agent("observe", ObserverSettings, args)
+    if loaded is None:
+        return 2
+    settings, properties = loaded
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        Observer(settings, properties).run(stop)
+    return 0

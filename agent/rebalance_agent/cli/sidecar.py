@@ -1,0 +1,60 @@
+"""``rebalance-agent sidecar``: take rebalance events from the consumers of this pod, export and publish them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+
+from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.kafka_config import read_secret
+from rebalance_agent.runtime.process import stop_on_signals
+from rebalance_agent.runtime.settings import SidecarSettings
+from rebalance_agent.runtime.sidecar import Sidecar
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Runs beside consumers and takes their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
+
+It exports what each consumer saw of itself on /metrics, and publishes the events to the topic rebalance-events, where
+the observer turns bounds of stalls into measured ones. Without bootstrap servers it only exports. Where the pod runs is
+taken from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent sidecar --bootstrap-servers localhost:9092
+  rebalance-agent sidecar --config sidecar.toml
+  rebalance-agent sidecar --events-listen 0.0.0.0:29309 --events-token-file /run/secrets/events-token
+  curl -s localhost:29308/metrics | grep kafka_rebalance_member_
+
+rights it uses: Describe and Write on the events topic, and Create on it if it is not there.
+
+Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
+1 when it cannot run, 2 for wrong settings.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    add_agent_parser(subparsers, "sidecar", SidecarSettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal; 0 then, 2 for wrong settings."""
+    loaded = load_agent("sidecar", SidecarSettings, args)
+    if loaded is None:
+        return 2
+    settings, properties = loaded
+    try:
+        path = settings.events_token_file
+        sidecar = Sidecar(settings, properties, token=read_secret("events_token_file", path) if path else None)
+    except InvalidInputError as error:
+        print(f"rebalance-agent sidecar: {error}", file=sys.stderr)
+        return 2
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        sidecar.run(stop)
+    return 0

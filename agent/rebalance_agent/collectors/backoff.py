@@ -1,0 +1,29 @@
+"""Waiting longer after each failure, never in step with other agents."""
+
+from __future__ import annotations
+
+import random
+
+__all__ = ["Backoff"]
+
+
+class Backoff:
+    """Delays in seconds that double from ``first`` to ``most``, each drawn from the upper half of its span."""
+
+    def __init__(self, first: float = 0.2, most: float = 15.0, rng: random.Random | None = None) -> None:
+        """Start without any failure."""
+        self._first = first
+        self._most = most
+        self._rng = rng or random.Random()  # noqa: S311 - jitter is no secret
+        self._failures = 0
+
+    def next(self) -> float:
+        """Note one more failure; how long to wait before the next attempt."""
+        # The exponent is bounded: 2 ** 1000 failures later would be no float any more.
+        span = min(self._most, self._first * 2.0 ** min(self._failures, 30))
+        self._failures += 1
+        return span * self._rng.uniform(0.5, 1.0)
+
+    def reset(self) -> None:
+        """An attempt worked."""
+        self._failures = 0

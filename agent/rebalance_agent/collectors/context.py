@@ -1,0 +1,74 @@
+"""What every collector is given: where to ask, where to put what it saw, and whom to tell how it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.collectors.inbox import Inbox
+from rebalance_agent.collectors.names import NameFilter
+
+__all__ = ["POLL_NAMES", "Context", "Health", "Meters", "PollName"]
+
+PollName = Literal["describe", "list", "list_all", "topics"]
+POLL_NAMES: tuple[PollName, ...] = get_args(PollName)
+
+
+class Health(Protocol):
+    """Readiness by part. Methods return at once and may be called from any thread."""
+
+    def ready(self, part: str) -> None:
+        """``part`` works."""
+        ...
+
+    def unready(self, part: str, reason: str) -> None:
+        """``part`` does not work, for ``reason`` (one line for an operator)."""
+        ...
+
+
+class Meters(Protocol):
+    """The agent's own numbers, as far as collectors feed them. Methods return at once, from any thread."""
+
+    def events_received(self, kind: str, number: int = 1) -> None:
+        """Events of members came in."""
+        ...
+
+    def event_malformed(self) -> None:
+        """A record of the events topic was no event."""
+        ...
+
+    def read(self, records: int, size_bytes: int) -> None:
+        """Records came from the offsets topic."""
+        ...
+
+    def decode_error(self, key_version: int | None) -> None:
+        """A record broke its schema."""
+        ...
+
+    def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:
+        """Records were passed over because nothing here knows their version."""
+        ...
+
+    def tail_lag(self, records: int) -> None:
+        """Records between the tail and the topic's end, now."""
+        ...
+
+    def polled(self, poll: PollName, seconds: float, succeeded_ms: int | None) -> None:
+        """A poll was answered at ``succeeded_ms``, or failed (None)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """``properties``: librdkafka's, for clients of one's own; ``shows``: which groups anyone wants to hear of."""
+
+    properties: Mapping[str, str]
+    cluster: Cluster
+    inbox: Inbox
+    health: Health
+    meters: Meters
+    clock: Clock
+    shows: NameFilter

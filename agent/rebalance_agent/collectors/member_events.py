@@ -1,0 +1,101 @@
+"""What members said of themselves: events ``member`` and ``assign`` in ``rebalance-events``, from its end on."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+
+from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.collectors.worker import Worker
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.model.events import EVENT_KINDS, AssignEvent, MemberEvent
+from rebalance_agent.rebalances.observations import MemberReported
+
+__all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "MemberEvents", "parse_report"]
+
+KIND_HEADER = "kind"
+"""Record header with the event's kind, so that readers need not parse what they do not want."""
+
+EVENT_BYTES_MAX = 1 << 20
+"""A member's event names at most its own partitions; brokers refuse larger records by default."""
+
+MEMBERS_PART = "member_events"
+"""Its name in readiness."""
+
+READ_MAX = 1_000
+WAIT_S = 0.1
+TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
+
+_KINDS = (MemberEvent.KIND, AssignEvent.KIND)
+_HEADERS = frozenset(kind.encode() for kind in _KINDS)
+
+
+class MemberEvents:
+    """Puts `MemberReported` for groups that ``shows`` lets through; another cluster's events are passed over."""
+
+    def __init__(self, context: Context, topic: str, cluster_id: str) -> None:
+        """Read ``topic``; events without a cluster id count as ``cluster_id``'s."""
+        self._context = context
+        self._topic = topic
+        self._cluster_id = cluster_id
+        self._partitions = 0
+        self.worker = Worker(MEMBERS_PART, self._follow, context.health)
+
+    def on_topics(self, partitions: Mapping[str, int]) -> None:
+        """Partition counts were read: the topic may have grown. Called from any thread."""
+        self._partitions = partitions.get(self._topic, 0)
+
+    def _follow(self, stop: threading.Event) -> None:
+        with TopicReader(self._context.properties, self._topic, TUNING) as reader:
+            if count := reader.partitions():
+                reader.begin(self._context.cluster.end_offsets(self._topic, range(count)))
+            self._context.health.ready(MEMBERS_PART)
+            self.worker.working()
+            while not stop.is_set():
+                if self._partitions > len(reader.positions):
+                    reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
+                for message in reader.read(READ_MAX, WAIT_S):
+                    self.take(message)
+
+    def take(self, message: TopicRecord) -> None:
+        """Take in one record of the topic."""
+        if (kind := _kind(message)) is not None and kind not in _HEADERS:
+            return
+        try:
+            event = parse_report(message.value())
+        except InvalidInputError:
+            self._context.meters.event_malformed()
+            return
+        if event is None:
+            return
+        self._context.meters.events_received(event.KIND)
+        if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
+            return
+        if isinstance(event, MemberEvent):
+            self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event))
+
+
+def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
+    """Read a published event; None for the kinds that are not members' own.
+
+    Raises:
+        InvalidInputError: it is no event, or beyond a bound.
+    """
+    if not value or len(value) > EVENT_BYTES_MAX:
+        raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")
+    try:
+        data = json.loads(value)
+    except (ValueError, RecursionError):
+        raise InvalidInputError("", "is not JSON") from None
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
+        return None
+    event = event_from_json(data)
+    return event if isinstance(event, MemberEvent | AssignEvent) else None
+
+
+def _kind(message: TopicRecord) -> bytes | None:
+    return next((value for name, value in message.headers() or () if name == KIND_HEADER), None)

@@ -1,0 +1,34 @@
+"""Partition counts of the cluster's topics: what subscriptions are judged against, and how readers see growth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.poll import Poll
+from rebalance_agent.rebalances.observations import TopicsSeen
+
+__all__ = ["TopicsPoll"]
+
+
+class TopicsPoll:
+    """Puts `TopicsSeen` and tells ``listeners`` the counts."""
+
+    def __init__(self, context: Context, listeners: Iterable[Callable[[Mapping[str, int]], None]] = ()) -> None:
+        """``listeners`` are called in the poll's thread."""
+        self._context = context
+        self._listeners = tuple(listeners)
+        self._known: Mapping[str, int] = {}
+        self.poll = Poll("topics", self._ask, context)
+
+    def unknown(self, topics: Iterable[str]) -> bool:
+        """Whether any of ``topics`` was not there when the counts were last read."""
+        return any(topic not in self._known for topic in topics)
+
+    def _ask(self) -> None:
+        asked = self._context.clock.now_ms()
+        _, counts = self._context.cluster.identify()
+        self._known = counts
+        self._context.inbox.offer(TopicsSeen(asked, counts))
+        for listener in self._listeners:
+            listener(counts)

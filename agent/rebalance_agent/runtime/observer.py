@@ -1,0 +1,122 @@
+"""``rebalance-agent observe``: a watch over one cluster, its metrics, and the publisher of its events."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+import structlog
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.inbox import Inbox
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.exposition.agent_metrics import AgentMetrics
+from rebalance_agent.exposition.groups_page import GroupsPage
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.metrics.group_samples import SeriesLimits
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.events import Event
+from rebalance_agent.rebalances.views import GroupView
+from rebalance_agent.runtime.episode_log import log_event
+from rebalance_agent.runtime.health import LoggedHealth
+from rebalance_agent.runtime.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.publisher import Publisher, create_events_topic
+from rebalance_agent.runtime.settings import ObserverSettings, split_address
+from rebalance_agent.runtime.watch import Watch, watch_parts
+
+__all__ = ["Observer"]
+
+
+class Observer:
+    """One observer of one cluster; without ``bootstrap.servers`` it idles."""
+
+    def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
+        """``properties`` are librdkafka's, complete."""
+        self._settings = settings
+        self._properties = properties
+        self._clock = clock or SystemClock()
+        self._watch: Watch | None = None
+        self._log = structlog.get_logger("rebalance_agent.observer")
+        readiness = Readiness()
+        text = TextFormat(settings.cluster_name)
+        limits = SeriesLimits(
+            max_member_series=settings.max_member_series,
+            top_topics=settings.top_topics,
+            topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
+        )
+        page = GroupsPage(self.views, self._clock, limits, text)
+        self._configured = "bootstrap.servers" in properties
+        self._metrics = AgentMetrics(
+            Role.OBSERVER, readiness, configured=self._configured, folded=lambda: page.folded, text=text
+        )
+        self._health = LoggedHealth(readiness, self._metrics.reconnected)
+        host, port = split_address(settings.listen)
+        self._server = HttpServer(host, port, WebApp((page.text, self._metrics.text), readiness))
+
+    @property
+    def port(self) -> int:
+        """Where /metrics is served, once `run` listens."""
+        return self._server.port
+
+    def views(self) -> tuple[GroupView, ...]:
+        """Every group now; none before the cluster answered. From any thread."""
+        return self._watch.views() if self._watch else ()
+
+    def run(self, stop: threading.Event) -> None:
+        """Observe until ``stop`` is set, then end within a bounded time.
+
+        Raises:
+            ListenError: the address cannot be listened on.
+        """
+        with ExitStack() as stack:
+            if self._configured:
+                self._health.starting((CLUSTER, *watch_parts(self._settings)))
+            self._server.start()
+            stack.callback(self._server.stop)
+            self._log.info("listening", port=self.port)
+            if self._configured:
+                self._observe(stop, stack)
+            else:
+                self._log.warning("idle", reason="no bootstrap.servers configured")
+            stop.wait()
+            self._log.info("stopping")
+
+    def _observe(self, stop: threading.Event, stack: ExitStack) -> None:
+        cluster = Cluster(self._properties)
+        cluster_id = identify_cluster(cluster, self._health, stop)
+        if stop.is_set():
+            return
+        self._log.info("connected", cluster=cluster_id)
+        publisher = self._publisher(cluster, stack)
+
+        def publish(event: Event) -> None:
+            log_event(event)
+            if publisher:
+                publisher.publish(event, cluster_id)
+
+        shows = NameFilter(self._settings.groups_allow, self._settings.groups_deny)
+        context = Context(self._properties, cluster, Inbox(), self._health, self._metrics, self._clock, shows)
+        watch = Watch(context, self._settings, cluster_id, publish)
+        watch.start(stack)
+        self._watch = watch
+
+    def _publisher(self, cluster: Cluster, stack: ExitStack) -> Publisher | None:
+        topic = self._settings.events_topic
+        if not topic:
+            return None
+        create_events_topic(cluster, topic)
+        publisher = Publisher(
+            self._properties,
+            topic,
+            published=self._metrics.events_published,
+            dropped=lambda number: self._metrics.events_dropped("agent", number),
+        )
+        publisher.start()
+        stack.callback(publisher.close, self._settings.stop_seconds)
+        return publisher

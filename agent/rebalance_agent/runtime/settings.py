@@ -1,0 +1,138 @@
+"""Settings of the observer and the sidecar: flags > environment > file > defaults, every one checked by name.
+
+The models are the only list of settings: flags, ``--help``, environment names and the tables in ``docs/`` are drawn
+from them. Addresses are ``host:port`` in one setting, because Kubernetes sets ``<SERVICE>_PORT`` variables by itself
+and would overwrite a setting of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rebalance_agent.runtime.kafka_config import kafka_properties
+
+__all__ = ["ENV_PREFIX", "HIDDEN_GROUPS", "AgentSettings", "ObserverSettings", "SidecarSettings", "split_address"]
+
+ENV_PREFIX = "REBALANCE_AGENT_"
+
+HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
+"""Groups that are not shown unless ``groups_deny`` says otherwise: internal ones, our own, throw-away console ones."""
+
+TEXT_MAX = 1_000
+"""Characters of a text setting: longer is a mistake, and patterns of that length are no longer readable."""
+
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; an IPv6 address stands in brackets.
+
+    Raises:
+        ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.
+    """
+    host, colon, port = address.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):  # noqa: PLR2004
+        raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError("an IPv6 address must stand in brackets, such as [::1]:29309")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _address(text: str) -> str:
+    split_address(text)
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return text
+
+
+def _topic(text: str) -> str:
+    if text and (not TOPIC_NAME.fullmatch(text) or text in (".", "..")):
+        raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
+    return text
+
+
+_Address = Annotated[str, AfterValidator(_address), Field(max_length=TEXT_MAX)]
+_Pattern = Annotated[str, AfterValidator(_pattern), Field(max_length=TEXT_MAX)]
+_Topic = Annotated[str, AfterValidator(_topic)]
+_KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
+
+
+class AgentSettings(BaseSettings):
+    """What both roles need."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    kafka: _KafkaProperties = Field(
+        default_factory=dict,
+        repr=False,
+        description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
+    )
+    events_topic: _Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
+    listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz and /readyz are served")
+    cluster_name: str = Field("", max_length=100, description="adds the label cluster to every metric if set")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="auto: console form on a terminal, JSON lines elsewhere"
+    )
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="longest wait at stop for events still to be sent")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what `load` has merged: it knows which source a wrong value came from."""
+        return (init_settings,)
+
+
+class ObserverSettings(AgentSettings):
+    """``rebalance-agent observe``."""
+
+    groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
+    groups_deny: _Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
+    topics_allow: _Pattern = Field(".*", description="regular expression of the topics that may become labels")
+    topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
+    max_member_series: int = Field(100, ge=0, le=100_000, description="most series per group that name a client id")
+    top_topics: int = Field(5, ge=0, le=1_000, description="most topics per group that are shown as badly spread")
+    settle_seconds: float = Field(
+        5.0, ge=0, le=600, description="wait for members' own events before a rebalance's stall is settled"
+    )
+    list_interval_ms: int = Field(
+        200, ge=20, le=60_000, description="how often rebalancing groups are listed; bounds the error of a start"
+    )
+    list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
+    topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
+    describe_interval_seconds: float = Field(
+        5.0, ge=0.2, le=3600, description="how often groups are described where the offsets topic may not be read"
+    )
+
+
+class SidecarSettings(AgentSettings):
+    """``rebalance-agent sidecar``."""
+
+    events_listen: _Address = Field(
+        "127.0.0.1:29309", description="where consumers POST their events; beyond loopback it takes a token"
+    )
+    events_token_file: str = Field(
+        "", max_length=TEXT_MAX, description="file with the bearer token that posts must carry; empty asks for none"
+    )

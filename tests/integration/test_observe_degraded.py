@@ -1,0 +1,106 @@
+"""The observer when something is missing: the topic, a right, the broker. Each on a broker of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from rebalance_agent.testing import EmbeddedKafka
+from support.observing import create_topic, events, eventually, members, observing
+
+pytestmark = pytest.mark.integration
+
+PATIENCE_S = 60
+
+
+def test_a_topic_that_appears_with_the_first_group_is_read_from_its_first_record():
+    with EmbeddedKafka(offsets_topic=False) as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        with observing(bootstrap, settle_seconds=0.2) as watched, members(bootstrap, "first", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="first") == 1)
+            eventually(
+                lambda: [each["generation"] for each in events(bootstrap, "rebalance-events", group="first")] == [1]
+            )
+
+
+def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restarted():
+    with EmbeddedKafka() as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        with observing(bootstrap) as watched:
+            with members(bootstrap, "before", "t", 1):
+                eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="before") == 1)
+            kafka.kill_broker(1)
+            eventually(lambda: not watched.ready())
+            status, text = watched.get("/readyz")
+            assert status == 503
+            eventually(lambda: "refused" in watched.get("/readyz")[1] or "Timed out" in watched.get("/readyz")[1])
+            assert watched.get("/healthz")[0] == 200
+            assert watched.metric("kafka_rebalance_generation", consumergroup="before") is not None, text
+            kafka.start_broker(1)
+            eventually(watched.ready)
+            assert watched.metric("rebalance_agent_reconnects_total") >= 1
+            with members(bootstrap, "after", "t", 1):
+                eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
+
+
+def _deny_reading(bootstrap, topic):
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    denied = AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:ANONYMOUS",
+        "*",
+        AclOperation.READ,
+        AclPermissionType.DENY,
+    )
+    admin.create_acls([denied])[denied].result()
+
+
+def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_that_is_said(capfd):
+    properties = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:nobody-else",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    with EmbeddedKafka(properties=properties) as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        _deny_reading(bootstrap, "__consumer_offsets")
+        with members(bootstrap, "g", "t", 1), observing(bootstrap, describe_interval_seconds=0.2) as watched:
+            eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup="g") == 1)
+            (info,) = [name for name in watched.metrics() if name.startswith("kafka_rebalance_group_info")]
+            assert 'source="admin"' in info
+            assert watched.metric("kafka_rebalance_generation", consumergroup="g") is None
+            assert watched.ready()
+    assert capfd.readouterr().out.count("offsets_topic_denied") == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_with_zero_and_leaves_nothing_behind(kafka, number):
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--bootstrap-servers", kafka.bootstrap_servers], stderr=subprocess.PIPE, text=True
+    ) as process:
+        lines = iter(process.stderr.readline, "")
+        assert any('"connected"' in line for line in lines)
+        process.send_signal(number)
+        left = psutil.Process(process.pid).children(recursive=True)
+        _, rest = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in rest
+    assert left == []

@@ -1,0 +1,172 @@
+"""A sidecar between real consumers and the observer: what members report turns a bound into a measured stall."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import uuid
+
+import pytest
+
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+from support.observing import beside, create_topic, events, eventually, http, observing
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
+]
+
+SLOW_S = 1.0
+PATIENCE_S = 60
+
+
+@pytest.fixture
+def names():
+    unique = uuid.uuid4().hex[:8]
+    return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
+
+
+class Member:
+    """An instrumented kafka-python consumer, polled by a thread of its own."""
+
+    def __init__(self, bootstrap, group, topic, events_url, revoking_s=0.0):
+        from kafka.consumer.subscription_state import ConsumerRebalanceListener  # noqa: PLC0415
+
+        from rebalance_agent.clients.kafka_python.consumer import KafkaConsumer  # noqa: PLC0415
+
+        stop = self._stop = threading.Event()
+
+        class Slow(ConsumerRebalanceListener):
+            def on_partitions_revoked(self, revoked):
+                if revoked:
+                    stop.wait(revoking_s)
+
+            def on_partitions_assigned(self, assigned):
+                pass
+
+        consumer = KafkaConsumer(
+            topic,
+            bootstrap_servers=bootstrap,
+            group_id=group,
+            heartbeat_interval_ms=200,
+            events_url=events_url,
+            listener=Slow(),
+        )
+
+        def poll():
+            while not stop.is_set():
+                consumer.poll(50)
+            consumer.close()
+
+        self._thread = threading.Thread(target=poll, daemon=True)
+        self._thread.start()
+
+    def close(self):
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+
+
+def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, names):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+
+    def shown(name, **labels):
+        return observer.metric(name, consumergroup=group, **labels)
+
+    with (
+        observing(bootstrap, events_topic=published, settle_seconds=3) as observer,
+        beside(bootstrap, events_topic=published) as sidecar,
+    ):
+        url = f"http://127.0.0.1:{sidecar.role.events_port}"
+        first = Member(bootstrap, group, topic, url, revoking_s=SLOW_S)
+        eventually(lambda: shown("kafka_rebalance_members") == 1)
+        eventually(lambda: shown("kafka_rebalance_partitions_unassigned") == 0)
+        second = Member(bootstrap, group, topic, url)
+
+        def measured():
+            # kafka-python joins before it knows its topics: a join may be two rebalances, each waits for the slow one.
+            stalls = [each["stall"] for each in events(bootstrap, published, group=group) if each.get("stall")]
+            exact = [stall["seconds"] for stall in stalls if stall["basis"] == "exact"]
+            return [seconds for seconds in exact if SLOW_S <= seconds < SLOW_S + 1]
+
+        eventually(measured)
+        assert shown("kafka_rebalance_stall_seconds_count", basis="exact") >= 1
+        revoked = next(
+            each
+            for each in events(bootstrap, published, group=group)
+            if each["kind"] == "member" and each["callback"] == "revoked" and each["partitions"]
+        )
+        assert revoked["cluster_id"]
+        assert (
+            sidecar.metric("kafka_rebalance_member_callback_seconds_count", consumergroup=group, callback="revoked")
+            >= 1
+        )
+        assert sidecar.metric("rebalance_agent_events_dropped_total", where="agent") == 0
+        second.close()
+        first.close()
+
+
+def _event(group, sequence=1):
+    return MemberEvent(
+        event_id=process_event_id("member", "p", sequence),
+        group=group,
+        timestamp_ms=2_000,
+        callback=Callback.REVOKED,
+        client_id="c",
+        member_id="m",
+        generation=1,
+        started_ms=1_000,
+        partitions={"t": (0, 1)},
+        process="p",
+        sequence=sequence,
+    )
+
+
+def test_posted_events_are_exported_completed_and_published(kafka, names, monkeypatch):
+    bootstrap, (_, group, published) = kafka.bootstrap_servers, names
+    monkeypatch.setenv("POD_NAME", "orders-1")
+    monkeypatch.setenv("IMAGE", "orders:7")
+    with beside(bootstrap, events_topic=published) as sidecar:
+        url = f"http://127.0.0.1:{sidecar.role.events_port}/v1/events"
+        status, text = http(url, json_line(_event(group, 1)) + b"\n" + json_line(_event(group, 2)))
+        assert (status, json.loads(text)) == (200, {"accepted": 2})
+        assert http(url, b"{}")[0] == 400
+        eventually(lambda: sidecar.metric("rebalance_agent_events_published_total", kind="member") == 2)
+        assert sidecar.metric("kafka_rebalance_member_revoked_total", consumergroup=group, client_id="c") == 4
+        assert sidecar.metric("rebalance_agent_requests_rejected_total", status="400") == 1
+        found = events(bootstrap, published, group=group)
+        assert [each["sequence"] for each in found] == [1, 2]
+        assert {each["where"]["pod"] for each in found} == {"orders-1"}
+        assert all(each["cluster_id"] for each in found)
+
+
+def test_what_was_accepted_just_before_the_end_is_published(kafka, names):
+    bootstrap, (_, group, published) = kafka.bootstrap_servers, names
+    with beside(
+        bootstrap, events_topic=published, kafka={"bootstrap.servers": bootstrap, "linger.ms": "60000"}
+    ) as sidecar:
+        assert http(f"http://127.0.0.1:{sidecar.role.events_port}/v1/events", json_line(_event(group)))[0] == 200
+        assert sidecar.metric("rebalance_agent_events_published_total", kind="member") == 0
+    assert len(events(bootstrap, published, group=group)) == 1
+
+
+def test_without_a_cluster_a_sidecar_only_exports_and_is_ready():
+    with beside(None) as sidecar:
+        assert http(f"http://127.0.0.1:{sidecar.role.events_port}/v1/events", json_line(_event("g")))[0] == 200
+        assert sidecar.metric("kafka_rebalance_member_revoked_total", consumergroup="g", client_id="c") == 2
+        assert sidecar.metric("rebalance_agent_configured") == 0
+
+
+def test_ctrl_c_ends_a_sidecar_with_zero_even_while_its_brokers_are_away():
+    addresses = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0"]
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", "127.0.0.1:1"]
+    with subprocess.Popen([*command, *addresses], stderr=subprocess.PIPE, text=True) as process:
+        assert any('"listening"' in line for line in iter(process.stderr.readline, ""))
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "Traceback" not in rest

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from rebalance_agent.collectors.group_records import GroupRecords
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.rebalances.observations import GroupRecord
+from support.fakes import FakeRecord, fake_context
+
+
+def _text(text):
+    return len(text).to_bytes(2, "big") + text.encode()
+
+
+def _group_key(group):
+    return b"\0\2" + _text(group)
+
+
+EMPTY_GROUP = b"\0\3" + _text("consumer") + (7).to_bytes(4, "big") + b"\xff\xff" * 2 + (5).to_bytes(8, "big") + bytes(4)
+COMMIT_KEY = b"\0\1" + _text("g") + _text("t") + bytes(4)
+
+
+def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
+    context = fake_context()
+    records = [
+        FakeRecord(COMMIT_KEY, b"not even a value"),
+        FakeRecord(b"\0\0", b""),
+        FakeRecord(b"\0\3whatever", b"xx"),
+        FakeRecord(None, b"x"),
+        FakeRecord(_group_key("g"), EMPTY_GROUP),
+    ]
+    found = GroupRecords(context).of_groups(records)
+    assert found == [(records[-1], "g")]
+    assert context.meters.of("unknown_record") == [("key_version", 2)]
+    ((number, size),) = context.meters.of("read")
+    assert number == 5
+    assert size == sum(len(record.key_bytes or b"") + len(record.value_bytes or b"") for record in records)
+
+
+def test_groups_that_are_not_shown_are_never_decoded():
+    context = fake_context(shows=NameFilter(".*", "secret"))
+    assert GroupRecords(context).of_groups([FakeRecord(_group_key("secret"), b"\0")]) == []
+    assert context.meters.of("decode_error") == []
+
+
+def test_a_record_becomes_an_observation_with_both_times():
+    context = fake_context()
+    record = GroupRecords(context).decode(FakeRecord(_group_key("g"), EMPTY_GROUP, timestamp_ms=123), live=True)
+    assert isinstance(record, GroupRecord)
+    assert (record.group, record.timestamp_ms, record.seen_ms, record.live) == ("g", 123, context.clock.now_ms(), True)
+    assert record.value is not None
+    assert (record.value.generation, record.value.members) == (7, ())
+
+
+def test_a_deleted_group_is_a_record_without_value():
+    record = GroupRecords(fake_context()).decode(FakeRecord(_group_key("g")), live=False)
+    assert record is not None
+    assert (record.value, record.live) == (None, False)
+
+
+def test_malformed_keys_and_values_and_future_versions_are_counted_and_nothing_more():
+    context = fake_context()
+    records = GroupRecords(context)
+    assert records.of_groups([FakeRecord(b"\0\2\xff\0", b"")]) == []
+    assert records.decode(FakeRecord(_group_key("g"), EMPTY_GROUP[:9]), live=True) is None
+    assert context.meters.of("decode_error") == [(2,), (2,)]
+    assert records.decode(FakeRecord(_group_key("g"), b"\0\x63" + EMPTY_GROUP[2:]), live=True) is None
+    assert context.meters.of("unknown_record") == [("value_version",)]

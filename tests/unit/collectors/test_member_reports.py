@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from rebalance_agent.collectors.member_events import EVENT_BYTES_MAX, KIND_HEADER, MemberEvents, parse_report
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import event_to_json, json_line
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import Callback, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.rebalances.observations import MemberReported
+from support.fakes import FakeRecord, fake_context
+
+REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
+GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
+
+
+def _taken(value, *, headers=None, shows=None):
+    context = fake_context(shows=shows)
+    members = MemberEvents(context, "rebalance-events", "here")
+    members.take(FakeRecord(b"", value, headers))
+    return context.inbox.take(9, 0), len(context.meters.of("event_malformed"))
+
+
+def test_a_members_event_becomes_an_observation():
+    observations, malformed = _taken(json_line(REVOKED), headers=[(KIND_HEADER, b"member")])
+    assert [each.event for each in observations if isinstance(each, MemberReported)] == [REVOKED]
+    assert malformed == 0
+
+
+def test_without_the_header_the_event_itself_says_its_kind():
+    assert len(_taken(json_line(REVOKED))[0]) == 1
+    assert _taken(json_line(GONE)) == ([], 0)
+
+
+def test_other_kinds_are_told_by_their_header_and_not_parsed():
+    assert _taken(b"this would be malformed", headers=[("x", b"y"), (KIND_HEADER, b"generation")]) == ([], 0)
+
+
+def test_other_clusters_and_hidden_groups_are_passed_over():
+    other = {**event_to_json(REVOKED), "cluster_id": "elsewhere"}
+    assert _taken(json.dumps(other).encode()) == ([], 0)
+    nowhere = {**event_to_json(REVOKED), "cluster_id": ""}
+    assert len(_taken(json.dumps(nowhere).encode())[0]) == 1
+    assert _taken(json_line(REVOKED), shows=NameFilter(".*", "g")) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        b"",
+        b"{",
+        b"[]",
+        b"3",
+        b"\xff\xfe",
+        b"[" * 100_000,
+        b'{"kind": []}',
+        b'{"kind": "member"}',
+        b" " * (EVENT_BYTES_MAX + 1),
+        json.dumps(
+            {**event_to_json(REVOKED), "partitions": {"t": "0-999999", "u": "0-999999", "v": "0-999999"}}
+        ).encode(),
+        json.dumps({**event_to_json(REVOKED), "callback": "danced"}).encode(),
+    ],
+)
+def test_anything_else_is_counted_as_malformed_and_nothing_more(value):
+    assert _taken(value) == ([], 1)
+
+
+def test_partitions_are_counted_before_they_are_expanded():
+    claims = {**event_to_json(REVOKED), "partitions": {f"t{number}": "0-999999" for number in range(2_000)}}
+    with pytest.raises(InvalidInputError, match=r"^partitions\.t\d+: makes it more than"):
+        parse_report(json.dumps(claims).encode())

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.runtime.settings import HIDDEN_GROUPS
+
+
+def test_the_whole_name_must_match():
+    shows = NameFilter("orders", "")
+    assert shows("orders")
+    assert not shows("orders-2")
+    assert not shows("my-orders")
+
+
+def test_deny_wins_over_allow_and_an_empty_deny_denies_nothing():
+    assert not NameFilter("a.*", "ab")("ab")
+    assert NameFilter("a.*", "ab")("abc")
+    assert NameFilter(".*", "")("")
+
+
+def test_a_name_with_line_feeds_and_quotes_is_a_name():
+    assert NameFilter()('a\n"b"')
+    assert not NameFilter(".*", ".*b.*")("a\nb")
+
+
+@pytest.mark.parametrize("group", ["__internal", "_confluent-ksql", "rebalance-agent", "console-consumer-12345"])
+def test_internal_groups_and_our_own_are_hidden_unless_asked_for(group):
+    assert not NameFilter(".*", HIDDEN_GROUPS)(group)
+    assert NameFilter(".*", "")(group)
+
+
+def test_ordinary_groups_are_shown_by_default():
+    assert all(map(NameFilter(".*", HIDDEN_GROUPS), ["orders", "console-consumer", "my-rebalance-agent", "_x"]))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from rebalance_agent.collectors.backoff import Backoff
+from rebalance_agent.collectors.cluster import GroupListing
+from rebalance_agent.collectors.describe import BATCH_MAX, DescribePoll
+from rebalance_agent.collectors.list_poll import REBALANCING, list_poll
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.collectors.poll import Poll
+from rebalance_agent.collectors.topics import TopicsPoll
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.observations import (
+    DescribedGroup,
+    GroupDescribed,
+    GroupsListed,
+    ListedGroup,
+    TopicsSeen,
+)
+from support.fakes import fake_context
+
+
+class FakeCluster:
+    def __init__(self):
+        self.groups = ("a", "secret")
+        self.complete = True
+        self.described = []
+        self.topics = {"t": 3}
+
+    def list_groups(self, _states):
+        groups = (ListedGroup(name, GroupState.PREPARING_REBALANCE, GroupType.CLASSIC) for name in self.groups)
+        return GroupListing(tuple(groups), self.complete)
+
+    def describe_groups(self, groups):
+        self.described.append(tuple(groups))
+        return [DescribedGroup(name, GroupState.STABLE, GroupType.CLASSIC, "range", ()) for name in groups]
+
+    def identify(self):
+        return "cluster", self.topics
+
+
+def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_shown():
+    context = fake_context(FakeCluster(), shows=NameFilter(".*", "secret"))
+    heard = []
+    list_poll("list", REBALANCING, context, heard.extend)()
+    (listed,) = context.inbox.take(9, 0)
+    assert isinstance(listed, GroupsListed)
+    assert (listed.asked_ms, listed.answered_ms) == (context.clock.now_ms(),) * 2
+    assert listed.states == REBALANCING
+    assert [group.group for group in listed.groups] == heard == ["a"]
+    assert context.health.made == [("ready", "list")]
+
+
+def test_an_answer_without_some_broker_is_not_complete():
+    context = fake_context(FakeCluster())
+    context.cluster.complete = False
+    list_poll("list", REBALANCING, context)()
+    assert not context.inbox.take(1, 0)[0].complete
+
+
+def test_failures_are_told_and_asked_less_often_until_one_works():
+    context, asked = fake_context(), []
+
+    def ask():
+        asked.append(context.clock.monotonic())
+        if len(asked) <= 3:
+            raise ClusterError("brokers are away")
+
+    poll = Poll("list", ask, context, Backoff(1.0, 4.0, random.Random(0)))
+    for _ in range(200):
+        poll()
+        context.clock.advance(100)
+    waits = [later - earlier for earlier, later in itertools.pairwise(asked)]
+    assert 0.5 <= waits[0] <= 1.1
+    assert 1.0 <= waits[1] <= 2.1
+    assert 2.0 <= waits[2] <= 4.1
+    assert waits[3:] == pytest.approx([0.1] * len(waits[3:]))
+    assert context.health.of("unready") == [("list", "brokers are away")] * 3
+    assert context.health.made[-1] == ("ready", "list")
+
+
+def test_a_fault_of_our_own_is_told_and_does_not_end_the_polling():
+    context = fake_context()
+    poll = Poll("list", lambda: 1 / 0, context)
+    poll()
+    assert "ZeroDivisionError" in context.health.of("unready")[0][1]
+    assert context.meters.of("polled")[0][2] is None
+
+
+def test_topics_are_told_to_those_who_follow_them():
+    context, heard = fake_context(FakeCluster()), []
+    topics = TopicsPoll(context, [heard.append])
+    assert topics.unknown(["t"])
+    topics.poll()
+    assert context.inbox.take(1, 0) == [TopicsSeen(context.clock.now_ms(), {"t": 3})]
+    assert heard == [{"t": 3}]
+    assert not topics.unknown(["t"])
+    assert topics.unknown(["t", "new"])
+
+
+def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():
+    context, wanted = fake_context(FakeCluster()), [True]
+    describe = DescribePoll(context, lambda: wanted[0] and len(context.cluster.described) < 2)
+    describe.poll()
+    assert context.cluster.described == []
+    names = [f"g{number:04}" for number in range(3 * BATCH_MAX)]
+    assert describe.on_groups(names)
+    assert not describe.on_groups(names)
+    describe.poll()
+    assert [len(batch) for batch in context.cluster.described] == [BATCH_MAX, BATCH_MAX]
+    observations = context.inbox.take(10_000, 0)
+    assert all(isinstance(each, GroupDescribed) for each in observations)
+    assert [each.value.group for each in observations] == names[: 2 * BATCH_MAX]
+    wanted[0] = False
+    describe.poll()
+    assert len(context.cluster.described) == 2

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from structlog.testing import capture_logs
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.collectors.inbox import Inbox
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.observations import GroupRecord, Tick
+from rebalance_agent.rebalances.views import GroupView
+from rebalance_agent.runtime.core import Core
+from support.fakes import Calls
+
+PATIENCE_S = 10
+
+
+class FakeTracker:
+    """Every record is an event; the group "bad" is one too many, and a tombstone ends a group."""
+
+    def __init__(self):
+        self.seen = []
+        self.live = {}
+        self._changed = set()
+
+    def observe(self, observation):
+        self.seen.append(observation)
+        if isinstance(observation, Tick):
+            return ()
+        if observation.group == "bad":
+            raise ZeroDivisionError
+        self._changed.add(observation.group)
+        self.live[observation.group] = observation.live
+        return (GroupGoneEvent("id", "c", observation.group, 1, Source.RECORDS, GroupType.CLASSIC),)
+
+    def view(self, group):
+        if not self.live[group]:
+            return None
+        return GroupView(group, GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1)
+
+    def changed(self):
+        changed, self._changed = self._changed, set()
+        return changed
+
+
+def _record(group, *, live=True):
+    return GroupRecord(group, 1, 1, None, live)
+
+
+def _run(*observations):
+    tracker, inbox, published, heard = FakeTracker(), Inbox(), Calls(), Calls()
+    core = Core(tracker, inbox, FakeClock(), published.publish, heard.hear)
+    for observation in observations:
+        inbox.put(observation)
+    core.start()
+    inbox.close()
+    core.join(PATIENCE_S)
+    return core, tracker, published, heard
+
+
+def test_observations_are_worked_off_in_order_to_the_last_also_at_stop():
+    observations = [_record(f"g{number}") for number in range(1_234)]
+    core, tracker, published, heard = _run(*observations)
+    assert [each for each in tracker.seen if not isinstance(each, Tick)] == observations
+    assert [event.group for (event,) in published.of("publish")] == [each.group for each in observations]
+    assert [observation for (observation,) in heard.of("hear")] == observations
+    assert len(core.views()) == len(observations)
+
+
+def test_a_group_that_is_gone_has_no_view():
+    core, _, _, _ = _run(_record("a"), _record("b"), _record("a", live=False))
+    assert [view.group for view in core.views()] == ["b"]
+
+
+def test_one_observation_that_cannot_be_worked_off_stops_no_other():
+    with capture_logs() as logs:
+        core, _, _, _ = _run(_record("a"), _record("bad"), _record("b"))
+    assert [view.group for view in core.views()] == ["a", "b"]
+    assert [log["event"] for log in logs] == ["observation_failed"]
+
+
+def test_time_passes_for_the_tracker_without_any_observation():
+    tracker, inbox, clock, ticks = FakeTracker(), Inbox(), FakeClock(), Calls()
+    core = Core(tracker, inbox, clock, Calls().publish, ticks.hear)
+    core.start()
+    clock.advance(500)
+    ticks.wait_for(lambda calls: calls.of("hear") == [(Tick(clock.now_ms()),)])
+    inbox.close()
+    core.join(PATIENCE_S)

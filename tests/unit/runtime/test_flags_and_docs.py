@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+import pytest
+import structlog
+
+from rebalance_agent.cli import main, observe, sidecar
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.flags import add_flags, flag_values, settings_table
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+
+DOCS = Path(__file__).parents[3] / "docs"
+ROLES = [(observe, ObserverSettings, "observe"), (sidecar, SidecarSettings, "sidecar")]
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was():
+    root = logging.getLogger()
+    before = root.handlers, root.level
+    yield
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+def _parser(model):
+    parser = argparse.ArgumentParser()
+    add_flags(parser, model)
+    return parser
+
+
+@pytest.mark.parametrize(("_module", "model", "name"), ROLES)
+def test_help_names_every_setting_with_its_flag_its_variable_and_its_default(capsys, _module, model, name):
+    with pytest.raises(SystemExit) as ended:
+        main.main([name, "--help"])
+    assert ended.value.code == 0
+    text = "".join(capsys.readouterr().out.split())
+    for setting, field in model.model_fields.items():
+        assert f"--{setting.replace('_', '-')}" in text
+        assert f"REBALANCE_AGENT_{setting.upper()}" in text
+        if isinstance(field.default, str) and field.default:
+            assert f"default{''.join(field.default.split())}" in text
+    assert f"examples:rebalance-agent{name}" in text
+
+
+@pytest.mark.parametrize(("_module", "model", "name"), ROLES)
+def test_the_documentation_holds_the_table_of_settings_as_it_is(_module, model, name):
+    assert settings_table(model) in (DOCS / f"{name}.md").read_text()
+
+
+def test_flags_become_settings_and_kafka_properties():
+    arguments = ["--settle-seconds", "2", "--bootstrap-servers", "a:1", "--kafka", "x=y=z", "--kafka", "client.id="]
+    options = _parser(ObserverSettings).parse_args(arguments)
+    assert flag_values(options, ObserverSettings) == {
+        "settle_seconds": "2",
+        "kafka": {"x": "y=z", "client.id": "", "bootstrap.servers": "a:1"},
+    }
+
+
+def test_a_kafka_property_without_a_value_is_refused():
+    with pytest.raises(InvalidInputError, match=r"^--kafka: must be KEY=VALUE"):
+        flag_values(_parser(SidecarSettings).parse_args(["--kafka", "ssl"]), SidecarSettings)
+
+
+@pytest.mark.parametrize(("_module", "_model", "name"), ROLES)
+def test_wrong_settings_end_with_two_and_a_line_each(capsys, _module, _model, name):
+    assert main.main([name, "--listen", "x", "--stop-seconds", "y"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[:2] for line in lines] == [
+        [f"rebalance-agent {name}", "listen"],
+        [f"rebalance-agent {name}", "stop_seconds"],
+    ]
+
+
+def test_a_kafka_property_that_librdkafka_does_not_know_is_refused_by_name(capsys):
+    assert main.main(["observe", "--kafka", "bootstap.servers=a"]) == 2
+    assert "bootstap.servers" in capsys.readouterr().err
+
+
+def test_events_beyond_loopback_without_a_token_are_refused_with_the_settings_name(capsys):
+    assert main.main(["sidecar", "--events-listen", "0.0.0.0:0"]) == 2
+    assert capsys.readouterr().err.startswith("rebalance-agent sidecar: events_token_file: is required")

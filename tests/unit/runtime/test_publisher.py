@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from structlog.testing import capture_logs
+
+from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.runtime.publisher import EVENTS_PARTITIONS, Publisher, create_events_topic
+from support.fakes import Calls
+
+GONE = GroupGoneEvent("id", "c", "orders", 1, Source.RECORDS, GroupType.CLASSIC)
+
+
+class FakeProducer:
+    def __init__(self, settings):
+        self.settings = settings
+        self.records = []
+        self.room = 1_000
+        self.refuses = None
+        self.polled = threading.Event()
+
+    def produce(self, topic, **record):
+        if self.refuses:
+            raise self.refuses
+        if len(self.records) >= self.room:
+            raise BufferError("Local: Queue full")
+        self.records.append((topic, record))
+
+    def poll(self, _timeout):
+        self.polled.set()
+        self.polled.wait(0.001)
+        return 0
+
+    def flush(self, _timeout):
+        return len(self.records)
+
+    def answer(self, error=None):
+        _, record = self.records.pop(0)
+        record["on_delivery"](error, None)
+
+
+@pytest.fixture
+def made():
+    """Producers as they were made, the publisher that has them, and what it reported."""
+    producers, reports = [], Calls()
+
+    def make(settings):
+        producers.append(FakeProducer(settings))
+        return producers[-1]
+
+    publisher = Publisher(
+        {"acks": "1", "bootstrap.servers": "x"},
+        "rebalance-events",
+        published=reports.published,
+        dropped=reports.dropped,
+        make=make,
+    )
+    return producers, publisher, reports
+
+
+def test_events_are_keyed_by_cluster_and_group_and_say_their_kind_in_a_header(made):
+    (producer,), publisher, reports = made
+    publisher.publish(GONE, "cluster")
+    ((topic, record),) = producer.records
+    assert topic == "rebalance-events"
+    assert (record["key"], record["value"]) == (b"cluster:orders", json_line(GONE))
+    assert record["headers"] == [("kind", b"group_gone")]
+    assert reports.made == []
+    producer.answer()
+    assert reports.made == [("published", "group_gone")]
+
+
+def test_nothing_a_user_sets_makes_publishing_less_safe(made):
+    (producer,), _, _ = made
+    assert producer.settings["acks"] == "all"
+    assert producer.settings["enable.idempotence"] is True
+    assert producer.settings["compression.type"] == "zstd"
+
+
+def test_a_full_queue_a_refused_record_and_a_failed_delivery_are_counted_and_told_once(made):
+    (producer,), publisher, reports = made
+    with capture_logs() as logs:
+        producer.room = 1
+        publisher.publish(GONE, "c")
+        publisher.publish(GONE, "c")
+        producer.refuses = KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
+        publisher.publish(GONE, "c")
+        producer.answer(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED))
+    assert reports.made == [("dropped", 1)] * 3
+    assert [log["event"] for log in logs] == ["events_not_published"]
+
+
+def test_after_a_success_the_next_failure_is_told_again(made):
+    (producer,), publisher, _ = made
+    with capture_logs() as logs:
+        for error in (KafkaError(KafkaError._MSG_TIMED_OUT), None, KafkaError(KafkaError._MSG_TIMED_OUT)):
+            publisher.publish(GONE, "c")
+            producer.answer(error)
+    assert len(logs) == 2
+
+
+def test_a_group_whose_name_is_no_text_can_be_published(made):
+    (producer,), publisher, _ = made
+    publisher.publish(GroupGoneEvent("id", "c", "a\ud800", 1, Source.RECORDS, GroupType.CLASSIC), "c")
+    assert producer.records[0][1]["key"] == b"c:a\\ud800"
+
+
+def test_what_is_left_at_stop_is_counted(made):
+    (_producer,), publisher, reports = made
+    publisher.start()
+    publisher.publish(GONE, "c")
+    with capture_logs() as logs:
+        publisher.close(0.1)
+    assert reports.made == [("dropped", 1)]
+    assert logs[0]["events"] == 1
+
+
+def test_a_producer_that_can_go_on_no_more_is_replaced(made):
+    producers, publisher, reports = made
+    publisher.publish(GONE, "c")
+    publisher.start()
+    producers[0].settings["error_cb"](KafkaError(KafkaError.UNKNOWN_PRODUCER_ID, fatal=True))
+    reports.wait_for(lambda calls: calls.made == [("dropped", 1)])
+    producers[0].records.clear()
+    publisher.close(0)
+    assert len(producers) == 2
+
+
+def test_the_topic_is_created_where_that_is_allowed_and_else_the_command_is_told():
+    class Allowed:
+        def create_topic(self, name, partitions, config):
+            return (name, partitions, config) == ("t", EVENTS_PARTITIONS, {})
+
+    class Denied:
+        def create_topic(self, *_args):
+            raise AccessDeniedError("no")
+
+    with capture_logs() as logs:
+        create_events_topic(Allowed(), "t")
+        create_events_topic(Denied(), "t")
+    assert [log["event"] for log in logs] == ["topic_created", "topic_not_created"]
+    assert "--topic t --partitions 6" in logs[1]["command"]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from rebalance_agent.model.events import Callback, MemberEvent, Workload
+from rebalance_agent.runtime.relay import HELD_MAX, Relay
+from rebalance_agent.runtime.sidecar import WHERE_MAX, workload
+from support.fakes import Calls
+
+POD = Workload(pod="orders-1", node="n1")
+
+
+def _event(sequence=0, **fields):
+    return MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {}, "process", sequence, **fields)
+
+
+def test_events_wait_for_the_cluster_and_then_keep_their_order():
+    relay, published = Relay(POD, Calls().dropped), []
+    relay.put([_event(0), _event(1)])
+    relay.connect("cluster", lambda event, cluster: published.append((event, cluster)))
+    relay.put([_event(2)])
+    assert [event.sequence for event, _ in published] == [0, 1, 2]
+    assert {cluster for _, cluster in published} == {"cluster"}
+
+
+def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
+    relay, published = Relay(POD, Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    elsewhere = Workload(pod="other")
+    relay.put([_event(), _event(cluster_id="theirs", where=elsewhere)])
+    assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD), ("theirs", elsewhere)]
+
+
+def test_without_a_known_place_none_is_claimed():
+    relay, published = Relay(Workload(), Calls().dropped), []
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    relay.put([_event()])
+    assert published[0].where is None
+
+
+def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
+    reports, published = Calls(), []
+    relay = Relay(POD, reports.dropped)
+    relay.put(_event(number) for number in range(HELD_MAX + 3))
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    assert len(reports.of("dropped")) == 3
+    assert [event.sequence for event in published] == list(range(3, HELD_MAX + 3))
+
+
+def test_the_place_comes_from_the_downward_api_and_is_bounded():
+    environment = {"POD_NAME": "p", "NODE_NAME": "", "IMAGE": "i" * 5_000, "OTHER": "x"}
+    assert workload(environment) == Workload("p", None, None, "i" * WHERE_MAX)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings, split_address
+from rebalance_agent.runtime.sources import FILE_BYTES_MAX, SettingsErrors, load, misspelt_environment
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_in_the_environment(monkeypatch):
+    for name in ("SETTLE_SECONDS", "KAFKA", "LISTEN", "CONFIG"):
+        monkeypatch.delenv(f"REBALANCE_AGENT_{name}", raising=False)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, text):
+        path = tmp_path / name
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def _problems(model=ObserverSettings, file=None, flags=()):
+    with pytest.raises(SettingsErrors) as caught:
+        load(model, file, dict(flags))
+    return caught.value.lines
+
+
+def test_flags_win_over_the_environment_which_wins_over_the_file_which_wins_over_defaults(write, monkeypatch):
+    file = write("a.yaml", "settle_seconds: 1\nlist_interval_ms: 100\ncluster_name: file\n")
+    assert load(ObserverSettings, None, {}).settle_seconds == 5
+    assert load(ObserverSettings, file, {}).settle_seconds == 1
+    monkeypatch.setenv("REBALANCE_AGENT_SETTLE_SECONDS", "2")
+    monkeypatch.setenv("REBALANCE_AGENT_CLUSTER_NAME", "env")
+    settings = load(ObserverSettings, file, {"settle_seconds": "3"})
+    assert (settings.settle_seconds, settings.cluster_name, settings.list_interval_ms) == (3, "env", 100)
+
+
+def test_kafka_properties_of_all_sources_are_merged_whatever_their_spelling(write, monkeypatch):
+    file = write(
+        "a.toml", '[kafka]\n"bootstrap.servers" = "file:9092"\n"client.id" = "me"\nsocket_keepalive_enable = true\n'
+    )
+    monkeypatch.setenv("REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS", "env:9092")
+    monkeypatch.setenv("REBALANCE_AGENT_KAFKA__SASL_PASSWORD_FILE", "/run/secret")
+    settings = load(SidecarSettings, file, {"kafka": {"retries": "3"}})
+    assert settings.kafka == {
+        "bootstrap.servers": "env:9092",
+        "client.id": "me",
+        "socket.keepalive.enable": "true",
+        "sasl.password.file": "/run/secret",
+        "retries": "3",
+    }
+
+
+def test_kafka_properties_are_not_shown_by_repr():
+    assert "hunter2" not in repr(load(ObserverSettings, None, {"kafka": {"sasl.password": "hunter2"}}))
+
+
+def test_an_unknown_setting_is_refused_by_name(write):
+    assert _problems(file=write("a.yaml", "setle_seconds: 1\n")) == ("setle_seconds: is not a known setting",)
+    assert _problems(SidecarSettings, write("b.yaml", "list_interval_ms: 100\n")) == (
+        "list_interval_ms: is not a known setting",
+    )
+
+
+def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value():
+    lines = _problems(
+        flags={
+            "settle_seconds": "a-secret",
+            "list_interval_ms": "1",
+            "groups_deny": "(",
+            "events_topic": "a/b",
+            "log_level": "loud",
+            "listen": "29308",
+            "kafka": {"group.id": "a-secret"},
+        }
+    )
+    assert sorted(line.partition(":")[0] for line in lines) == [
+        "events_topic",
+        "groups_deny",
+        "kafka",
+        "list_interval_ms",
+        "listen",
+        "log_level",
+        "settle_seconds",
+    ]
+    assert not any("a-secret" in line or "\n" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("a.yaml", "a: [", "is not valid"),
+        ("a.yaml", "- a\n", "must hold names and values"),
+        ("a.yaml", "1: a\n", "must hold names and values"),
+        ("a.toml", "a = ", "is not valid"),
+        ("a.json", "{}", "must end in"),
+        ("a.yaml", " " * (FILE_BYTES_MAX + 1), "more than"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_in_one_line(write, name, text, problem):
+    (line,) = _problems(file=write(name, text))
+    assert line.startswith("config: ")
+    assert problem in line
+    assert "\n" not in line
+
+
+def test_a_file_that_is_not_there_and_an_empty_one(write):
+    assert _problems(file="/nowhere/a.yaml") == ("config: cannot read /nowhere/a.yaml: No such file or directory",)
+    assert load(ObserverSettings, write("a.yaml", ""), {}) == load(ObserverSettings, None, {})
+
+
+def test_an_environment_value_that_is_no_mapping_is_refused(monkeypatch):
+    monkeypatch.setenv("REBALANCE_AGENT_KAFKA", "{not json")
+    (line,) = _problems()
+    assert "kafka" in line.lower()
+
+
+def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():
+    environment = {
+        "REBALANCE_AGENT_SETLE_SECONDS": "1",
+        "REBALANCE_AGENT_SETTLE_SECONDS": "1",
+        "REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS": "x",
+        "REBALANCE_AGENT_CONFIG": "x",
+        "REBALANCE_AGENT_SERVICE_HOST": "10.0.0.1",
+        "REBALANCE_AGENT_PORT": "tcp://10.0.0.1:29308",
+        "REBALANCE_AGENT_PORT_29308_TCP_PROTO": "tcp",
+        "REBALANCE_AGENT_CACHE": "/tmp",
+        "SETLE_SECONDS": "1",
+    }
+    assert misspelt_environment(environment) == {"REBALANCE_AGENT_SETLE_SECONDS": "REBALANCE_AGENT_SETTLE_SECONDS"}
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("0.0.0.0:29308", ("0.0.0.0", 29308)), ("[::1]:0", ("::1", 0)), ("localhost:65535", ("localhost", 65535))],
+)
+def test_an_address_is_host_and_port(text, address):
+    assert split_address(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "29308", ":29308", "host:", "host:65536", "host:-1", "::1:80", "host:٣"])
+def test_what_is_no_address_is_refused(text):
+    with pytest.raises(ValueError, match="must"):
+        split_address(text)
