@@ -1,0 +1,121 @@
+"""One POST to the sidecar: plain ``http.client`` to the address given, so that no proxy of the environment is in it."""
+
+from __future__ import annotations
+
+import http.client
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Self
+from urllib.parse import urlsplit
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.outbox import Batch
+
+__all__ = ["DEFAULT_URL", "DROPPED_HEADER", "TOKEN_VARIABLE", "URL_VARIABLE", "Answer", "Endpoint", "Outcome"]
+
+DEFAULT_URL = "http://127.0.0.1:29309/v1/events"
+URL_VARIABLE = "REBALANCE_AGENT_EVENTS_URL"
+TOKEN_VARIABLE = "REBALANCE_AGENT_EVENTS_TOKEN"  # noqa: S105 - the name, not the token
+DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
+
+TEXT_MAX = 4_096
+"""Characters of a URL or token: longer is a mistake."""
+
+REASON_MAX = 300
+"""Bytes of a refusal's text that are worth a log line."""
+
+TIMEOUT_SECONDS = 2.0
+"""For connecting and for each wait for bytes. A healthy sidecar answers in milliseconds."""
+
+PATH = "/v1/events"
+
+_OK = range(200, 300)
+_TOO_MANY = 429
+_SERVER_ERROR = 500
+
+
+class Outcome(Enum):
+    """What became of a batch: taken, refused for good, or to be tried again."""
+
+    TAKEN = "taken"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The outcome of one POST, and for the log why it was not taken."""
+
+    outcome: Outcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where events go. Build it with `of`, which checks what it is given."""
+
+    host: str
+    port: int
+    path: str = PATH
+    token: str | None = None
+
+    @classmethod
+    def of(
+        cls, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
+    ) -> Self | None:
+        """From the arguments, else from the environment, else the default; None where the URL is the empty text.
+
+        Raises:
+            InvalidInputError: the URL is not ``http://host[:port][/path]``, or the token is not printable ASCII.
+        """
+        environ = os.environ if environ is None else environ
+        url = environ.get(URL_VARIABLE, DEFAULT_URL) if url is None else url
+        token = environ.get(TOKEN_VARIABLE) if token is None else token
+        if not url:
+            return None
+        if token is not None and not _printable(token):
+            raise InvalidInputError(TOKEN_VARIABLE, "must be printable ASCII without spaces")
+        try:
+            parts = urlsplit(url if _printable(url) else "")
+            host, port = parts.hostname, parts.port
+        except ValueError:
+            host = port = None
+        if not host or parts.scheme != "http" or parts.username is not None or parts.query or parts.fragment:
+            raise InvalidInputError(URL_VARIABLE, f"must be a URL such as {DEFAULT_URL}, not {url[:100]!r}")
+        return cls(host, 80 if port is None else port, parts.path.rstrip("/") or PATH, token or None)
+
+    @property
+    def url(self) -> str:
+        """For the log; without the token."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
+
+    def post(self, batch: Batch) -> Answer:
+        """Send one batch on a connection of its own. Raises nothing: whatever goes wrong is an answer.
+
+        2xx is taken. 429, 5xx, no connection, no or no valid answer: failed. Everything else is refused for good.
+        """
+        headers = {
+            "Content-Type": "application/x-ndjson",
+            "Connection": "close",
+            **({DROPPED_HEADER: str(batch.dropped)} if batch.dropped else {}),
+            **({"Authorization": f"Bearer {self.token}"} if self.token else {}),
+        }
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+        try:
+            connection.request("POST", self.path, batch.body, headers)
+            response = connection.getresponse()
+            if response.status in _OK:
+                return Answer(Outcome.TAKEN)
+            reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
+        except Exception as error:  # noqa: BLE001 - an answer can be broken in any way
+            return Answer(Outcome.FAILED, f"{type(error).__name__}: {error}"[:REASON_MAX])
+        finally:
+            connection.close()
+        again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
+        return Answer(Outcome.FAILED if again else Outcome.REFUSED, reason)
+
+
+def _printable(text: str) -> bool:
+    return len(text) <= TEXT_MAX and all("!" <= character <= "~" for character in text)

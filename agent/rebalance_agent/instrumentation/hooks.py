@@ -1,0 +1,81 @@
+"""`Instrumentation`: all that one consumer's adapter needs to know of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.assignor import InstrumentedAssignor
+from rebalance_agent.instrumentation.endpoint import Endpoint
+from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, RebalanceListener, is_async
+from rebalance_agent.instrumentation.membership import Membership, MembershipSource
+from rebalance_agent.instrumentation.quiet import logger
+from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.instrumentation.timed import Timed
+from rebalance_agent.instrumentation.witness import HasTopicPartition, Witness
+from rebalance_agent.model.events import Callback
+
+__all__ = ["Instrumentation"]
+
+
+class Instrumentation:
+    """The hooks of one consumer. Any thread may call them; they never wait, and raise nothing of their own."""
+
+    def __init__(
+        self,
+        *,
+        group: str,
+        client_id: str,
+        membership: MembershipSource = Membership,
+        clock: Clock | None = None,
+        events_url: str | None = None,
+        events_token: str | None = None,
+        reporter: Reporter | None = None,
+    ) -> None:
+        """Watch one member.
+
+        Args:
+            group: the consumer group.
+            client_id: the consumer's ``client.id``.
+            membership: asks the client where the member stands; called whenever something happens.
+            clock: for every time in the events.
+            events_url: the sidecar's; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. The empty
+                text, or one that is no URL (it is logged), sends nothing.
+            events_token: bearer token for it; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
+            reporter: instead of one that sends to ``events_url``.
+
+        """
+        self._clock = clock or SystemClock()
+        self._witness = Witness(group, client_id, membership, reporter or Reporter(_endpoint(events_url, events_token)))
+
+    def listener(
+        self,
+        listener: Any | None = None,  # noqa: ANN401 - known by its methods only
+        *,
+        cooperative: bool = False,
+    ) -> RebalanceListener:
+        """A rebalance listener around the user's own, if any; with ``async def`` methods if that has them."""
+        kind = AsyncRebalanceListener if is_async(listener) else RebalanceListener
+        return kind(listener, self._witness, self._clock, cooperative=cooperative)
+
+    def assignor(self, assignor: Any) -> InstrumentedAssignor:  # noqa: ANN401 - known by its methods only
+        """``assignor``, an instance, with its ``assign()`` timed and judged."""
+        return InstrumentedAssignor(assignor, self._witness, self._clock)
+
+    def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> Timed:
+        """A context manager around what makes the consumer leave its group on purpose.
+
+        ``partitions``: what it gives up without a callback. Who is in no generation has nothing to leave.
+        """
+        joined = self._witness.current().joined
+        return Timed(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
+
+
+def _endpoint(url: str | None, token: str | None) -> Endpoint | None:
+    try:
+        return Endpoint.of(url, token)
+    except InvalidInputError as error:
+        logger.error("%s; no events are sent", error)
+        return None

@@ -1,0 +1,170 @@
+"""Events from the consumer's threads to the sidecar, without the consumer ever waiting for it.
+
+`Reporter.emit` only encodes and queues. A daemon thread sends; it starts with the first event, ends when nothing waits,
+and starts again with the next. So an idle consumer has no thread of ours, and a forked child, which inherits no
+threads, needs nothing but a new identity.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import random
+import threading
+import uuid
+import weakref
+from collections.abc import Callable
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.instrumentation.endpoint import Answer, Endpoint, Outcome
+from rebalance_agent.instrumentation.outbox import Batch, Outbox
+from rebalance_agent.instrumentation.quiet import logger, quietly
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.events import Event
+
+__all__ = ["EXIT_GRACE_SECONDS", "RETRIES_MAX", "BuildEvent", "Reporter"]
+
+BuildEvent = Callable[[str, int], Event]
+"""Makes an event for a reporting process (its random id) and a sequence number."""
+
+EXIT_GRACE_SECONDS = 1.0
+"""How long the end of the process may wait for events still to be sent."""
+
+RETRIES_MAX = 10
+"""With the delays below more than a minute: longer than a sidecar takes to restart."""
+
+FIRST_DELAY_SECONDS = 0.25
+DELAY_SECONDS_MAX = 30.0
+
+
+class Reporter:
+    """Numbers, queues and sends one consumer's events. Any thread may use it; nothing but `finish` waits."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint | None,
+        *,
+        exit_grace_seconds: float = EXIT_GRACE_SECONDS,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """Send to ``endpoint``; None sends nothing. ``jitter`` gives numbers from 0 to 1."""
+        self.exit_grace_seconds = exit_grace_seconds
+        self._endpoint = endpoint
+        self._jitter = jitter
+        self._become_this_process()
+        _reporters.add(self)
+
+    def emit(self, build: BuildEvent) -> None:
+        """Queue the event that ``build`` makes, and see to it that it is sent. Raises nothing."""
+        if self._endpoint is None:
+            return
+        if self._pid != os.getpid():
+            self._become_this_process()
+        with quietly("report an event"):
+            with self._lock:
+                self._sequence += 1
+                sequence = self._sequence
+            try:
+                line = json_line(build(self._process, sequence))
+            except Exception:
+                with self._lock:
+                    self._outbox.lose(1)
+                raise
+            with self._lock:
+                self._outbox.put(line)
+                self._start()
+
+    @property
+    def waiting(self) -> int:
+        """Events queued, and not yet taken up to be sent."""
+        return len(self._outbox)
+
+    @property
+    def dropped(self) -> int:
+        """Events lost, and not yet reported to the sidecar."""
+        return self._outbox.dropped
+
+    def hurry(self) -> None:
+        """From now on try every batch once only: the process ends."""
+        self._hurry.set()
+
+    def finish(self, timeout_seconds: float) -> bool:
+        """`hurry`, and wait until everything is sent or given up; False if the time is over first."""
+        self.hurry()
+        thread = self._thread
+        if thread is None or self._pid != os.getpid():
+            return True
+        thread.join(timeout_seconds)
+        return not thread.is_alive()
+
+    def _become_this_process(self) -> None:
+        # In a forked child the lock may be held by a thread that is not there, and the parent sends what waits.
+        self._pid = os.getpid()
+        self._process = uuid.uuid4().hex
+        self._sequence = 0
+        self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer in the middle of `emit`
+        self._outbox = Outbox()
+        self._hurry = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._trouble = ""
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(
+                target=self._run, args=(self._endpoint,), name="rebalance-agent-events", daemon=True
+            )
+            self._thread.start()
+
+    def _run(self, endpoint: Endpoint) -> None:
+        with quietly("send events"):
+            failures = 0
+            while (batch := self._next()) is not None:
+                answer = self._post(endpoint, batch)
+                while answer.outcome is Outcome.FAILED and failures < RETRIES_MAX and not self._hurry.is_set():
+                    failures += 1
+                    self._hurry.wait(self._delay(failures))
+                    answer = self._post(endpoint, batch)
+                if answer.outcome is Outcome.TAKEN:
+                    failures = 0
+                self._settle(batch, answer)
+
+    def _next(self) -> Batch | None:
+        with self._lock:
+            batch = self._outbox.take()
+            if batch is None:
+                self._thread = None
+            return batch
+
+    def _post(self, endpoint: Endpoint, batch: Batch) -> Answer:
+        answer = endpoint.post(batch)
+        if answer.reason and not self._trouble:
+            logger.warning("%s takes no events: %s; the consumer is not affected", endpoint.url, answer.reason)
+        elif self._trouble and not answer.reason:
+            logger.info("%s takes events again", endpoint.url)
+        self._trouble = answer.reason
+        return answer
+
+    def _delay(self, failures: int) -> float:
+        longest = min(DELAY_SECONDS_MAX, FIRST_DELAY_SECONDS * 2.0 ** (failures - 1))
+        return longest * (1 + self._jitter()) / 2
+
+    def _settle(self, batch: Batch, answer: Answer) -> None:
+        with self._lock:
+            if answer.outcome is Outcome.TAKEN:
+                self._outbox.reported(batch.dropped)
+            else:
+                self._outbox.lose(batch.events)
+
+
+_reporters: weakref.WeakSet[Reporter] = weakref.WeakSet()
+
+
+@atexit.register
+def _finish_all() -> None:
+    clock = SystemClock()
+    start = clock.monotonic()
+    reporters = list(_reporters)
+    for reporter in reporters:  # all at first, so that the process waits for the longest grace, not for their sum
+        reporter.hurry()
+    for reporter in reporters:
+        reporter.finish(max(0.0, reporter.exit_grace_seconds - (clock.monotonic() - start)))

@@ -1,0 +1,47 @@
+"""What a client gives an assignor and gets back, read by its shape (kafka-python's) and not by its class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupSubscription, MemberSubscription, TopicMetadata
+
+__all__ = ["assignment_of", "group_of", "partition_counts"]
+
+
+def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - by its shape
+    """The topics that ``cluster.partitions_for_topic(topic)`` knows, with how many partitions they have."""
+    counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in sorted(set(topics))}
+    return {topic: TopicMetadata(count) for topic, count in counts.items() if count}
+
+
+def group_of(topics: Mapping[str, TopicMetadata], members: Iterable[Any], group: str) -> GroupSubscription:
+    """The input of an assignor from ``members`` with ``member_id`` and a decoded subscription as ``metadata``."""
+    return GroupSubscription(topics, tuple(map(_member, members)), group)
+
+
+def assignment_of(assignments: Mapping[str, Any]) -> dict[str, TopicPartitions]:
+    """The output of an assignor: member id -> an assignment whose ``partitions()`` are (topic, partition) pairs."""
+    return {
+        member_id: topic_partitions((topic, partition) for topic, partition in assignment.partitions())
+        for member_id, assignment in assignments.items()
+    }
+
+
+def _member(member: Any) -> MemberSubscription:  # noqa: ANN401
+    subscription = member.metadata
+    return MemberSubscription(
+        member_id=member.member_id,
+        topics=tuple(subscription.topics),
+        instance_id=getattr(member, "group_instance_id", None),
+        owned=topic_partitions(
+            (row.topic, number)
+            for row in getattr(subscription, "owned_partitions", None) or ()
+            for number in row.partitions
+        ),
+        generation=getattr(subscription, "generation_id", UNKNOWN_GENERATION),
+        rack=getattr(subscription, "rack_id", None) or None,
+        user_data=subscription.user_data or None,
+    )

@@ -1,0 +1,47 @@
+"""A stretch of time in a consumer's life that becomes one event."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.membership import Membership
+from rebalance_agent.instrumentation.witness import HasTopicPartition, Witness
+from rebalance_agent.model.events import Callback
+
+__all__ = ["Timed"]
+
+
+class Timed:
+    """A context manager around a callback, or around leaving. Exceptions of the block are noted and go on.
+
+    The event's generation is the one at entry: a commit inside the block may lose it.
+    """
+
+    def __init__(
+        self, witness: Witness | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
+    ) -> None:
+        """Report to ``witness``; None reports nothing."""
+        self._witness = witness
+        self._clock = clock
+        self._callback = callback
+        self._partitions = partitions
+        self._membership = Membership()
+        self._started_ms = 0
+        self._start = 0.0
+
+    def __enter__(self) -> None:
+        if self._witness:
+            self._membership = self._witness.membership()
+        self._started_ms = self._clock.now_ms()
+        self._start = self._clock.monotonic()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._witness:
+            # The length by the monotonic clock: the other may be set meanwhile.
+            ended_ms = self._started_ms + round((self._clock.monotonic() - self._start) * 1000)
+            self._witness.happened(
+                self._callback, self._partitions, self._membership, self._started_ms, ended_ms, error
+            )

@@ -1,0 +1,132 @@
+"""What was seen of one consumer, turned into events: the only place that knows their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from rebalance_agent.instrumentation.decision import Decision
+from rebalance_agent.instrumentation.membership import Membership, MembershipSource
+from rebalance_agent.instrumentation.quiet import quietly
+from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.partitions import topic_partitions
+
+__all__ = ["ERROR_TEXT_MAX", "HasTopicPartition", "Witness", "error_text"]
+
+ERROR_TEXT_MAX = 1_000
+"""Characters of an exception's text: enough to know it again."""
+
+
+class HasTopicPartition(Protocol):
+    """A client's ``TopicPartition``."""
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        ...
+
+
+class Witness:
+    """Reports what happens to the member ``client_id`` of ``group``. Nothing in it raises."""
+
+    def __init__(self, group: str, client_id: str, source: MembershipSource, reporter: Reporter) -> None:
+        """Ask ``source`` where the member stands; give the events to ``reporter``."""
+        self.group = group
+        self._client_id = client_id
+        self._source = source
+        self._reporter = reporter
+        self._known = Membership()
+
+    def current(self) -> Membership:
+        """Where the member stands now."""
+        with quietly("ask the client for its generation"):
+            return self._source()
+        return Membership()
+
+    def membership(self) -> Membership:
+        """Where the member stands now; if it is in no generation, where it stood last."""
+        current = self.current()
+        if current.joined:
+            self._known = current
+        return self._known
+
+    def happened(
+        self,
+        callback: Callback,
+        partitions: Iterable[HasTopicPartition],
+        membership: Membership,
+        started_ms: int,
+        timestamp_ms: int,
+        error: BaseException | None = None,
+    ) -> None:
+        """A callback ran, or the consumer left."""
+        with quietly("report a callback"):
+            concerned = topic_partitions((each.topic, each.partition) for each in partitions)
+            self._reporter.emit(
+                lambda process, sequence: MemberEvent(
+                    event_id=process_event_id(MemberEvent.KIND, process, sequence),
+                    group=self.group,
+                    timestamp_ms=timestamp_ms,
+                    callback=callback,
+                    client_id=self._client_id,
+                    member_id=membership.member_id,
+                    generation=membership.generation,
+                    started_ms=started_ms,
+                    partitions=concerned,
+                    process=process,
+                    sequence=sequence,
+                    cluster_id=membership.cluster_id,
+                    instance_id=membership.instance_id,
+                    error=error_text(error),
+                )
+            )
+
+    def assigned(
+        self,
+        assignor: str,
+        members: int,
+        timestamp_ms: int,
+        duration_seconds: float,
+        decision: Decision | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """``assign()`` ran, here in the leader."""
+        membership = self.membership()
+        quality = None
+        with quietly("judge an assignment"):
+            quality = decision.quality() if decision else None
+        self._reporter.emit(
+            lambda process, sequence: AssignEvent(
+                event_id=process_event_id(AssignEvent.KIND, process, sequence),
+                group=self.group,
+                timestamp_ms=timestamp_ms,
+                assignor=assignor,
+                client_id=self._client_id,
+                generation=membership.generation,
+                duration_seconds=duration_seconds,
+                members=members,
+                partitions=decision.partitions if decision else 0,
+                process=process,
+                sequence=sequence,
+                cluster_id=membership.cluster_id,
+                quality=quality,
+                user_data_errors=decision.assignment.user_data_errors if decision else {},
+                error=error_text(error),
+            )
+        )
+
+
+def error_text(error: BaseException | None) -> str | None:
+    """An exception as a bounded line, whatever its own ``str()`` does; None for none."""
+    if error is None:
+        return None
+    text = type(error).__name__
+    with quietly("read an exception's text"):
+        text = f"{text}: {error}"
+    return text[:ERROR_TEXT_MAX]

@@ -1,0 +1,69 @@
+"""The lines that newcomers copy do what the pages say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from support.sidecars import Sidecar
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).parents[2]
+ADDRESS = "localhost:9092"
+
+
+def examples():
+    for page in (ROOT / "docs" / "instrument-a-consumer.md", ROOT / "README.md"):
+        for code in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE):
+            if "rebalance_agent.clients.kafka_python" in code:
+                yield pytest.param(code, id=page.name)
+
+
+def test_there_is_an_example():
+    assert [example.id for example in examples()][:1] == ["instrument-a-consumer.md"]
+
+
+@pytest.mark.parametrize("code", list(examples()))
+def test_the_ten_lines_consume_and_report(kafka, tmp_path, code):
+    (group,) = re.findall(r'group_id="(.*?)"', code)
+    (topic,) = re.findall(r'KafkaConsumer\(\s*"(.*?)"', code)
+    assert code.count(ADDRESS) == 1
+    assert len([line for line in code.splitlines() if line]) <= 10
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+    if topic not in admin.list_topics(timeout=30).topics:
+        admin.create_topics([NewTopic(topic, 3, 1)])[topic].result(30)
+    output = tmp_path / "output"
+    with Sidecar() as sidecar, output.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-u", "-c", code.replace(ADDRESS, kafka.bootstrap_servers)],
+            stdout=file,
+            env={"PYTHONPATH": str(ROOT / "agent"), "REBALANCE_AGENT_EVENTS_URL": sidecar.url},
+        )
+        try:
+            assert sidecar.wait_for(
+                lambda taken: any(event.get("partitions") for event in taken if "callback" in event)
+            )
+            # The example begins at the end of the topic: what is produced before it has looked is not for it.
+            producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+            pause = threading.Event()
+            for _ in range(300):
+                producer.produce(topic, b"record", partition=1)
+                assert producer.flush(30) == 0
+                pause.wait(0.1)
+                if "\n" in output.read_text():
+                    break
+        finally:
+            process.kill()
+            process.wait()
+        events = list(sidecar.taken)
+    assert output.read_text().startswith(f"{topic} 1 ")
+    assert {event["group"] for event in events} == {group}
+    assert {event["kind"] for event in events} == {"member", "assign"}

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from kafka.cluster import ClusterMetadata
+from kafka.coordinator.assignors.abstract import RebalanceProtocol
+from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+from kafka.protocol.metadata import MetadataResponse
+
+from rebalance_agent.assignors import STRATEGIES, strategy
+from rebalance_agent.clients.kafka_python import StrategyAssignor
+from rebalance_agent.clients.kafka_python.subscriptions import complete, read_tolerantly
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.groupprotocol.consumer import decode_subscription, encode_subscription
+from rebalance_agent.model.subscription import ConsumerSubscription
+
+SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
+"""Version 1 with the fields of version 0: topics ``t``, empty user data, and then it ends."""
+
+
+def assignor(name="weighted-sticky", config=None, owned=None, generation=-1, rack=None):
+    return StrategyAssignor(strategy(name), config or {}, lambda: (owned or {}, generation), group="group", rack=rack)
+
+
+def member(name, data, instance=None):
+    return SimpleNamespace(
+        member_id=name, group_instance_id=instance, metadata=ConsumerProtocolSubscription.decode(complete(name, data))
+    )
+
+
+def cluster(racks=(), **topics):
+    """Kafka-python's own metadata: replicas of every partition on brokers 0 and 1."""
+    answer = MetadataResponse(
+        version=9,
+        throttle_time_ms=0,
+        brokers=[
+            MetadataResponse.MetadataResponseBroker(node, "host", 9092, rack)
+            for node, rack in enumerate(racks or (None, None))
+        ],
+        cluster_id="c",
+        controller_id=0,
+        topics=[
+            MetadataResponse.MetadataResponseTopic(
+                error_code=0,
+                name=topic,
+                is_internal=False,
+                partitions=[
+                    MetadataResponse.MetadataResponseTopic.MetadataResponsePartition(
+                        error_code=0, partition_index=index, leader_id=0, leader_epoch=0,
+                        replica_nodes=[index % 2], isr_nodes=[index % 2], offline_replicas=[],
+                    )
+                    for index in range(count)
+                ],
+            )
+            for topic, count in topics.items()
+        ],
+    )  # fmt: skip
+    metadata = ClusterMetadata()
+    metadata.update_metadata(MetadataResponse.decode(answer.encode(version=9), version=9))
+    return metadata
+
+
+def given(answer):
+    return {name: dict(each.assigned_partitions) for name, each in answer.items()}
+
+
+def test_a_subscription_is_version_3_with_generation_rack_ownership_and_user_data():
+    one = assignor(config={"assignment.consumer.weight": "900"}, owned={"t": (0, 2)}, generation=5, rack="r1")
+    subscription = decode_subscription(one.metadata({"u", "t"}))
+    assert subscription == ConsumerSubscription(
+        version=3,
+        topics=("t", "u"),
+        user_data=strategy("weighted-sticky").user_data({"assignment.consumer.weight": "900"}, {"t": (0, 2)}),
+        owned_partitions={"t": (0, 2)},
+        generation_id=5,
+        rack_id="r1",
+    )
+    kafkas = ConsumerProtocolSubscription.decode(one.metadata({"u", "t"}))
+    assert (kafkas.version, kafkas.generation_id, kafkas.rack_id) == (3, 5, "r1")
+
+
+def test_two_assignors_of_one_process_know_nothing_of_each_other():
+    heavy, light = (assignor(config={"assignment.consumer.weight": weight}) for weight in ("900", "1"))
+    assert heavy.metadata({"t"}) != light.metadata({"t"})
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_goes_under_its_name_in_one_protocol(name):
+    one = assignor(name)
+    assert one.name == name
+    wanted = RebalanceProtocol.COOPERATIVE if name.startswith("cooperative-") else RebalanceProtocol.EAGER
+    assert one.supported_protocols() == [wanted]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_strategy_gives_out_every_partition_and_every_member_an_entry(name):
+    members = [member(each, assignor(name).metadata({"t"})) for each in ("a", "b")]
+    answer = assignor(name).assign(cluster(t=7), members)
+    assert sorted(answer) == ["a", "b"]
+    assert sorted(number for topics in given(answer).values() for number in topics.get("t", ())) == list(range(7))
+    assert all(each.encode() for each in answer.values())
+
+
+def test_weights_travel_in_the_subscriptions():
+    members = [
+        member(weight, assignor(config={"assignment.consumer.weight": weight}).metadata({"t"}))
+        for weight in ("900", "90", "10")
+    ]
+    answer = given(assignor().assign(cluster(t=100), members))
+    assert {name: len(topics["t"]) for name, topics in answer.items()} == {"900": 90, "90": 9, "10": 1}
+
+
+def test_topics_without_metadata_are_given_to_nobody_and_raise_nothing():
+    one = assignor("range")
+    assert given(one.assign(cluster(t=2), [member("a", one.metadata({"t", "unknown"}))])) == {"a": {"t": [0, 1]}}
+    assert one.decision.assignment.unknown_topics == ("unknown",)
+
+
+def test_mixed_subscriptions_are_no_error():
+    one = assignor("roundrobin")
+    members = [
+        member("a", one.metadata({"t"})),
+        member("b", one.metadata({"u"})),
+        member("c", one.metadata({"t", "u"})),
+    ]
+    answer = given(one.assign(cluster(t=2, u=2), members))
+    assert "u" not in answer["a"]
+    assert "t" not in answer["b"]
+    assert sum(len(numbers) for topics in answer.values() for numbers in topics.values()) == 4
+
+
+def test_static_members_come_first_whatever_the_order_of_the_answer():
+    one = assignor("range")
+    members = [
+        member("a", one.metadata({"t"})),
+        member("z", one.metadata({"t"}), "i"),
+        member("b", one.metadata({"t"})),
+    ]
+    assert given(one.assign(cluster(t=3), members)) == {"z": {"t": [0]}, "a": {"t": [1]}, "b": {"t": [2]}}
+
+
+def test_another_members_broken_user_data_is_its_own_problem_and_logged_with_its_id(caplog):
+    one = assignor()
+    broken = encode_subscription(ConsumerSubscription(3, ("t",), b"\xff"))
+    answer = given(one.assign(cluster(t=2), [member("good", one.metadata({"t"})), member("bad", broken)]))
+    assert {name: len(topics["t"]) for name, topics in answer.items()} == {"good": 1, "bad": 1}
+    assert "member bad" in caplog.text
+
+
+def test_racks_reach_the_strategy_if_any_member_names_one():
+    plain, racked = assignor("range"), assignor("range", rack="r0")
+    metadata = cluster(("r0", "r1"), t=2)
+    racked.assign(metadata, [member("a", racked.metadata({"t"}))])
+    assert racked.decision.group.topics["t"].racks == (("r0",), ("r1",))
+    plain.assign(metadata, [member("a", plain.metadata({"t"}))])
+    assert plain.decision.group.topics["t"].racks is None
+
+
+def test_a_setting_out_of_bounds_is_refused_when_the_consumer_is_made():
+    with pytest.raises(AssignmentError, match=r"assignment\.consumer\.weight"):
+        assignor(config={"assignment.consumer.weight": "0"})
+
+
+def test_a_subscription_that_ends_early_owns_nothing_and_keeps_its_topics():
+    with pytest.raises(Exception, match="buffer"):
+        ConsumerProtocolSubscription.decode(SHORT_V1)  # what this is all about
+    kafkas = ConsumerProtocolSubscription.decode(complete("m", SHORT_V1))
+    assert (kafkas.topics, kafkas.owned_partitions, kafkas.generation_id) == (["t"], [], -1)
+
+
+@pytest.mark.parametrize("data", [b"", b"\0", b"\0\0\x7f\xff\xff\xff", b"\xff" * 40])
+def test_a_subscription_that_cannot_be_read_subscribes_to_nothing_and_is_logged(data, caplog):
+    assert ConsumerProtocolSubscription.decode(complete("the-member", data)).topics == []
+    assert "the-member" in caplog.text
+
+
+def test_every_member_reaches_kafka_pythons_leader_complete():
+    class Coordinator:
+        def _perform_assignment(self, leader_id, protocol, members):
+            return {each.member_id: ConsumerProtocolSubscription.decode(each.metadata).topics for each in members}
+
+    coordinator = Coordinator()
+    read_tolerantly(coordinator)
+    members = [SimpleNamespace(member_id="a", metadata=SHORT_V1), SimpleNamespace(member_id="b", metadata=b"")]
+    assert coordinator._perform_assignment("a", "range", members) == {"a": ["t"], "b": []}

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.endpoint import DEFAULT_URL, Endpoint, Outcome
+from rebalance_agent.instrumentation.outbox import Batch
+from support.sidecars import Sidecar, absent, answering
+
+BATCH = Batch(b'{"a":1}\n', 1, 0)
+
+
+def test_the_default_is_the_sidecars_own_address():
+    assert Endpoint.of(environ={}).url == DEFAULT_URL == "http://127.0.0.1:29309/v1/events"
+
+
+def test_the_argument_goes_before_the_environment_before_the_default():
+    environ = {"REBALANCE_AGENT_EVENTS_URL": "http://localhost:1/x", "REBALANCE_AGENT_EVENTS_TOKEN": "secret"}
+    assert Endpoint.of(environ=environ) == Endpoint("localhost", 1, "/x", "secret")
+    assert Endpoint.of("http://[::1]:2", "other", environ) == Endpoint("::1", 2, "/v1/events", "other")
+
+
+@pytest.mark.parametrize("environ", [{}, {"REBALANCE_AGENT_EVENTS_URL": "http://localhost"}])
+def test_an_empty_url_turns_events_off(environ):
+    assert Endpoint.of("", environ=environ) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["127.0.0.1:29309", "https://x/", "http://", "http://x:port", "http://x:99999", "http://u:p@x/",
+     "http://x/\r\nA: b", "http://x/é", "http://[::1", "http://x/?a=b", "http://" + "x" * 5000],
+)  # fmt: skip
+def test_a_url_that_is_none_is_refused_by_the_name_of_its_variable(url):
+    with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_EVENTS_URL: "):
+        Endpoint.of(url, environ={})
+
+
+@pytest.mark.parametrize("token", ["a\r\nEvil: 1", "ü", "a b", "x" * 5000])
+def test_a_token_that_is_no_header_is_refused_without_being_shown(token):
+    with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_EVENTS_TOKEN: ") as refused:
+        Endpoint.of(token=token, environ={})
+    assert token not in str(refused.value)
+
+
+def test_a_post_is_ndjson_with_token_and_dropped_count_and_no_proxy(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    with Sidecar() as sidecar:
+        answer = Endpoint.of(sidecar.url, "secret").post(Batch(b'{"a":1}\n', 1, 7))
+    assert answer.outcome is Outcome.TAKEN
+    assert sidecar.bodies == [b'{"a":1}\n']
+    (headers,) = sidecar.headers
+    assert headers["content-type"] == "application/x-ndjson"
+    assert headers["authorization"] == "Bearer secret"
+    assert headers["x-rebalance-agent-dropped"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(200, Outcome.TAKEN), (204, Outcome.TAKEN), (400, Outcome.REFUSED), (401, Outcome.REFUSED),
+     (301, Outcome.REFUSED), (413, Outcome.REFUSED), (429, Outcome.FAILED), (500, Outcome.FAILED),
+     (503, Outcome.FAILED)],
+)  # fmt: skip
+def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
+    with Sidecar(status) as sidecar:
+        assert Endpoint.of(sidecar.url).post(BATCH).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"", b"\x00\xff\x00", b"HTTP/1.1 banana\r\n\r\n", b"HTTP/1.1 2", b"SSH-2.0-OpenSSH_9.6\r\n",
+     b"HTTP/1.1 500 x\r\nContent-Length: 99\r\n\r\nshort", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n"],
+)  # fmt: skip
+def test_garbage_for_an_answer_is_a_failure_and_no_exception(garbage):
+    with answering(garbage) as url:
+        assert Endpoint.of(url).post(BATCH).outcome is Outcome.FAILED
+
+
+def test_a_refused_connection_is_a_failure_that_says_so():
+    with absent() as url:
+        answer = Endpoint.of(url).post(BATCH)
+    assert answer.outcome is Outcome.FAILED
+    assert "ConnectionRefusedError" in answer.reason

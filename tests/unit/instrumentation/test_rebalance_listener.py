@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+import pytest
+
+from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation.listener import AsyncRebalanceListener
+from rebalance_agent.model.events import Callback
+from support.witnessed import JOINED, Witnessed
+
+
+class TP(NamedTuple):
+    topic: str
+    partition: int
+
+
+SOME = {TP("t", 1), TP("t", 0), TP("s", 5)}
+CALLBACKS = ["on_partitions_revoked", "on_partitions_assigned", "on_partitions_lost"]
+
+
+@pytest.fixture
+def seen():
+    return Witnessed()
+
+
+class Slow:
+    """A user's listener that takes 1.5 s by the fake clock, and notes what it was given."""
+
+    def __init__(self, clock, error=None):
+        self.clock, self.error, self.given = clock, error, []
+
+    def _run(self, name, partitions):
+        self.given.append((name, partitions))
+        self.clock.advance(1_500)
+        if self.error:
+            raise self.error
+        return name
+
+    def on_partitions_revoked(self, revoked):
+        return self._run("revoked", revoked)
+
+    def on_partitions_assigned(self, assigned):
+        return self._run("assigned", assigned)
+
+    def on_partitions_lost(self, lost):
+        return self._run("lost", lost)
+
+
+@pytest.mark.parametrize("callback", [Callback.REVOKED, Callback.ASSIGNED, Callback.LOST])
+def test_a_callback_becomes_an_event_with_its_times_partitions_and_membership(seen, callback):
+    users = Slow(seen.clock)
+    result = getattr(seen.hooks.listener(users), f"on_partitions_{callback}")(SOME)
+    assert result == callback.value
+    assert users.given == [(callback.value, SOME)]
+    assert users.given[0][1] is SOME
+    (event,) = seen.events
+    assert (event.callback, event.started_ms, event.timestamp_ms) == (callback, 1_000_000, 1_001_500)
+    assert event.partitions == {"s": (5,), "t": (0, 1)}
+    assert (event.generation, event.member_id, event.instance_id, event.cluster_id) == (
+        JOINED.generation, JOINED.member_id, JOINED.instance_id, JOINED.cluster_id,
+    )  # fmt: skip
+    assert (event.group, event.client_id, event.error) == ("group", "client", None)
+
+
+@pytest.mark.parametrize("callback", CALLBACKS)
+@pytest.mark.parametrize("error", [ValueError("mine"), KeyboardInterrupt(), StopIteration(3)])
+def test_the_users_exception_passes_unchanged_and_is_noted(seen, callback, error):
+    with pytest.raises(type(error)) as raised:
+        getattr(seen.hooks.listener(Slow(seen.clock, error)), callback)(SOME)
+    assert raised.value is error
+    assert raised.value.__cause__ is None
+    assert raised.value.__context__ is None
+    (event,) = seen.events
+    assert event.error.startswith(type(error).__name__)
+
+
+def test_an_error_whose_text_cannot_be_had_or_is_endless_is_still_noted(seen):
+    class NastyError(Exception):
+        def __str__(self):
+            raise RuntimeError("no text")
+
+    with pytest.raises(NastyError):
+        seen.hooks.listener(Slow(seen.clock, NastyError())).on_partitions_revoked(SOME)
+    with pytest.raises(ValueError, match="xxx"):
+        seen.hooks.listener(Slow(seen.clock, ValueError("x" * 10_000))).on_partitions_revoked(SOME)
+    assert [len(event.error) for event in seen.events] == [len("NastyError"), 1_000]
+
+
+def test_without_a_listener_of_the_users_the_callbacks_are_told_all_the_same(seen):
+    listener = seen.hooks.listener()
+    for callback in CALLBACKS:
+        getattr(listener, callback)(SOME)
+    assert [event.callback for event in seen.events] == [Callback.REVOKED, Callback.ASSIGNED, Callback.LOST]
+
+
+def test_a_listener_that_does_not_know_of_loss_is_told_of_a_revocation(seen):
+    class Old:
+        def on_partitions_revoked(self, revoked):
+            return "revoked"
+
+    assert seen.hooks.listener(Old()).on_partitions_lost(SOME) == "revoked"
+    assert [event.callback for event in seen.events] == [Callback.LOST]
+
+
+@pytest.mark.parametrize(
+    ("cooperative", "told"), [(False, ["on_partitions_assigned"]), (True, [])], ids=["eager", "cooperative"]
+)
+def test_an_empty_callback_is_an_event_only_for_an_eager_member_that_gets_nothing(seen, cooperative, told):
+    users = Slow(seen.clock)
+    listener = seen.hooks.listener(users, cooperative=cooperative)
+    for callback in CALLBACKS:
+        getattr(listener, callback)(set())
+    assert [f"on_partitions_{event.callback}" for event in seen.events] == told
+    assert len(users.given) == 3  # the user's listener hears everything
+
+
+def test_what_is_lost_was_owned_in_the_last_generation_the_member_was_in(seen):
+    listener = seen.hooks.listener()
+    listener.on_partitions_assigned(SOME)
+    seen.now = Membership()
+    listener.on_partitions_lost(SOME)
+    assert [(event.generation, event.member_id) for event in seen.events] == [(7, "member-7")] * 2
+
+
+def test_a_callback_belongs_to_the_generation_at_its_entry(seen):
+    class Loses:
+        def on_partitions_revoked(self, revoked):
+            seen.now = Membership()
+
+    seen.hooks.listener(Loses()).on_partitions_revoked(SOME)
+    assert seen.events[0].generation == 7
+
+
+def test_a_clock_that_is_set_back_does_not_make_a_callback_negative(seen):
+    class SetBack:
+        def on_partitions_revoked(self, revoked):
+            seen.clock.advance(300)
+            seen.clock._start_ms -= 3_600_000
+
+    seen.hooks.listener(SetBack()).on_partitions_revoked(SOME)
+    assert seen.events[0].timestamp_ms - seen.events[0].started_ms == 300
+
+
+def test_partitions_that_the_listener_takes_out_of_the_set_are_told_all_the_same(seen):
+    class Empties:
+        def on_partitions_revoked(self, revoked):
+            revoked.clear()
+
+    seen.hooks.listener(Empties()).on_partitions_revoked(set(SOME))
+    assert seen.events[0].partitions == {"s": (5,), "t": (0, 1)}
+
+
+def test_a_client_that_cannot_say_where_it_stands_does_not_hurt(caplog):
+    seen = Witnessed()
+
+    def broken():
+        raise RuntimeError("closed")
+
+    hooks = Instrumentation(group="g", client_id="c", membership=broken, reporter=seen.recorder)
+    hooks.listener().on_partitions_revoked(SOME)
+    assert seen.events[0].generation == -1
+    with hooks.leaving():
+        pass
+    assert len(seen.events) == 1
+
+
+def test_partitions_of_a_shape_we_do_not_know_reach_the_listener_and_no_further(seen, caplog):
+    users = Slow(seen.clock)
+    assert seen.hooks.listener(users).on_partitions_revoked(["t-0"]) == "revoked"
+    assert seen.events == []
+    assert "the consumer is not affected" in caplog.text
+
+
+def test_an_async_listener_is_awaited_and_timed_to_its_end(seen):
+    class Async:
+        async def on_partitions_revoked(self, revoked):
+            await asyncio.sleep(0)
+            seen.clock.advance(2_000)
+            return "done"
+
+        def on_partitions_assigned(self, assigned):
+            raise ValueError("mine")
+
+    listener = seen.hooks.listener(Async())
+    assert isinstance(listener, AsyncRebalanceListener)
+    assert asyncio.run(listener.on_partitions_revoked(SOME)) == "done"
+    with pytest.raises(ValueError, match="mine"):
+        asyncio.run(listener.on_partitions_assigned(SOME))
+    assert asyncio.run(listener.on_partitions_lost(SOME)) == "done"
+    assert [event.timestamp_ms - event.started_ms for event in seen.events] == [2_000, 0, 2_000]
+    assert seen.events[1].error == "ValueError: mine"
+
+
+def test_leaving_is_told_after_it_was_done_with_what_went_without_a_callback(seen):
+    with seen.hooks.leaving(SOME):
+        seen.clock.advance(40)
+        seen.now = Membership()
+        assert seen.events == []
+    (event,) = seen.events
+    assert (event.callback, event.generation, event.partitions) == (Callback.LEFT, 7, {"s": (5,), "t": (0, 1)})
+    assert event.timestamp_ms - event.started_ms == 40
+
+
+def test_who_is_in_no_generation_has_nothing_to_leave(seen):
+    seen.hooks.listener().on_partitions_assigned(SOME)
+    seen.now = Membership(-1, "member-7")
+    with seen.hooks.leaving():
+        pass
+    assert [event.callback for event in seen.events] == [Callback.ASSIGNED]
+
+
+@pytest.mark.parametrize("url", ["https://x", "nonsense"])
+def test_a_wrong_address_is_logged_in_one_line_and_the_consumer_works(url, caplog):
+    hooks = Instrumentation(group="g", client_id="c", membership=lambda: JOINED, events_url=url)
+    hooks.listener().on_partitions_revoked(SOME)
+    (record,) = caplog.records
+    assert record.getMessage().startswith("REBALANCE_AGENT_EVENTS_URL: ")

@@ -1,0 +1,268 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.instrumentation import outbox, reporter
+from rebalance_agent.instrumentation.endpoint import Endpoint
+from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
+from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+from support.sidecars import Sidecar, SilentSidecar, absent, answering
+
+AGENT = Path(reporter.__file__).parents[2]
+FOREVER = 60.0
+"""Seconds after which a wait is a failure; nothing here takes that long."""
+
+
+@pytest.fixture
+def no_delay(monkeypatch):
+    monkeypatch.setattr(reporter, "FIRST_DELAY_SECONDS", 0.0)
+
+
+def happened(process, sequence):
+    return MemberEvent(
+        event_id=process_event_id("member", process, sequence),
+        group="g",
+        timestamp_ms=2,
+        callback=Callback.REVOKED,
+        client_id="c",
+        member_id="m",
+        generation=1,
+        started_ms=1,
+        partitions={"t": (0, 1)},
+        process=process,
+        sequence=sequence,
+    )
+
+
+def reporter_to(url):
+    return Reporter(Endpoint.of(url))
+
+
+def idle(a_reporter):
+    """Wait until its thread has sent or given up everything, without telling it to hurry."""
+    thread = a_reporter._thread
+    if thread is not None:
+        thread.join(FOREVER)
+        assert not thread.is_alive()
+
+
+def test_events_arrive_in_order_with_the_process_and_consecutive_numbers():
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        for _ in range(250):
+            sending.emit(happened)
+        assert sidecar.wait_for(lambda taken: len(taken) == 250)
+        assert [event["sequence"] for event in sidecar.taken] == list(range(1, 251))
+        assert len({event["process"] for event in sidecar.taken}) == 1
+        assert len({event["event_id"] for event in sidecar.taken}) == 250
+        idle(sending)
+    assert max(body.count(b"\n") for body in sidecar.bodies) <= outbox.BATCH_EVENTS_MAX
+
+
+def test_there_is_a_thread_only_while_there_is_something_to_send():
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        assert sending._thread is None
+        sending.emit(happened)
+        idle(sending)
+        assert sending._thread is None
+        sending.emit(happened)
+        assert sidecar.wait_for(lambda taken: len(taken) == 2)
+        idle(sending)
+
+
+def test_a_silent_sidecar_holds_up_nobody_and_what_waits_is_bounded(monkeypatch):
+    monkeypatch.setattr(outbox, "WAITING_MAX", 50)
+    with SilentSidecar() as silent:
+        sending = reporter_to(silent.url)
+        sending.emit(happened)
+        assert silent.accepted.wait(FOREVER)  # the first batch, one event, is on its way and stays there
+        for _ in range(1_000):
+            sending.emit(happened)
+        assert sending.waiting == 50
+        assert sending.dropped == 950
+        sending.hurry()
+    idle(sending)
+
+
+def test_an_absent_sidecar_costs_the_events_and_nothing_else(no_delay):
+    with absent() as url:
+        sending = reporter_to(url)
+        sending.emit(happened)
+        idle(sending)
+    assert (sending.waiting, sending.dropped) == (0, 1)
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_failed_is_sent_again_byte_for_byte(no_delay, status):
+    with Sidecar(status, status) as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        assert sidecar.wait_for(lambda taken: len(taken) == 1)
+        idle(sending)
+    assert len(sidecar.bodies) == 3
+    assert len(set(sidecar.bodies)) == 1
+    assert sending.dropped == 0
+
+
+def test_trying_again_has_an_end_and_the_loss_is_told_with_the_next_batch_once(no_delay):
+    with Sidecar(*[500] * (RETRIES_MAX + 1)) as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        idle(sending)
+        assert sending.dropped == 1
+        for _ in range(2):
+            sending.emit(happened)
+            idle(sending)
+    assert len(sidecar.bodies) == RETRIES_MAX + 3
+    assert [headers.get("x-rebalance-agent-dropped") for headers in sidecar.headers[-2:]] == ["1", None]
+    assert sending.dropped == 0
+
+
+def test_a_refused_batch_is_not_sent_again_and_counts_as_dropped(no_delay):
+    with Sidecar(400) as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        idle(sending)
+        assert sending.dropped == 1
+        sending.emit(happened)
+        idle(sending)
+    assert [event["sequence"] for event in sidecar.taken] == [2]
+    assert sidecar.headers[1]["x-rebalance-agent-dropped"] == "1"
+
+
+def test_garbage_for_answers_is_a_loss_like_any_other(no_delay):
+    with answering(b"\xff\xfenonsense\r\n\r\n") as url:
+        sending = reporter_to(url)
+        sending.emit(happened)
+        idle(sending)
+    assert sending.dropped == 1
+
+
+def test_an_event_that_cannot_be_made_is_counted_and_not_raised(caplog):
+    def broken(process, sequence):
+        raise ValueError("bad")
+
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(broken)
+        sending.emit(happened)
+        idle(sending)
+    assert sidecar.headers[0]["x-rebalance-agent-dropped"] == "1"
+    assert "the consumer is not affected" in caplog.text
+
+
+def test_a_thread_that_cannot_start_is_not_raised_and_the_event_goes_with_the_next(monkeypatch, caplog):
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", lambda _thread: (_ for _ in ()).throw(RuntimeError("no threads")))
+            sending.emit(happened)
+        assert sending.waiting == 1
+        sending.emit(happened)
+        assert sidecar.wait_for(lambda taken: [event["sequence"] for event in taken] == [1, 2])
+        idle(sending)
+
+
+def test_a_reporter_without_an_endpoint_makes_no_events():
+    Reporter(None).emit(lambda *_: pytest.fail("made an event for nobody"))
+
+
+def test_delays_grow_to_a_bound_and_jitter_keeps_at_least_half():
+    shortest, longest = Reporter(None, jitter=lambda: 0.0), Reporter(None, jitter=lambda: 1.0)
+    delays = [longest._delay(failures) for failures in range(1, RETRIES_MAX + 1)]
+    assert delays[:3] == [0.25, 0.5, 1.0]
+    assert max(delays) == reporter.DELAY_SECONDS_MAX
+    assert [shortest._delay(failures) for failures in range(1, RETRIES_MAX + 1)] == [delay / 2 for delay in delays]
+
+
+def test_one_who_closes_the_consumer_in_the_middle_of_an_event_does_not_wait_for_ever():
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        with sending._lock:  # as a signal handler that interrupts `emit` where it holds the lock
+            sending.emit(happened)
+        assert sidecar.wait_for(lambda taken: len(taken) == 1)
+        idle(sending)
+
+
+def test_trouble_is_logged_once_and_so_is_its_end(no_delay, caplog):
+    caplog.set_level("INFO", "rebalance_agent.instrumentation")
+    with Sidecar(500, 500, 500) as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        idle(sending)
+    assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
+    assert "takes events again" in caplog.text
+
+
+def run(script, url):
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(AGENT), str(Path(__file__).parent)]), "URL": url},
+        capture_output=True,
+        text=True,
+        timeout=FOREVER,
+        check=False,
+    )
+
+
+EMIT = """
+import os
+from rebalance_agent.instrumentation.endpoint import Endpoint
+from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.model.events import Callback, MemberEvent
+def happened(process, sequence):
+    return MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 1, 1, {}, process, sequence)
+"""
+
+
+def test_a_process_that_ends_at_once_still_delivers():
+    with Sidecar() as sidecar:
+        result = run(EMIT + 'Reporter(Endpoint.of(os.environ["URL"])).emit(happened)', sidecar.url)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert len(sidecar.taken) == 1
+
+
+def test_a_process_ends_although_its_sidecar_never_answers():
+    with SilentSidecar() as silent:
+        script = EMIT + (
+            'reporters = [Reporter(Endpoint.of(os.environ["URL"]), exit_grace_seconds=0.1) for _ in range(3)]\n'
+            "for each in reporters: each.emit(happened)"
+        )
+        result = run(script, silent.url)  # comes back while the sidecar still holds the connections
+        assert silent.accepted.is_set()
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_child_reports_as_itself_even_if_the_lock_was_held():
+    script = (
+        EMIT
+        + """
+import warnings; warnings.simplefilter("ignore")
+sending = Reporter(Endpoint.of(os.environ["URL"]))
+sending.emit(happened)
+sending._thread.join() if sending._thread else None
+sending._lock.acquire()
+if os.fork() == 0:
+    sending.emit(happened)
+    ended = sending.finish(20)
+    os._exit(0 if ended else 3)
+sending._lock.release()
+_, status = os.wait()
+sending.emit(happened)
+raise SystemExit(os.waitstatus_to_exitcode(status))
+"""
+    )
+    with Sidecar() as sidecar:
+        result = run(script, sidecar.url)
+    assert (result.returncode, result.stderr) == (0, "")
+    first, child, last = sidecar.taken
+    assert first["process"] == last["process"] != child["process"]
+    assert (first["sequence"], child["sequence"], last["sequence"]) == (1, 1, 2)
