@@ -1,0 +1,166 @@
+"""One performance of the stories on a broker that is ready: start all, follow the timetable, say what was seen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.demo.board import Board, group_line, step_line
+from rebalance_agent.demo.check import Words, group_differences
+from rebalance_agent.demo.children import Children
+from rebalance_agent.demo.coordinator_words import ask
+from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.screen import Screen
+from rebalance_agent.demo.stage import SETTLE_SECONDS, Stage, choose_ports
+from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
+from rebalance_agent.demo.summary import Summary, claim_of, seen_episode, seen_steps, summarise
+from rebalance_agent.demo.timetable import StepRun, Timetable
+from rebalance_agent.demo.watching import Watching, answers
+from rebalance_agent.testing import EmbeddedKafka
+
+__all__ = ["Performance"]
+
+TICK_SECONDS = 0.2
+START_SECONDS_MAX = 60.0
+"""For the agent's processes to be ready, and again for the groups to have their members."""
+
+SETTLE_SECONDS_MAX = SETTLE_SECONDS + 2.0
+CHECK_SECONDS = 7.0
+"""Reserved for asking the coordinator: Kafka's tools take a start of Java."""
+
+ATTEMPTS_MAX = 2
+"""Our claims and the coordinator's words are of slightly different moments; a real difference shows twice."""
+
+
+class Performance:
+    """`play` it once. ``interrupted`` then tells whether Ctrl-C ended one that has no end of its own."""
+
+    def __init__(
+        self, seconds: float, check: bool, clock: Clock, screen: Screen, kafka: EmbeddedKafka, children: Children
+    ) -> None:
+        """``seconds`` count from now; 0 means without an end."""
+        self.interrupted = False
+        self._check = check
+        self._clock = clock
+        self._screen = screen
+        self._kafka = kafka
+        self._children = children
+        self._ports = choose_ports()
+        self._stage = Stage(children, kafka.bootstrap_servers, self._ports)
+        self._watching = Watching(self._ports.addresses["observer"], kafka.bootstrap_servers)
+        self._began = clock.monotonic()
+        self._endless = not seconds
+        self._end = self._began + (seconds or float("inf"))
+        self._pace = threading.Event()
+        self._runs = tuple(map(StepRun, STEPS))
+
+    def play(self) -> Summary:
+        """From nothing to the summary.
+
+        Raises:
+            DemoError: a process ended, or something did not get ready in time.
+        """
+        for group in GROUPS:
+            self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.story}")
+        self._stage.start_agents()
+        self._stage.create_topics(TOPICS)
+        self._await_agents()
+        self._stage.start_members(GROUPS)
+        self._stage.start_producer(TOPICS, "^clicks-.*")
+        with self._watching:
+            try:
+                self._follow_timetable()
+                while self._endless:
+                    self._look()
+            except KeyboardInterrupt:
+                if not self._endless:
+                    raise
+                self.interrupted = True
+            return self._summary()
+
+    def _follow_timetable(self) -> None:
+        members = {group.name: sum(member.from_start for member in group.members) for group in GROUPS}
+        self._until(lambda: self._gathered(members), START_SECONDS_MAX)
+        if not self._gathered(members) and self._clock.monotonic() < self._end:
+            raise DemoError(f"the groups did not get ready within {START_SECONDS_MAX:g} s: {self._states()}")
+        reserve = SETTLE_SECONDS_MAX + (CHECK_SECONDS if self._check else 0)
+        timetable = Timetable(STEPS, members, self._clock, self._end - reserve)
+        self._runs = timetable.runs
+        while not timetable.over:
+            timetable.advance(self._watching.groups, self._stage.perform)
+            self._look()
+        self._until(self._told, SETTLE_SECONDS_MAX)
+
+    # -- waiting -----------------------------------------------------------------------------------------------
+
+    def _await_agents(self) -> None:
+        for name, url in self._ports.addresses.items():
+            ready = url.removesuffix("metrics") + "readyz"
+            deadline = self._clock.monotonic() + START_SECONDS_MAX
+            while not answers(ready):
+                self._children.require_alive()
+                if self._clock.monotonic() > deadline:
+                    raise DemoError(f"the {name} is not ready after {START_SECONDS_MAX:g} s: {ready} says why")
+                self._pace.wait(TICK_SECONDS)
+            self._screen.say(f"{name}: {url}")
+
+    def _until(self, condition: Callable[[], bool], seconds: float) -> None:
+        deadline = min(self._clock.monotonic() + seconds, self._end)
+        while not condition() and self._clock.monotonic() < deadline:
+            self._look()
+
+    def _gathered(self, members: Mapping[str, int]) -> bool:
+        groups = self._watching.groups
+        return all(
+            (now := groups.get(name)) is not None and now.stable and now.members == count
+            for name, count in members.items()
+        )
+
+    def _told(self) -> bool:
+        """Whether the events have told all generations that the gauges show: every episode has settled."""
+        groups = self._watching.groups
+        newest = {group.name: self._watching.newest(group.name) for group in GROUPS}
+        return all(
+            event is not None and event.generation == groups.get(name, GroupNow()).generation
+            for name, event in newest.items()
+        )
+
+    def _look(self) -> None:
+        self._children.require_alive()
+        groups = self._watching.groups
+        lines = []
+        for group in GROUPS:
+            episodes = self._watching.episodes(group.name)
+            lines.append(group_line(group, groups.get(group.name, GroupNow()), episodes[-1] if episodes else None))
+        self._screen.show(
+            Board(
+                elapsed_seconds=self._clock.monotonic() - self._began,
+                addresses=tuple(self._ports.addresses.items()),
+                groups=tuple(lines),
+                steps=tuple(map(step_line, self._runs)),
+            )
+        )
+        self._pace.wait(TICK_SECONDS)
+
+    def _states(self) -> str:
+        groups = self._watching.groups
+        now = {group.name: groups.get(group.name, GroupNow()) for group in GROUPS}
+        return ", ".join(f"{name} {each.state or 'unseen'} with {each.members or 0}" for name, each in now.items())
+
+    # -- the end -----------------------------------------------------------------------------------------------
+
+    def _summary(self) -> Summary:
+        names = [group.name for group in GROUPS]
+        words: dict[str, Words] | None = None
+        for _ in range(ATTEMPTS_MAX):
+            groups = self._watching.groups
+            claims = {name: claim_of(self._watching.newest(name), groups.get(name, GroupNow())) for name in names}
+            if not self._check:
+                break
+            words = ask(self._kafka, names)
+            if not any(group_differences(claims[name], words[name]) for name in names):
+                break
+        episodes = {name: [seen_episode(event) for event in self._watching.episodes(name)] for name in names}
+        return summarise(GROUPS, groups, claims, episodes, seen_steps(self._runs, episodes), words)

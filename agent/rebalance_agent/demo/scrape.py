@@ -1,0 +1,98 @@
+"""What the observer's ``/metrics`` says of each group, read as any Prometheus would. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from prometheus_client.parser import text_string_to_metric_families
+
+__all__ = ["GroupNow", "read_groups"]
+
+_PREFIX = "kafka_rebalance_"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupNow:
+    """One group's metrics. None where the observer gives no value; ``owned``: partitions by client id."""
+
+    state: str | None = None
+    group_type: str | None = None
+    assignor: str | None = None
+    source: str | None = None
+    generation: int | None = None
+    members: int | None = None
+    idle_members: int | None = None
+    skew: float | None = None
+    rebalancing_seconds: float = 0.0
+    completed: int = 0
+    moved: int = 0
+    owned: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def stable(self) -> bool:
+        """Everybody has joined and nothing runs."""
+        return self.state == "Stable" and not self.rebalancing_seconds
+
+
+class _Reading:
+    """The values of one group while its samples come in."""
+
+    def __init__(self) -> None:
+        self.labels: dict[str, str] = {}
+        self.values: dict[str, float] = {}
+        self.owned: dict[str, int] = {}
+
+    def add(self, name: str, labels: Mapping[str, str], value: float) -> None:
+        match name:
+            case "group_state":
+                if value:
+                    self.labels["state"] = labels["state"]
+            case "group_info":
+                self.labels |= {key: labels[key] for key in labels if key != "consumergroup"}
+            case "completed_total":
+                self.values[name] = self.values.get(name, 0) + value
+            case "owner_partitions":
+                self.owned[labels["client_id"]] = int(value)
+            case "assignment_skew_ratio":
+                if labels.get("weight", "partitions") == "partitions":
+                    self.values[name] = value
+            case _:
+                self.values[name] = value
+
+    def whole(self, name: str) -> int | None:
+        value = self.values.get(name)
+        return None if value is None else int(value)
+
+    def group(self) -> GroupNow:
+        return GroupNow(
+            state=self.labels.get("state"),
+            group_type=self.labels.get("group_type"),
+            assignor=self.labels.get("assignor"),
+            source=self.labels.get("source"),
+            generation=self.whole("generation"),
+            members=self.whole("members"),
+            idle_members=self.whole("idle_members"),
+            skew=self.values.get("assignment_skew_ratio"),
+            rebalancing_seconds=self.values.get("in_progress_seconds", 0.0),
+            completed=int(self.values.get("completed_total", 0)),
+            moved=int(self.values.get("partitions_moved_total", 0)),
+            owned=self.owned,
+        )
+
+
+def read_groups(text: str) -> dict[str, GroupNow]:
+    """Groups by name from the text of a scrape.
+
+    Raises:
+        ValueError: the text is not in Prometheus' exposition format.
+    """
+    readings: dict[str, _Reading] = {}
+    for family in text_string_to_metric_families(text):
+        if not family.name.startswith(_PREFIX):
+            continue
+        for sample in family.samples:
+            if group := sample.labels.get("consumergroup"):
+                name = sample.name.removeprefix(_PREFIX)
+                readings.setdefault(group, _Reading()).add(name, sample.labels, sample.value)
+    return {group: reading.group() for group, reading in readings.items()}

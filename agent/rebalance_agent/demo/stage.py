@@ -1,0 +1,159 @@
+"""The demo's moving parts on one broker: topics, the agent's two processes, producer and members, and their fate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
+
+from rebalance_agent.demo.children import Children
+from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.stories import (
+    Action,
+    AddPartitions,
+    Client,
+    CreateTopic,
+    Group,
+    Join,
+    Kill,
+    Leave,
+    SlowDown,
+    group_named,
+)
+from rebalance_agent.testing.settings import HOST, free_ports
+
+__all__ = ["Ports", "Stage", "choose_ports"]
+
+ADMIN_TIMEOUT_SECONDS = 30.0
+SETTLE_SECONDS = 4.0
+"""The observer's wait for members' own events; here they travel over the loopback interface."""
+
+TOPICS_SECONDS = 1.0
+"""How often the observer looks for new topics and partitions: as often as the members do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Free ports on the loopback interface."""
+
+    observer: int
+    sidecar: int
+    sidecar_events: int
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """What people may want to open, by name."""
+        return {
+            "observer": f"http://{HOST}:{self.observer}/metrics",
+            "sidecar": f"http://{HOST}:{self.sidecar}/metrics",
+        }
+
+
+def choose_ports() -> Ports:
+    """Ports that nobody listens on now.
+
+    Raises:
+        DemoError: hardly any port is free.
+    """
+    try:
+        return Ports(*free_ports(3))
+    except OSError as error:
+        raise DemoError(str(error)) from error
+
+
+class Stage:
+    """Starts everything and carries out the timetable's actions. All processes belong to ``children``."""
+
+    def __init__(self, children: Children, bootstrap_servers: str, ports: Ports) -> None:
+        """Nothing is started yet."""
+        self._children = children
+        self._bootstrap = bootstrap_servers
+        self._ports = ports
+        self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+
+    def start_agents(self) -> None:
+        """The fleet observer and a sidecar, as their users start them."""
+        common = ("--bootstrap-servers", self._bootstrap)
+        self._run_agent(
+            "observe",
+            *(*common, "--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
+            *("--topics-interval-seconds", f"{TOPICS_SECONDS:g}"),
+        )
+        self._run_agent(
+            "sidecar",
+            *(*common, "--listen", f"{HOST}:{self._ports.sidecar}"),
+            *("--events-listen", f"{HOST}:{self._ports.sidecar_events}"),
+        )
+
+    def _run_agent(self, command: str, *flags: str) -> None:
+        # On the leash, because a sidecar of one's own does not end when somebody else does.
+        self._children.start(command, "rebalance_agent.demo.leash", "rebalance_agent.cli.main", command, *flags)
+
+    def create_topics(self, topics: Mapping[str, int]) -> None:
+        """Create topics by name -> partitions.
+
+        Raises:
+            DemoError: the broker refuses.
+        """
+        new = [NewTopic(topic, partitions, 1) for topic, partitions in topics.items()]
+        self._await(self._admin.create_topics(new, operation_timeout=ADMIN_TIMEOUT_SECONDS))
+
+    def start_producer(self, topics: Mapping[str, int], pattern: str) -> None:
+        """Records for ``topics`` and for what will match ``pattern``."""
+        names = "|".join([*map(re.escape, topics), pattern.removeprefix("^")])
+        self._children.start(
+            "producer",
+            "rebalance_agent.demo.producer",
+            *("--bootstrap-servers", self._bootstrap, "--topics", names),
+        )
+
+    def start_members(self, groups: tuple[Group, ...]) -> None:
+        """All members that are there from the start."""
+        for group in groups:
+            for member in group.members:
+                if member.from_start:
+                    self._start_member(group, member.client_id)
+
+    def perform(self, action: Action) -> None:
+        """Carry out one action of the timetable.
+
+        Raises:
+            DemoError: it cannot be done.
+        """
+        match action:
+            case Join(group, client_id):
+                self._start_member(group_named(group), client_id)
+            case Leave(_, client_id):
+                self._children.leave(client_id)
+            case Kill(_, client_id):
+                self._children.kill(client_id)
+            case SlowDown(_, client_id, seconds):
+                self._children.tell(client_id, f"slow {seconds:g}")
+            case CreateTopic(topic, partitions):
+                self.create_topics({topic: partitions})
+            case AddPartitions(topic, total):
+                self._await(self._admin.create_partitions([NewPartitions(topic, total)]))
+
+    def _start_member(self, group: Group, client_id: str) -> None:
+        member = next(each for each in group.members if each.client_id == client_id)
+        arguments = [
+            *("--client", group.client, "--bootstrap-servers", self._bootstrap),
+            *("--group", group.name, "--client-id", client_id, "--topics", group.topics),
+            *("--assignor", group.assignor, "--session-timeout-ms", str(group.session_timeout_ms)),
+        ]
+        for key, value in member.config.items():
+            arguments += ["--config", f"{key}={value}"]
+        if group.client is Client.KAFKA_PYTHON:
+            arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}/v1/events"]
+        self._children.start(client_id, "rebalance_agent.demo.member", *arguments)
+
+    @staticmethod
+    def _await(futures: Mapping[str, object]) -> None:
+        for topic, future in futures.items():
+            try:
+                future.result(ADMIN_TIMEOUT_SECONDS)  # type: ignore[attr-defined]
+            except (KafkaException, TimeoutError) as error:
+                raise DemoError(f"topic {topic}: {error}") from error

@@ -1,0 +1,257 @@
+"""What the demo shows, as data: topics, groups with their members, and the timetable of what happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rebalance_agent.model.episode import Trigger
+
+__all__ = [
+    "GROUPS",
+    "SLOW_SECONDS",
+    "STEPS",
+    "TOPICS",
+    "Action",
+    "AddPartitions",
+    "Client",
+    "CreateTopic",
+    "Expected",
+    "Group",
+    "Join",
+    "Kill",
+    "Leave",
+    "Member",
+    "SlowDown",
+    "Step",
+    "group_named",
+]
+
+
+class Client(StrEnum):
+    """Which client library a group's members run; only kafka-python's are instrumented."""
+
+    KAFKA_PYTHON = "kafka-python"
+    CONFLUENT = "confluent-kafka"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One consumer process. ``config`` holds its assignor settings; not ``from_start`` joins by the timetable."""
+
+    client_id: str
+    config: Mapping[str, str] = field(default_factory=dict)
+    from_start: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group. ``topics`` is a topic's name, or a regular expression if it begins with ``^``."""
+
+    name: str
+    story: str
+    client: Client
+    assignor: str
+    topics: str
+    members: tuple[Member, ...]
+    session_timeout_ms: int = 15_000
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Start the member's process."""
+
+    group: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """Ask the member to close its consumer and end."""
+
+    group: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """SIGKILL: the coordinator notices when the session times out."""
+
+    group: str
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlowDown:
+    """The member's next revoked callback takes ``seconds``, as one that finishes its work in hand would."""
+
+    group: str
+    client_id: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class AddPartitions:
+    """Grow a topic to ``total`` partitions."""
+
+    topic: str
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTopic:
+    """A new topic that regular expressions match."""
+
+    topic: str
+    partitions: int
+
+
+Action = Join | Leave | Kill | SlowDown | AddPartitions | CreateTopic
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a step must be seen as: one episode of ``group`` with this ``trigger``, ending with so many ``members``."""
+
+    group: str
+    trigger: Trigger
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One entry of the timetable: ``text`` for people, what to do, and what the observer must make of it."""
+
+    name: str
+    text: str
+    actions: tuple[Action, ...]
+    expected: tuple[Expected, ...]
+
+    @property
+    def slow(self) -> SlowDown | None:
+        """The member that holds this step's rebalance up, if one does."""
+        return next((action for action in self.actions if isinstance(action, SlowDown)), None)
+
+
+SLOW_SECONDS = 6.0
+"""Well above what an undisturbed rebalance takes on a busy machine, well below the session timeout."""
+
+_CLICKS = 80
+TOPICS: Mapping[str, int] = {
+    "orders": 100,
+    "payments": 6,
+    "readings": 8,
+    **{f"clicks-{number:02}": 2 for number in range(_CLICKS)},
+}
+"""Topic -> partitions, before the first member starts."""
+
+_SESSION_MS_MIN = 6_000
+"""The shortest that brokers allow by default: nobody likes to watch a killed member for longer."""
+
+_WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
+
+GROUPS: tuple[Group, ...] = (
+    Group(
+        name="orders-weighted",
+        story="three hosts of different size: weights 900, 90 and 10 on 100 partitions",
+        client=Client.KAFKA_PYTHON,
+        assignor="weighted-sticky",
+        topics="orders",
+        members=tuple(Member(f"orders-{weight}", {_WEIGHT: str(weight)}) for weight in (900, 90, 10)),
+    ),
+    Group(
+        name="payments-failover",
+        story="active and passive: one works, the other waits",
+        client=Client.KAFKA_PYTHON,
+        assignor="failover",
+        topics="payments",
+        members=(Member("payments-active", {_PRIORITY: "200"}), Member("payments-standby", {_PRIORITY: "100"})),
+        session_timeout_ms=_SESSION_MS_MIN,
+    ),
+    Group(
+        name="clicks-range",
+        story=f"{_CLICKS} topics by regex under range: the first members get everything, the last one nothing",
+        client=Client.KAFKA_PYTHON,
+        assignor="range",
+        topics="^clicks-.*",
+        members=tuple(Member(f"range-{number}") for number in (1, 2, 3)),
+    ),
+    Group(
+        name="clicks-shuffled",
+        story="the same topics under shuffled-roundrobin",
+        client=Client.KAFKA_PYTHON,
+        assignor="shuffled-roundrobin",
+        topics="^clicks-.*",
+        members=tuple(Member(f"shuffled-{number}") for number in (1, 2, 3)),
+    ),
+    Group(
+        name="readings-cooperative",
+        story="plain confluent-kafka, not instrumented: stalls are bounds",
+        client=Client.CONFLUENT,
+        assignor="cooperative-sticky",
+        topics="readings",
+        members=(Member("readings-1"), Member("readings-2"), Member("readings-3", from_start=False)),
+        session_timeout_ms=_SESSION_MS_MIN,
+    ),
+)
+
+# Steps that take long (a session timeout, the slow consumer) are followed by steps of other groups.
+STEPS: tuple[Step, ...] = (
+    Step(
+        "join",
+        "readings-3 joins",
+        (Join("readings-cooperative", "readings-3"),),
+        (Expected("readings-cooperative", Trigger.MEMBER_JOINED, 3),),
+    ),
+    Step(
+        "clean leave",
+        "orders-10 closes its consumer",
+        (Leave("orders-weighted", "orders-10"),),
+        (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
+    ),
+    Step(
+        "kill -9",
+        "payments-active is killed; the broker waits for its session timeout",
+        (Kill("payments-failover", "payments-active"),),
+        (Expected("payments-failover", Trigger.MEMBER_FAILED, 1),),
+    ),
+    Step(
+        "slow consumer",
+        f"orders-10 comes back while orders-90 needs {SLOW_SECONDS:g} s to let go: all of the group waits",
+        (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), Join("orders-weighted", "orders-10")),
+        (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
+    ),
+    Step(
+        "new topic",
+        f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
+        (CreateTopic(f"clicks-{_CLICKS}", 2),),
+        (
+            Expected("clicks-range", Trigger.TOPICS_CHANGED, 3),
+            Expected("clicks-shuffled", Trigger.TOPICS_CHANGED, 3),
+        ),
+    ),
+    Step(
+        "member gone",
+        "readings-1 closes; no event of its own tells leaving from failing",
+        (Leave("readings-cooperative", "readings-1"),),
+        (Expected("readings-cooperative", Trigger.MEMBER_GONE, 2),),
+    ),
+    Step(
+        "failback",
+        "payments-active returns and takes over",
+        (Join("payments-failover", "payments-active"),),
+        (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
+    ),
+    Step(
+        "added partitions",
+        "payments grows from 6 to 8 partitions",
+        (AddPartitions("payments", 8),),
+        (Expected("payments-failover", Trigger.PARTITIONS_CHANGED, 2),),
+    ),
+)
+
+
+def group_named(name: str) -> Group:
+    """The group of that name; KeyError if there is none."""
+    return next(group for group in GROUPS if group.name == name)

@@ -1,0 +1,113 @@
+"""Runs the steps of the timetable, each when its groups are calm. Pure but for the actions: time comes from a clock.
+
+Steps begin in order, with a pause between them; those of different groups may overlap, so that nobody waits for a
+session timeout. A step is over when every group it touches has a newer generation, the expected members, and was
+Stable for `CALM_SECONDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.stories import Action, Step
+
+__all__ = ["StepRun", "Timetable"]
+
+CALM_SECONDS = 2.0
+"""librdkafka asks for a cooperative follow-up one second after the generation before it."""
+
+PAUSE_SECONDS_MIN, PAUSE_SECONDS_MAX = 1.0, 8.0
+LAST_STEP_SECONDS = 5.0
+"""What the last step may take out of the time there is."""
+
+STEP_SECONDS_MAX = 40.0
+"""A step that is not over by then will not be: session timeouts are at most 15 s."""
+
+
+@dataclass(slots=True)
+class StepRun:
+    """One step and how far it is. ``after``: the generation of each of its groups when it began."""
+
+    step: Step
+    after: dict[str, int] = field(default_factory=dict)
+    began: float | None = None
+    over: bool = False
+    problem: str = "did not begin in time"
+
+    @property
+    def running(self) -> bool:
+        """Begun, and neither over nor given up."""
+        return self.began is not None and not self.over and not self.problem
+
+
+class Timetable:
+    """The steps in order; `advance` is to be called several times a second."""
+
+    def __init__(self, steps: Sequence[Step], members: Mapping[str, int], clock: Clock, until: float) -> None:
+        """``members``: how many each group has before the first step; ``until``: the clock's reading to stop at."""
+        self.runs = tuple(StepRun(step) for step in steps)
+        self._members = dict(members)
+        self._clock = clock
+        self._until = until
+        room = max(0.0, until - clock.monotonic() - LAST_STEP_SECONDS)
+        self._pause = min(max(room / max(1, len(steps)), PAUSE_SECONDS_MIN), PAUSE_SECONDS_MAX)
+        self._next_at = clock.monotonic()
+        self._calm_since: dict[str, tuple[int, float]] = {}
+
+    @property
+    def over(self) -> bool:
+        """Nothing is left to do, or the time is up."""
+        ended = all(run.over or (run.began is not None and run.problem) for run in self.runs)
+        return ended or self._clock.monotonic() >= self._until
+
+    def calm(self, group: str) -> bool:
+        """Whether the group has had its members and been Stable in one generation for `CALM_SECONDS`."""
+        since = self._calm_since.get(group)
+        return since is not None and self._clock.monotonic() - since[1] >= CALM_SECONDS
+
+    def advance(self, groups: Mapping[str, GroupNow], perform: Callable[[Action], None]) -> None:
+        """Look at the groups, end what is over, begin what can begin."""
+        self._look(groups)
+        for run in self.runs:
+            if run.running:
+                self._end(run)
+        waiting = next((run for run in self.runs if run.began is None), None)
+        if waiting is not None and not self.over and self._may_begin(waiting):
+            self._begin(waiting, perform)
+
+    def _look(self, groups: Mapping[str, GroupNow]) -> None:
+        now = self._clock.monotonic()
+        for group, members in self._members.items():
+            seen = groups.get(group, GroupNow())
+            if seen.generation is None or not seen.stable or seen.members != members:
+                self._calm_since.pop(group, None)
+            elif self._calm_since.get(group, (None, 0.0))[0] != seen.generation:
+                self._calm_since[group] = (seen.generation, now)
+
+    def _may_begin(self, run: StepRun) -> bool:
+        touched = {expected.group for expected in run.step.expected}
+        busy = {expected.group for other in self.runs if other.running for expected in other.step.expected}
+        return self._clock.monotonic() >= self._next_at and not touched & busy and all(map(self.calm, touched))
+
+    def _begin(self, run: StepRun, perform: Callable[[Action], None]) -> None:
+        run.began = self._clock.monotonic()
+        run.problem = ""
+        self._next_at = run.began + self._pause
+        for expected in run.step.expected:
+            run.after[expected.group] = self._calm_since.pop(expected.group)[0]
+            self._members[expected.group] = expected.members
+        for action in run.step.actions:
+            perform(action)
+
+    def _end(self, run: StepRun) -> None:
+        behind = [group for group, after in run.after.items() if not self._moved_on(group, after)]
+        if not behind:
+            run.over = True
+        elif self._clock.monotonic() - (run.began or 0.0) > STEP_SECONDS_MAX:
+            run.problem = f"{', '.join(behind)} did not settle within {STEP_SECONDS_MAX:g} s"
+
+    def _moved_on(self, group: str, after: int) -> bool:
+        return self.calm(group) and self._calm_since[group][0] > after

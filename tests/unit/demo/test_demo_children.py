@@ -1,0 +1,173 @@
+"""Processes are real here: what is promised is that none of them stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import psutil
+import pytest
+
+from rebalance_agent.demo.children import Children, tail
+from rebalance_agent.demo.errors import DemoError
+
+LEASH = "rebalance_agent.demo.leash"
+ENDS_WITHIN = 20
+
+
+@pytest.fixture
+def modules(tmp_path, monkeypatch):
+    """Lets tests write modules that children run."""
+    folder = tmp_path / "modules"
+    folder.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")]))
+
+    def write(name, text):
+        (folder / f"{name}.py").write_text(textwrap.dedent(text))
+        return name
+
+    return write
+
+
+@pytest.fixture
+def sleeper(modules):
+    return modules(
+        "sleeper",
+        """
+        import sys, threading
+        print("arguments", sys.argv[1:], flush=True)
+        threading.Event().wait()
+        """,
+    )
+
+
+def wait_for_log(child, text):
+    for _ in range(ENDS_WITHIN * 20):
+        if text in child.log.read_text():
+            return
+        child.process.poll()
+        try:
+            child.process.wait(0.05)
+        except subprocess.TimeoutExpired:
+            continue
+    raise AssertionError(child.log.read_text())
+
+
+def test_any_module_runs_on_the_leash_with_its_arguments(tmp_path, sleeper):
+    with Children(tmp_path) as children:
+        child = children.start("one", LEASH, sleeper, "a", "--b")
+        wait_for_log(child, "arguments ['a', '--b']")
+    assert not psutil.pid_exists(child.process.pid)
+
+
+def test_the_end_of_the_block_ends_even_a_process_that_ignores_sigterm(tmp_path, modules):
+    name = modules(
+        "stubborn",
+        """
+        import signal, threading
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        print("ready", flush=True)
+        threading.Event().wait()
+        """,
+    )
+    with Children(tmp_path) as children:
+        child = children.start("one", LEASH, name)
+        wait_for_log(child, "ready")
+    assert child.process.returncode == -signal.SIGKILL
+
+
+def test_a_process_gets_the_time_for_a_clean_end(tmp_path, modules):
+    name = modules(
+        "clean",
+        """
+        import signal, sys, threading
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+        print("ready", flush=True)
+        threading.Event().wait()
+        """,
+    )
+    with Children(tmp_path) as children:
+        child = children.start("one", LEASH, name)
+        wait_for_log(child, "ready")
+    assert child.process.returncode == 7
+
+
+def test_a_child_that_ends_by_itself_is_a_failure_with_the_end_of_its_log(tmp_path, modules):
+    with Children(tmp_path) as children:
+        child = children.start("one", LEASH, modules("broken", "print('last words'); raise SystemExit(3)"))
+        child.process.wait(ENDS_WITHIN)
+        with pytest.raises(DemoError, match=r"one ended with 3; (?s:.)*last words"):
+            children.require_alive()
+
+
+def test_a_child_that_was_told_to_end_is_no_failure(tmp_path, sleeper):
+    with Children(tmp_path) as children:
+        children.start("one", LEASH, sleeper)
+        children.kill("one")
+        children.require_alive()
+        assert children.pids == {}
+
+
+def test_a_name_can_be_started_again_once_its_process_has_ended(tmp_path, sleeper):
+    with Children(tmp_path) as children:
+        first = children.start("one", LEASH, sleeper)
+        with pytest.raises(DemoError, match="one runs already"):
+            children.start("one", LEASH, sleeper)
+        children.kill("one")
+        second = children.start("one", LEASH, sleeper)
+        assert children.pids == {"one": second.process.pid} != {"one": first.process.pid}
+
+
+def test_orders_reach_the_child_and_one_that_has_ended_does_not_mind(tmp_path, modules):
+    name = modules(
+        "listener",
+        """
+        import threading
+        from rebalance_agent.demo import leash
+        leave = threading.Event()
+        leash.hold(lambda line: (print("got", line, flush=True), line == "leave" and leave.set()))
+        leave.wait()
+        """,
+    )
+    with Children(tmp_path) as children:
+        child = children.start("one", name)
+        children.tell("one", "slow 6")
+        children.leave("one")
+        child.process.wait(ENDS_WITHIN)
+        children.tell("one", "slow 7")
+    assert child.log.read_text().splitlines() == ["got slow 6", "got leave"]
+
+
+def test_nothing_stays_when_the_parent_is_killed(tmp_path, sleeper):
+    parent = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(
+                f"""
+                import threading
+                from pathlib import Path
+                from rebalance_agent.demo.children import Children
+                children = Children(Path({str(tmp_path)!r}))
+                pids = [children.start(name, {LEASH!r}, {sleeper!r}).process.pid for name in ("one", "two")]
+                print(*pids, flush=True)
+                threading.Event().wait()
+                """
+            ),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with parent:
+        children = [psutil.Process(int(pid)) for pid in parent.stdout.readline().split()]
+        assert len(children) == 2
+        parent.kill()
+        _, alive = psutil.wait_procs(children, timeout=ENDS_WITHIN)
+    assert alive == []
+
+
+def test_a_log_that_cannot_be_read_still_has_its_name(tmp_path):
+    assert tail(tmp_path / "absent.log") == f"the end of {tmp_path / 'absent.log'}:"

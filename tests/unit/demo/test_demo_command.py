@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli import demo
+from rebalance_agent.demo.run import Options
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """Options that the demo would have run with."""
+    seen = []
+    monkeypatch.setattr(demo, "play", lambda options: seen.append(options) or 0)
+    return seen
+
+
+def command(*arguments):
+    parser = argparse.ArgumentParser()
+    demo.add_parser(parser.add_subparsers())
+    options = parser.parse_args(["demo", *arguments])
+    return options.run(options)
+
+
+def test_by_default_the_timetable_runs_once_in_about_ninety_seconds(played):
+    assert command() == 0
+    assert played == [Options(seconds=90.0, headless=False, check=False, summary=None)]
+
+
+def test_every_flag_arrives(played):
+    command("--seconds", "60", "--headless", "--check", "--summary", "f.json")
+    assert played == [Options(seconds=60.0, headless=True, check=True, summary=Path("f.json"))]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--seconds", "-1"], "must be a number between 0 and 86400"),
+        (["--seconds", "nan"], "must be a number between 0 and 86400"),
+        (["--seconds", "soon"], "must be a number between 0 and 86400"),
+        (["--seconds", "0", "--check"], "--check needs an end"),
+        (["--summary", "/nowhere/at/all/f.json"], "--summary: /nowhere/at/all is not a directory"),
+        (["--fast"], "unrecognized arguments"),
+    ],
+)
+def test_wrong_flags_end_with_2_and_say_why(played, capsys, arguments, text):
+    with pytest.raises(SystemExit) as ended:
+        command(*arguments)
+    assert ended.value.code == 2
+    assert text in capsys.readouterr().err
+    assert played == []

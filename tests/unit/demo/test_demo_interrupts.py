@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from rebalance_agent.demo.interrupts import orderly_end
+
+
+def test_ctrl_c_raises_once_and_cleaning_up_is_left_alone():
+    cleaned = []
+
+    def interrupted():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+            cleaned.append(True)
+
+    with pytest.raises(KeyboardInterrupt), orderly_end():
+        interrupted()
+    assert cleaned == [True]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_ends_leave_with_the_code_that_shells_know(number):
+    with pytest.raises(SystemExit) as ended, orderly_end():
+        os.kill(os.getpid(), number)
+    assert ended.value.code == 128 + number
+
+
+def test_afterwards_signals_do_what_they_did_before():
+    before = signal.getsignal(signal.SIGINT)
+    with orderly_end():
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.demo import run as demo
+from rebalance_agent.demo.errors import DemoError
+from support.demo import CLAIM, STEP, summary
+
+GENERATION_CORRUPTED = summary(claim=replace(CLAIM, generation=8))
+PARTITION_CORRUPTED = summary(claim=replace(CLAIM, assignment={"m-1": {"t": (0, 5)}, "m-2": {"t": (2,)}}))
+STEP_MISSED = summary(step=replace(STEP, seen=()))
+
+
+@pytest.fixture
+def ending(monkeypatch, tmp_path, capsys):
+    """Runs the demo with the summary (or exception) that a performance would end with; nothing is started."""
+    logs = tmp_path / "logs"
+    logs.mkdir()
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(logs))
+
+    def end(result, *, interrupted=False, **options):
+        def perform(*_arguments):
+            if isinstance(result, BaseException):
+                raise result
+            return result, interrupted
+
+        monkeypatch.setattr(demo, "_perform", perform)
+        return demo.run(demo.Options(**options)), logs.exists(), capsys.readouterr().out
+
+    return end
+
+
+def test_no_difference_ends_with_0_and_leaves_no_logs(ending):
+    assert ending(summary(), check=True)[:2] == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("corrupted", "line"),
+    [
+        (GENERATION_CORRUPTED, "group g: generation in the events: ours is 8, the coordinator's 7"),
+        (PARTITION_CORRUPTED, "group g: partitions of one that only ours has: t 5"),
+        (STEP_MISSED, "step slow consumer: g: expected one episode member_joined, seen: none"),
+    ],
+)
+def test_a_corrupted_generation_a_corrupted_partition_or_a_missed_step_ends_with_1_and_keeps_the_logs(
+    ending, corrupted, line
+):
+    code, kept, said = ending(corrupted, check=True)
+    assert (code, kept) == (1, True)
+    assert f"difference: {line}" in said
+
+
+def test_without_check_a_missed_step_is_shown_and_no_failure(ending):
+    code, kept, said = ending(summary(words=None, step=replace(STEP, seen=())))
+    assert (code, kept) == (0, False)
+    assert "expected one episode member_joined, seen: none" in said
+
+
+def test_ctrl_c_is_the_good_end_of_a_demo_without_an_end(ending):
+    assert ending(summary(words=None), interrupted=True, seconds=0)[:2] == (130, False)
+
+
+def test_the_summary_file_has_the_closing_tables(ending, tmp_path):
+    ending(summary(), summary=tmp_path / "s.json")
+    assert json.loads((tmp_path / "s.json").read_text())["slow_consumer"]["client_id"] == "two"
+
+
+def test_a_summary_file_that_cannot_be_written_says_so(ending, tmp_path):
+    with pytest.raises(DemoError, match="--summary"):
+        ending(summary(), summary=tmp_path)
+
+
+@pytest.mark.parametrize(("error", "kept"), [(DemoError("broken"), True), (KeyboardInterrupt(), False)])
+def test_logs_are_kept_after_a_failure_but_not_after_ctrl_c(ending, error, kept, tmp_path):
+    with pytest.raises(type(error)):
+        ending(error)
+    assert (tmp_path / "logs").exists() is kept

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import re
+
+from rebalance_agent.assignors.registry import STRATEGIES
+from rebalance_agent.demo.stories import (
+    GROUPS,
+    STEPS,
+    TOPICS,
+    AddPartitions,
+    Client,
+    CreateTopic,
+    Join,
+    Kill,
+    Leave,
+    SlowDown,
+    group_named,
+)
+
+
+def test_the_timetable_shows_all_that_it_must():
+    kinds = {type(action) for step in STEPS for action in step.actions}
+    assert kinds == {Join, Leave, Kill, SlowDown, AddPartitions, CreateTopic}
+
+
+def test_every_action_fits_the_members_there_are_at_that_moment():
+    alive = {group.name: {each.client_id for each in group.members if each.from_start} for group in GROUPS}
+    for step in STEPS:
+        for action in step.actions:
+            match action:
+                case Join(group, client_id):
+                    assert client_id in {member.client_id for member in group_named(group).members}
+                    assert client_id not in alive[group]
+                    alive[group].add(client_id)
+                case Leave(group, client_id) | Kill(group, client_id):
+                    alive[group].remove(client_id)
+                case SlowDown(group, client_id, seconds):
+                    assert client_id in alive[group]
+                    assert seconds * 2 < group_named(group).session_timeout_ms / 1000
+                case AddPartitions(topic, total):
+                    assert total > TOPICS[topic]
+                case CreateTopic(topic, _):
+                    assert topic not in TOPICS
+        for expected in step.expected:
+            assert expected.members == len(alive[expected.group]), step.name
+
+
+def test_a_new_topic_is_expected_in_every_group_that_matches_it():
+    for step in STEPS:
+        for action in step.actions:
+            if isinstance(action, CreateTopic):
+                matching = {group.name for group in GROUPS if re.match(group.topics, action.topic)}
+                assert {expected.group for expected in step.expected} == matching
+
+
+def test_instrumented_groups_run_strategies_of_ours():
+    assert {group.assignor for group in GROUPS if group.client is Client.KAFKA_PYTHON} <= STRATEGIES.keys()
+
+
+def test_client_ids_are_unique_because_processes_and_logs_are_named_after_them():
+    names = [member.client_id for group in GROUPS for member in group.members]
+    assert len(names) == len(set(names))
+    assert not {"observe", "sidecar", "producer"} & set(names)
+
+
+def test_every_group_has_topics():
+    for group in GROUPS:
+        assert any(re.fullmatch(group.topics.removeprefix("^"), topic) for topic in TOPICS), group.name

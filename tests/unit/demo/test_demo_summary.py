@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.stories import Step
+from rebalance_agent.demo.summary import claim_of, seen_episode, seen_steps, to_json
+from rebalance_agent.demo.timetable import StepRun
+from support.demo import CLAIM, EPISODE, STEP, generation_event, summary
+
+
+def test_the_json_form_is_the_documented_one():
+    assert json.loads(json.dumps(to_json(summary()))) == {
+        "groups": {
+            "g": {
+                "client": "kafka-python",
+                "assignor": "range",
+                "group_type": "classic",
+                "generation": 7,
+                "members": {"one": 2, "two": 1},
+                "rebalances": 1,
+                "stall_seconds": [6.25],
+                "check": "ok",
+            }
+        },
+        "steps": [
+            {
+                "name": "slow consumer",
+                "expected": [{"group": "g", "trigger": "member_joined"}],
+                "seen": [
+                    {
+                        "group": "g",
+                        "trigger": "member_joined",
+                        "generation": 7,
+                        "causes": ["member_joined"],
+                        "stall_seconds": 6.25,
+                        "basis": "exact",
+                        "slowest": "two",
+                    }
+                ],
+                "check": "ok",
+            }
+        ],
+        "slow_consumer": {
+            "client_id": "two",
+            "group": "g",
+            "delay_seconds": 6.0,
+            "stall_seconds": 6.25,
+            "basis": "exact",
+        },
+        "differences": [],
+    }
+
+
+def test_without_the_coordinators_words_groups_are_not_checked_and_steps_only_say_what_was_seen():
+    told = to_json(summary(words=None, step=replace(STEP, seen=())))
+    assert told["groups"]["g"]["check"] == "not checked"
+    assert told["steps"][0]["check"] == "g: expected one episode member_joined, seen: none"
+    assert told["slow_consumer"]["stall_seconds"] is None
+    assert told["differences"] == []
+
+
+def test_a_difference_stands_at_its_group_and_in_the_list():
+    told = summary(claim=replace(CLAIM, generation=8))
+    assert told.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
+    assert told.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
+
+
+def test_a_claim_is_the_newest_event_and_the_gauges():
+    gauges = GroupNow(generation=7, members=2, owned={"one": 2, "two": 1})
+    assert claim_of(generation_event(), gauges) == CLAIM
+
+
+def test_a_group_without_events_claims_nothing():
+    claim = claim_of(None, GroupNow())
+    assert claim.generation is None
+    assert claim.assignment == {}
+
+
+def run(name, after, **fields):
+    return StepRun(Step(name, "", (), STEP.expected), {"g": after}, began=0.0, **fields)
+
+
+def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_step():
+    episodes = {"g": [replace(EPISODE, generation=number) for number in (1, 2, 3, 5, 6)]}
+    first, second = seen_steps([run("first", 1, problem="late"), run("second", 3)], episodes)
+    assert [episode.generation for episode in first.seen] == [2, 3]
+    assert [episode.generation for episode in second.seen] == [5, 6]
+    assert (first.name, first.problem, second.expected) == ("first", "late", STEP.expected)
+
+
+def test_a_step_that_did_not_begin_owns_nothing_and_says_so():
+    (step,) = seen_steps([StepRun(Step("late", "", (), STEP.expected))], {"g": [EPISODE]})
+    assert step.seen == ()
+    assert step.problem == "did not begin in time"
+
+
+def test_an_episode_is_seen_with_the_name_of_its_slowest_member():
+    assert seen_episode(generation_event()) == EPISODE
+    assert seen_episode(generation_event(slowest_member_id=None, stall=None)) == replace(
+        EPISODE, slowest_client_id=None, stall_seconds=None, basis=None
+    )
