@@ -87,7 +87,7 @@ def draw(board: Board) -> RenderableType:
         groups.add_row(*(Text(cell, _STATES.get(cell, "")) for cell in line.cells))
     steps = Table.grid()
     for step in board.steps:
-        text = Text(f"{step.name}: ", "bold") + Text(step.text if not step.problem else step.problem)
+        text = Text.assemble((f"{step.name}: ", "bold"), step.problem or step.text)
         if step.status is Status.WAITING:
             text.stylize("dim")
         steps.add_row(_MARKS[step.status], text)
