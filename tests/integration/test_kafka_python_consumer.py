@@ -72,6 +72,8 @@ class Polls:
         self._stop.set()
         self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
+        if self.error is not None:
+            raise self.error
 
     def close(self):
         self.stop()

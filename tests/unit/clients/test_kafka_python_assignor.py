@@ -10,6 +10,7 @@ from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.clients.kafka_python import StrategyAssignor
+from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.subscriptions import complete, read_tolerantly
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.consumer import decode_subscription, encode_subscription
@@ -184,3 +185,19 @@ def test_every_member_reaches_kafka_pythons_leader_complete():
     read_tolerantly(coordinator)
     members = [SimpleNamespace(member_id="a", metadata=SHORT_V1), SimpleNamespace(member_id="b", metadata=b"")]
     assert coordinator._perform_assignment("a", "range", members) == {"a": ["t"], "b": []}
+
+
+def test_a_consumer_that_sends_a_join_wants_to_join_until_it_has():
+    class Coordinator:
+        rejoin_needed = False
+
+        def request_rejoin(self):
+            self.rejoin_needed = True
+
+        def group_protocols(self):
+            return [("range", b"")]
+
+    coordinator = Coordinator()
+    finish_joins(coordinator)
+    assert coordinator.group_protocols() == [("range", b"")]
+    assert coordinator.rejoin_needed

@@ -11,6 +11,7 @@ from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 
 from rebalance_agent.assignors import Strategy, strategy
 from rebalance_agent.clients.kafka_python.assignor import StrategyAssignor
+from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
@@ -86,6 +87,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         configs["partition_assignment_strategy"] = [self._instrumentation.assignor(each) for each in chosen]
         super().__init__(**configs)
         read_tolerantly(self._coordinator)
+        finish_joins(self._coordinator)
         if topics:
             self.subscribe(topics, listener=listener)
 
