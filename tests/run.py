@@ -48,6 +48,8 @@ TIERS = (
         ),
     ),
     Tier("fast", (pytest("tests/unit", "tests/properties", "tests/golden", "tests/contracts"),)),
+    # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
+    Tier("peers", (pytest("tests/peers", "-m", "not slow"),)),
     Tier("integration", (pytest("tests/integration", "-m", "not slow"),)),
     Tier("slow", (pytest("tests", "-m", "slow"),), default=False),
 )

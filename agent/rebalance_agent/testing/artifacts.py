@@ -119,7 +119,7 @@ def _fetch_one(artifact: Artifact, folder: Path, incoming: Path, fetch: Fetch) -
                 continue
             msg = (
                 f"cannot fetch {artifact.coordinate} ({type(error).__name__}: {error}). Check that this machine "
-                "reaches the Maven registry (proxies and REQUESTS_CA_BUNDLE are read from the environment, mirrors from "
+                "reaches the Maven registry (proxies and REQUESTS_CA_BUNDLE come from the environment, mirrors from "
                 "jgo's configuration file), or copy a filled cache directory here and set REBALANCE_AGENT_CACHE to it"
             )
             raise ArtifactError(msg) from error
