@@ -6,8 +6,8 @@ import re
 import subprocess
 import sys
 import textwrap
-import uuid
 import threading
+import uuid
 from pathlib import Path
 
 import pytest

@@ -18,7 +18,7 @@ from confluent_kafka.admin import (
 )
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, events, eventually, members, observing
+from support.observing import beside, create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 
@@ -55,6 +55,17 @@ def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restart
             assert watched.metric("rebalance_agent_reconnects_total") >= 1
             with members(bootstrap, "after", "t", 1):
                 eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
+
+
+def test_a_sidecar_tells_that_its_brokers_went_and_came_back():
+    with EmbeddedKafka() as kafka, beside(kafka.bootstrap_servers) as sidecar:
+        kafka.kill_broker(1)
+        eventually(lambda: sidecar.get("/readyz")[0] == 503)
+        assert "reading metadata" in sidecar.parts()["cluster"]
+        assert sidecar.metric("rebalance_agent_ready", part="cluster") == 0
+        kafka.start_broker(1)
+        eventually(sidecar.ready)
+        assert sidecar.metric("rebalance_agent_reconnects_total") == 1
 
 
 def _deny_reading(bootstrap, topic):

@@ -93,7 +93,8 @@ def numbers_of(counters: Counters):
             for key, item in value.items():
                 flat[each.name, key] = item if isinstance(item, int) else (*item.counts, item.sum_seconds)
         else:
-            flat[each.name] = value
+            # None: nobody counts it yet.
+            flat[each.name] = value or 0
     return {key: value if isinstance(value, tuple) else (value,) for key, value in flat.items()}
 
 

@@ -7,6 +7,7 @@ from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.member_metrics import MemberMetrics
+from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.episode import Basis, Source
 from rebalance_agent.model.events import Callback
@@ -21,10 +22,17 @@ def observer_groups() -> bytes:
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
     views = (
         full_view(),
-        full_view('say "hello"\n', counters=Counters(stalls=exact), running=None),
+        full_view('say "hello"\n', counters=Counters(stalls=exact, assign_errors=0), running=None),
         full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )
     return GroupsPage(lambda: views, FakeClock(NOW)).text()
+
+
+def observer_phases() -> bytes:
+    """One generation of some group."""
+    metrics = PhaseMetrics()
+    metrics.observe(full_view().last_episode)
+    return metrics.text()
 
 
 def observer_agent() -> bytes:

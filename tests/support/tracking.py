@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
 from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
@@ -78,7 +80,7 @@ def said(
     callback, name, started, returned, generation, partitions=(), *, received=None, group="g", topic="t", seq=None
 ):
     """A member's report; it arrives as the callback returns unless ``received`` says otherwise."""
-    sequence = seq if seq is not None else hash((callback, name, started, returned, generation)) & 0xFFFF
+    sequence = seq if seq is not None else zlib.crc32(repr((callback, name, started, returned, generation)).encode())
     process = f"process-{name}"
     event = MemberEvent(
         event_id=process_event_id("member", process, sequence),

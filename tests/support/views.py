@@ -76,6 +76,8 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         metadata_bytes=812,
         running=RunningRebalance(NOW - 1_500, 6),
         last_episode=episode,
+        last_join_seconds=4.25,
+        last_sync_seconds=0.25,
         slowest_client_id="consumer-1",
         slowest_host="/10.0.0.1",
         slowest_seconds=4.2,

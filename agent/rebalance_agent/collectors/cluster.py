@@ -68,6 +68,7 @@ class Cluster:
     def __init__(self, properties: Mapping[str, str]) -> None:
         """Connect in the background with librdkafka ``properties``."""
         self._trouble = ""
+        self._lost = False
         settings: dict[str, Any] = {**properties, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
 
@@ -140,8 +141,16 @@ class Cluster:
             self._fail(error, f"creating topic {name}")
         return True
 
+    def lost(self) -> bool:
+        """Whether all connections have gone down since the last time it was asked. Asks no broker."""
+        self._admin.poll(0)
+        lost, self._lost = self._lost, False
+        return lost
+
     def _on_error(self, error: KafkaError) -> None:
         self._trouble = error.str()
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
+            self._lost = True
 
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
         # "Timed out" alone helps nobody: what the connections ran into is told to the error callback only.

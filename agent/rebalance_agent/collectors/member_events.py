@@ -10,7 +10,7 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, AssignEvent, MemberEvent
 from rebalance_agent.rebalances.observations import MemberReported
 
@@ -74,8 +74,7 @@ class MemberEvents:
         self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        if isinstance(event, MemberEvent):
-            self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event))
+        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event))
 
 
 def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
@@ -93,7 +92,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
         return None
-    event = event_from_json(data)
+    event = event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
     return event if isinstance(event, MemberEvent | AssignEvent) else None
 
 

@@ -6,10 +6,11 @@ import json
 from collections.abc import Mapping
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "PARTITIONS_MAX", "LineError", "parse_events"]
+__all__ = ["LABEL_MAX", "LINE_BYTES_MAX", "POST_PARTITIONS_MAX", "LineError", "parse_events"]
 
 LINE_BYTES_MAX = 256 * 1024
 """One event: a member that owns thousands of topics by ranges, with room."""
@@ -17,8 +18,8 @@ LINE_BYTES_MAX = 256 * 1024
 LABEL_MAX = 1_024
 """Characters of a text that becomes a label: Kafka's own names end at 249, and groups' names are about as long."""
 
-PARTITIONS_MAX = 100_000
-"""Partitions of one member: more than any consumer can hold."""
+POST_PARTITIONS_MAX = 1_000_000
+"""Partitions of all events of a post, 40 MB: a range of many is a few bytes, and a post has room for many ranges."""
 
 _LABELS = ("group", "client_id", "assignor")
 _KINDS = {MemberEvent.KIND: MemberEvent, AssignEvent.KIND: AssignEvent}
@@ -40,10 +41,13 @@ def parse_events(lines: list[bytes]) -> tuple[Event, ...]:
         LineError: at the first line that is no ``member`` or ``assign`` event, or breaks a bound.
     """
     events: list[Event] = []
+    left = POST_PARTITIONS_MAX
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
-                events.append(_event(line))
+                event = _event(line)
+                left -= _partitions(event, left)
+                events.append(event)
             except InvalidInputError as error:
                 raise LineError(number, error) from None
     return tuple(events)
@@ -60,7 +64,14 @@ def _event(line: bytes) -> Event:
         if data.get("kind") not in list(_KINDS):
             raise InvalidInputError("kind", f"must be one of {', '.join(sorted(_KINDS))}")
         _bound(data)
-    return event_from_json(data, partitions_max=PARTITIONS_MAX)
+    return event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
+
+
+def _partitions(event: Event, left: int) -> int:
+    number = count_partitions(event.partitions) if isinstance(event, MemberEvent) else 0
+    if number > left:
+        raise InvalidInputError("partitions", f"makes it more than {POST_PARTITIONS_MAX} in one post")
+    return number
 
 
 def _bound(data: Mapping[str, object]) -> None:

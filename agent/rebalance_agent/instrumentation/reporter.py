@@ -110,10 +110,11 @@ class Reporter:
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._run, args=(self._endpoint,), name="rebalance-agent-events", daemon=True
             )
-            self._thread.start()
+            thread.start()  # may raise where no more threads are allowed: then there is none to wait for
+            self._thread = thread
 
     def _run(self, endpoint: Endpoint) -> None:
         with quietly("send events"):

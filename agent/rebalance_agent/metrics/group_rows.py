@@ -11,9 +11,9 @@ from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.rebalances.views import STALL_BUCKETS
 
 __all__ = [
-    "ABORTED",
     "ASSIGNED",
     "COMPLETED",
+    "FAILED",
     "FOLLOWUPS",
     "GENERATION",
     "GROUP_ROWS",
@@ -97,14 +97,15 @@ COMPLETED = Metric(
     {"trigger": tuple(Trigger)},
 )
 FOLLOWUPS = _counter("followups", "Follow-up generations of cooperative rebalances.", "generations")
-ABORTED = Metric(
+FAILED = Metric(
     "kafka_rebalance_failed_total",
     Kind.COUNTER,
     Role.OBSERVER,
-    "Rebalances that came to nothing. aborted: the coordinator began a generation and never completed it.",
+    "Rebalances that came to nothing. aborted: the coordinator began a generation and never completed it; "
+    "assign_error: the leader's assign() raised, as it reports (absent until members report).",
     ("consumergroup", "reason"),
     "rebalances",
-    {"reason": (FailureReason.ABORTED,)},
+    {"reason": (FailureReason.ABORTED, FailureReason.ASSIGN_ERROR)},
 )
 NOOP = _counter("noop", "Rebalances after which everyone owned what they had owned before.", "rebalances")
 STALL = Metric(
@@ -187,7 +188,7 @@ GROUP_ROWS: tuple[Metric, ...] = (
     IDLE_MEMBERS,
     COMPLETED,
     FOLLOWUPS,
-    ABORTED,
+    FAILED,
     NOOP,
     POLLED_CHANGES,
     STALL,

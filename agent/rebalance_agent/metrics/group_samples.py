@@ -110,11 +110,10 @@ def _gauges(view: GroupView) -> Iterator[tuple[Metric, float | None]]:
     yield rows.UNASSIGNED, view.unassigned
     yield rows.IMBALANCE, view.imbalance
     yield rows.METADATA_BYTES, view.metadata_bytes
+    yield rows.LAST_JOIN, view.last_join_seconds
+    yield rows.LAST_SYNC, view.last_sync_seconds
     if view.last_episode is not None:
-        phases = view.last_episode.phases
-        yield rows.LAST_JOIN, phases.join_seconds
-        yield rows.LAST_SYNC, phases.sync_seconds
-        yield rows.LAST_COMPLETED, phases.completed_ms / 1000
+        yield rows.LAST_COMPLETED, view.last_episode.phases.completed_ms / 1000
 
 
 def _totals(view: GroupView) -> Iterator[tuple[Metric, float]]:
@@ -141,7 +140,10 @@ def _by_cause(view: GroupView) -> dict[Metric, tuple[Sample, ...]]:
         samples[rows.COMPLETED] = tuple(
             Sample((view.group, trigger), counters.completed.get(trigger, 0)) for trigger in Trigger
         )
-        samples[rows.ABORTED] = (Sample((view.group, FailureReason.ABORTED), counters.aborted),)
+        failed = {FailureReason.ABORTED: counters.aborted, FailureReason.ASSIGN_ERROR: counters.assign_errors}
+        samples[rows.FAILED] = tuple(
+            Sample((view.group, reason), count) for reason, count in failed.items() if count is not None
+        )
     return samples
 
 

@@ -10,7 +10,7 @@ import base64
 import binascii
 import functools
 import json
-import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -24,6 +24,7 @@ from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions
 
 __all__ = [
     "ITEMS_MAX",
+    "MEMBER_PARTITIONS_MAX",
     "PARTITIONS_MAX",
     "TEXT_MAX",
     "event_from_json",
@@ -39,6 +40,9 @@ ITEMS_MAX = 100_000
 
 PARTITIONS_MAX = 2_000_000
 """Partitions claimed in one value: owned and assigned ones of a group that has every partition a cluster can hold."""
+
+MEMBER_PARTITIONS_MAX = 100_000
+"""Partitions in what one member says of itself: more than any consumer can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +214,8 @@ def _decode_int(path: str, data: object, _budget: _Budget) -> int:
 
 
 def _decode_float(path: str, data: object, _budget: _Budget) -> float:
-    if not isinstance(data, int | float) or isinstance(data, bool) or not math.isfinite(data):
+    # A comparison, since JSON has whole numbers that no float can hold: converting them raises. NaN compares as false.
+    if not isinstance(data, int | float) or isinstance(data, bool) or not abs(data) <= sys.float_info.max:
         raise InvalidInputError(path, "must be a finite number")
     return float(data)
 

@@ -6,11 +6,12 @@ A rebalance runs from the first sign of it (a poll that lists the group, the rec
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Evidence, FailureReason, Source
-from rebalance_agent.model.events import AbortedEvent, Event, GroupGoneEvent, MemberEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GroupGoneEvent, MemberEvent, event_id
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS, Episodes
 from rebalance_agent.rebalances.generations import Episode, Generation, Window, infer_protocol, subscribed_topics
@@ -22,7 +23,10 @@ from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["ABORTED_MAX", "ClassicState"]
+__all__ = ["ABORTED_MAX", "ASSIGNS_MAX", "ClassicState"]
+
+ASSIGNS_MAX = 64
+"""Reports of ``assign()`` whose ids are remembered: a retry comes within a minute, and there is one a generation."""
 
 ABORTED_MAX = 100
 """Missing generations reported for one record: beyond that the record is more likely wrong than the group that bad."""
@@ -44,6 +48,7 @@ class ClassicState:
         self._running = Running()
         self._log = MemberLog()
         self._ledger = Ledger(now_ms)
+        self._assigns: deque[str] = deque(maxlen=ASSIGNS_MAX)
         self._episodes = Episodes(around, self._log, self._ledger)
         self._portrait: GroupView | None = None
         self._view: GroupView | None = None
@@ -121,9 +126,20 @@ class ClassicState:
         """A member said something of itself."""
         if self._log.add(event, now_ms):
             self._episodes.report(now_ms)
-            begins = self._ledger.expect_exact()
+            begins = self._ledger.expect_reports()
             if self._running.hear(event.member_id, self._last, self._log) or begins:
                 self._count_stalled(now_ms)
+
+    def report_assign(self, event: AssignEvent) -> None:
+        """The leader said how its ``assign()`` went; the same report twice counts once."""
+        if event.event_id in self._assigns:
+            return
+        self._assigns.append(event.event_id)
+        begins = self._ledger.expect_reports()
+        if event.error is not None:
+            self._ledger.fail_assign()
+        if begins or event.error is not None:
+            self.version += 1
 
     def resize(self, now_ms: int) -> None:
         """Topics that it subscribes to came, went or grew."""
@@ -249,6 +265,8 @@ class ClassicState:
             version=self.version,
             running=self._running_rebalance(),
             last_episode=shown.closing if shown else None,
+            last_join_seconds=shown.join_seconds if shown else None,
+            last_sync_seconds=shown.sync_seconds if shown else None,
             slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
             slowest_host=shown.slowest.host if shown and shown.slowest else None,
             slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,

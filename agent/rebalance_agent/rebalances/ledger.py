@@ -54,13 +54,17 @@ class Ledger:
         advanced, self._advanced_seconds = self._advanced_seconds, 0.0
         return advanced
 
-    def expect_exact(self) -> bool:
-        """Members report: the histogram of measured stalls begins, at zero, before the first. True if it did now."""
-        begins = Basis.EXACT not in self._counters.stalls
+    def expect_reports(self) -> bool:
+        """Members report: what only they can tell is counted from now on, from zero. True if that is new."""
+        begins = self._counters.assign_errors is None
         if begins:
             stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
-            self._counters = replace(self._counters, stalls=stalls)
+            self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
         return begins
+
+    def fail_assign(self) -> None:
+        """Count an ``assign()`` that raised: that generation gave nobody anything."""
+        self._counters = replace(self._counters, assign_errors=(self._counters.assign_errors or 0) + 1)
 
     def abort(self, generations: int) -> None:
         """Count rebalances that came to nothing."""

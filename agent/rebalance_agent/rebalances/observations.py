@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.events import MemberEvent
+from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -109,7 +109,7 @@ class MemberReported:
     """What a member said of itself through its sidecar; it may arrive late, twice, or out of order."""
 
     at_ms: int
-    event: MemberEvent
+    event: MemberEvent | AssignEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.diff import GenerationDiff, diff_generations, owners
@@ -32,6 +32,16 @@ class Settlement:
     def closing(self) -> GenerationEvent:
         """The event with the whole episode's stall, causes and counts."""
         return self.events[-1]
+
+    @property
+    def join_seconds(self) -> float | None:
+        """The longest join phase: a cooperative episode waits in its first generation, its closing one is short."""
+        return _longest(event.phases.join_seconds for event in self.events)
+
+    @property
+    def sync_seconds(self) -> float | None:
+        """The longest sync phase."""
+        return _longest(event.phases.sync_seconds for event in self.events)
 
     @property
     def slowest(self) -> MemberSnapshot | None:
@@ -75,6 +85,10 @@ def revise(old: Settlement, new: Settlement) -> tuple[Settlement, tuple[Generati
     )
     changed = tuple(after for before, after in zip(old.events, events, strict=True) if before != after)
     return (Settlement(events, new.slowness), changed) if changed else None
+
+
+def _longest(seconds: Iterable[float | None]) -> float | None:
+    return max((each for each in seconds if each is not None), default=None)
 
 
 def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:

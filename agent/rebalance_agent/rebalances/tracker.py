@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterator
 
-from rebalance_agent.model.events import Event, MemberEvent
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.classic import ClassicState
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
@@ -149,9 +149,12 @@ class Tracker:
                     state.resize(seen.at_ms)
                     self._follow(state)
 
-    def _report(self, event: MemberEvent, now_ms: int) -> None:
+    def _report(self, event: MemberEvent | AssignEvent, now_ms: int) -> None:
         if event.cluster_id in ("", self._around.cluster_id) and (state := self._state(event.group, now_ms)):
-            state.report(event, now_ms)
+            if isinstance(event, AssignEvent):
+                state.report_assign(event)
+            else:
+                state.report(event, now_ms)
             self._follow(state)
 
     def _state(self, group: str, now_ms: int) -> ClassicState | None:

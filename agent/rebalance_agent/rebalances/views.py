@@ -66,13 +66,15 @@ class StallHistogram:
 class Counters:
     """Totals since this process first saw the group; they only ever rise.
 
-    ``stalls`` is by basis: how many episodes' stalls fell into each bucket of `STALL_BUCKETS` (not cumulative, the last
-    entry counts what lies above the highest bound), and their sum in seconds.
+    ``assign_errors`` is None until members report: only they can say. ``stalls`` is by basis: how many episodes'
+    stalls fell into each bucket of `STALL_BUCKETS` (not cumulative, the last entry counts what lies above the highest
+    bound), and their sum in seconds.
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
     followups: int = 0
     aborted: int = 0
+    assign_errors: int | None = None
     noop: int = 0
     revoked: int = 0
     assigned: int = 0
@@ -91,6 +93,7 @@ class GroupView:
 
     ``version`` rises with every change, so that a renderer knows when its cached text is stale; what depends on the
     passing of time alone (running ages, partition-seconds since ``counted_until_ms``) does not raise it.
+    ``last_join_seconds``, ``last_sync_seconds``: the longest phases among the last episode's generations.
     """
 
     group: str
@@ -114,6 +117,8 @@ class GroupView:
     metadata_bytes: int | None = None
     running: RunningRebalance | None = None
     last_episode: GenerationEvent | None = None
+    last_join_seconds: float | None = None
+    last_sync_seconds: float | None = None
     slowest_client_id: str | None = None
     slowest_host: str | None = None
     slowest_seconds: float | None = None

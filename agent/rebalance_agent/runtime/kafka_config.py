@@ -26,6 +26,8 @@ OWN_PROPERTIES = frozenset(
 )
 """Properties on which the agent's own correctness rests: setting them is refused."""
 
+SERVERS = "bootstrap.servers"
+
 SECRET_BYTES_MAX = 1 << 20
 """A key with its certificate chain has some kilobytes; more is the wrong file."""
 
@@ -48,6 +50,8 @@ def kafka_properties(data: object) -> dict[str, str]:
         if name.removesuffix(".file") in OWN_PROPERTIES:
             raise ValueError(f"{name} is set by the agent itself")
         result[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    if not result.get(SERVERS, "").strip():
+        result.pop(SERVERS, None)  # a variable that a manifest leaves empty: no cluster is configured
     return result
 
 

@@ -16,6 +16,7 @@ from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.exposition.web import WebApp
@@ -51,13 +52,14 @@ class Observer:
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
         )
         page = GroupsPage(self.views, self._clock, limits, text)
+        self._phases = PhaseMetrics(text)
         self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
             Role.OBSERVER, readiness, configured=self._configured, folded=lambda: page.folded, text=text
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         host, port = split_address(settings.listen)
-        self._server = HttpServer(host, port, WebApp((page.text, self._metrics.text), readiness))
+        self._server = HttpServer(host, port, WebApp((page.text, self._phases.text, self._metrics.text), readiness))
 
     @property
     def port(self) -> int:
@@ -97,6 +99,7 @@ class Observer:
 
         def publish(event: Event) -> None:
             log_event(event)
+            self._phases.observe(event)
             if publisher:
                 publisher.publish(event, cluster_id)
 

@@ -13,10 +13,13 @@ from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.collectors.context import Health
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["CLUSTER", "identify_cluster", "stop_on_signals"]
+__all__ = ["CLUSTER", "identify_cluster", "stop_on_signals", "watch_cluster"]
 
 CLUSTER = "cluster"
 """Readiness part: the cluster answered and has an id."""
+
+LOST_CHECK_S = 0.5
+"""How often it is noticed that connections went down; no broker is asked for it."""
 
 
 @contextmanager
@@ -51,3 +54,10 @@ def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, ba
         health.ready(CLUSTER)
         return cluster_id
     return ""
+
+
+def watch_cluster(cluster: Cluster, health: Health, stop: threading.Event) -> None:
+    """Until ``stop`` is set: when all connections are lost, ask until the cluster answers again."""
+    while not stop.wait(LOST_CHECK_S):
+        if cluster.lost():
+            identify_cluster(cluster, health, stop)

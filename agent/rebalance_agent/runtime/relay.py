@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
+from rebalance_agent.model.codec import event_from_json, json_line
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Workload
 
-__all__ = ["HELD_MAX", "Relay"]
+__all__ = ["HELD_BYTES_MAX", "HELD_MAX", "Relay"]
 
 HELD_MAX = 10_000
 """Events kept until the cluster answers: days of one pod's rebalances."""
 
+HELD_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
+
 
 class Relay:
-    """Thread-safe; `put` never blocks. Before `connect` the newest `HELD_MAX` events are held."""
+    """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow."""
 
     def __init__(self, where: Workload, dropped: Callable[[int], None]) -> None:
         """``where`` is set on events that do not say it themselves."""
         self._where = None if where == Workload() else where
         self._dropped = dropped
         self._lock = threading.Lock()
-        self._held: deque[Event] = deque()
+        self._held: deque[bytes] = deque()
+        self._held_bytes = 0
         self._cluster_id = ""
         self._publish: Callable[[Event, str], None] | None = None
 
@@ -37,17 +43,19 @@ class Relay:
         """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block."""
         with self._lock:
             self._cluster_id, self._publish = cluster_id, publish
-            held, self._held = self._held, deque()
-            for event in held:
-                self._pass_on(event)
+            while self._held:
+                self._pass_on(event_from_json(json.loads(self._held.popleft())))
+            self._held_bytes = 0
 
     def _pass_on(self, event: Event) -> None:
         if self._publish:
             self._publish(self._complete(event), self._cluster_id)
             return
-        self._held.append(event)
-        if len(self._held) > HELD_MAX:
-            self._held.popleft()
+        line = json_line(event)
+        self._held.append(line)
+        self._held_bytes += len(line)
+        while len(self._held) > HELD_MAX or self._held_bytes > HELD_BYTES_MAX:
+            self._held_bytes -= len(self._held.popleft())
             self._dropped(1)
 
     def _complete(self, event: Event) -> Event:

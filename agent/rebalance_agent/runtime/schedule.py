@@ -14,8 +14,6 @@ from rebalance_agent.clock import Clock
 
 __all__ = ["Schedule"]
 
-_log = logging.getLogger(__name__)
-
 THREADS = 6
 """One for each thing that is scheduled: a poll that waits for a broker holds up no other."""
 
@@ -26,13 +24,13 @@ class Schedule:
     def __init__(self, clock: Clock) -> None:
         """Nothing is called before `start`."""
         self._clock = clock
-        # That a poll took longer than its interval is ordinary on a busy cluster, and its duration is a metric.
-        _log.setLevel(logging.ERROR)
+        # Its executors tell of every single call. That a poll took longer than its interval is ordinary on a busy
+        # cluster, and its duration is a metric.
+        logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._scheduler = BackgroundScheduler(
             executors={"default": ThreadPoolExecutor(THREADS)},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone=UTC,
-            logger=_log,
         )
 
     def every(self, seconds: float, call: Callable[[], None], name: str) -> None:

@@ -39,6 +39,10 @@ def split_address(address: str) -> tuple[str, int]:
         raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
     if ":" in host and not (host.startswith("[") and host.endswith("]")):
         raise ValueError("an IPv6 address must stand in brackets, such as [::1]:29309")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError("must begin with an address or a host name") from None
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -50,7 +54,7 @@ def _address(text: str) -> str:
 def _pattern(text: str) -> str:
     try:
         re.compile(text)
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"is not a regular expression: {error}") from None
     return text
 

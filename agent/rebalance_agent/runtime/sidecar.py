@@ -23,7 +23,7 @@ from rebalance_agent.exposition.web import WebApp
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.runtime.health import LoggedHealth
-from rebalance_agent.runtime.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.process import CLUSTER, identify_cluster, watch_cluster
 from rebalance_agent.runtime.publisher import Publisher, create_events_topic
 from rebalance_agent.runtime.relay import Relay
 from rebalance_agent.runtime.settings import SidecarSettings, split_address
@@ -120,17 +120,20 @@ class Sidecar:
             self._events.start()
             self._log.info("listening", port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
+                cluster = None
                 if self._relay:
-                    self._publish(self._relay, stop, publishing)
+                    cluster = Cluster(self._properties)
+                    self._publish(cluster, self._relay, stop, publishing)
                 else:
                     self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")
                 # Posts end before the publisher does: what was accepted is sent.
                 publishing.callback(self._events.stop)
+                if cluster:
+                    watch_cluster(cluster, self._health, stop)
                 stop.wait()
                 self._log.info("stopping")
 
-    def _publish(self, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
-        cluster = Cluster(self._properties)
+    def _publish(self, cluster: Cluster, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
         cluster_id = identify_cluster(cluster, self._health, stop)
         if stop.is_set():
             return

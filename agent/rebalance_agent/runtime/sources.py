@@ -90,7 +90,8 @@ def _from_file(file: str) -> dict[str, Any]:
         data = tomllib.loads(text.decode()) if path.suffix == ".toml" else yaml.safe_load(text)
     except OSError as error:
         raise SettingsErrors([("config", f"cannot read {file}: {error.strerror}")]) from None
-    except (tomllib.TOMLDecodeError, yaml.YAMLError, UnicodeDecodeError) as error:
+    # ValueError: bad TOML, bytes that are no text, and dates that YAML takes for ones; RecursionError: deep nesting.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsErrors([("config", f"{file} is not valid: {' '.join(str(error).split())}")]) from None
     if data is None:
         return {}

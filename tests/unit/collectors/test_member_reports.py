@@ -7,14 +7,15 @@ import pytest
 from rebalance_agent.collectors.member_events import EVENT_BYTES_MAX, KIND_HEADER, MemberEvents, parse_report
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_to_json, json_line
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Callback, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.events import AssignEvent, Callback, GroupGoneEvent, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import MemberReported
 from support.fakes import FakeRecord, fake_context
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")
+ASSIGN = AssignEvent("id", "g", 2, "range", "c", 3, 0.1, 1, 2, "process", 2, cluster_id="here", error="KeyError")
 GONE = GroupGoneEvent("id", "here", "g", 1, Source.RECORDS, GroupType.CLASSIC)
 
 
@@ -29,6 +30,11 @@ def test_a_members_event_becomes_an_observation():
     observations, malformed = _taken(json_line(REVOKED), headers=[(KIND_HEADER, b"member")])
     assert [each.event for each in observations if isinstance(each, MemberReported)] == [REVOKED]
     assert malformed == 0
+
+
+def test_a_leaders_event_becomes_an_observation():
+    observations, _ = _taken(json_line(ASSIGN))
+    assert [each.event for each in observations] == [ASSIGN]
 
 
 def test_without_the_header_the_event_itself_says_its_kind():
@@ -75,3 +81,9 @@ def test_partitions_are_counted_before_they_are_expanded():
     claims = {**event_to_json(REVOKED), "partitions": {f"t{number}": "0-999999" for number in range(2_000)}}
     with pytest.raises(InvalidInputError, match=r"^partitions\.t\d+: makes it more than"):
         parse_report(json.dumps(claims).encode())
+
+
+def test_what_no_member_can_own_is_malformed():
+    data = {**event_to_json(REVOKED), "partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}
+    with pytest.raises(InvalidInputError, match="partitions in all"):
+        parse_report(json.dumps(data).encode())

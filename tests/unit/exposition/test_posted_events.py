@@ -5,11 +5,11 @@ import pytest
 from rebalance_agent.exposition.posted_events import (
     LABEL_MAX,
     LINE_BYTES_MAX,
-    PARTITIONS_MAX,
+    POST_PARTITIONS_MAX,
     LineError,
     parse_events,
 )
-from rebalance_agent.model.codec import event_to_json, json_line
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
 from rebalance_agent.model.events import GroupGoneEvent
 from support.views import assign_event, member_event
 
@@ -52,13 +52,21 @@ def test_what_is_no_event_names_its_line(bad):
         ({"colour": "blue"}, "colour"),
         ({"schema_version": 0}, "schema_version"),
         ({"partitions": {"t": "4-1"}}, "partitions.t"),
-        ({"partitions": {"t": f"0-{PARTITIONS_MAX}"}}, "partitions.t"),
+        ({"partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}, "partitions.t"),
         ({"partitions": {f"t{number}": "0-999999" for number in range(9_000)}}, "partitions.t0"),
         ({"partitions": {"t": 7}}, "partitions.t"),
     ],
 )
 def test_a_bad_field_is_named(changes, field):
     assert refused(line(**changes)).field == field
+
+
+def test_the_partitions_of_a_whole_post_are_bounded():
+    many = line(partitions={"t": f"0-{MEMBER_PARTITIONS_MAX - 1}"})
+    fit = POST_PARTITIONS_MAX // MEMBER_PARTITIONS_MAX
+    assert len(parse_events([many] * fit)) == fit
+    error = refused(*[many] * fit, line(partitions={"t": "7"}))
+    assert (error.field, error.line) == ("partitions", fit + 1)
 
 
 def test_a_line_is_bounded():

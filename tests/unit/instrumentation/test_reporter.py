@@ -165,6 +165,7 @@ def test_a_thread_that_cannot_start_is_not_raised_and_the_event_goes_with_the_ne
             patch.setattr(threading.Thread, "start", lambda _thread: (_ for _ in ()).throw(RuntimeError("no threads")))
             sending.emit(happened)
         assert sending.waiting == 1
+        assert sending.finish(0.0), "the end of the process must not wait for, or fail at, a thread that never ran"
         sending.emit(happened)
         assert sidecar.wait_for(lambda taken: [event["sequence"] for event in taken] == [1, 2])
         idle(sending)

@@ -11,7 +11,7 @@ from rebalance_agent.metrics.group_samples import (
     running_samples,
 )
 from rebalance_agent.metrics.metric import Kind
-from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
+from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
 from rebalance_agent.rebalances.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
 from support.views import EMPTY_COUNTS, NOW, full_view
@@ -42,7 +42,9 @@ def test_counters_are_born_at_zero_with_every_label_value():
     assert samples(view, rows.STALL) == {(Basis.BOUND,): StallHistogram(EMPTY_COUNTS, 0.0)}
     for metric in (rows.FOLLOWUPS, rows.NOOP, rows.REVOKED, rows.ASSIGNED, rows.LOST, rows.MOVED, rows.MOVED_EXCESS):
         assert samples(view, metric) == {(): 0}, metric.name
-    assert samples(view, rows.ABORTED) == {("aborted",): 0}
+    assert samples(view, rows.FAILED) == {("aborted",): 0}
+    reported = replace(view, counters=Counters(assign_errors=0))
+    assert samples(reported, rows.FAILED) == {("aborted",): 0, ("assign_error",): 0}
 
 
 def test_what_is_not_known_is_absent():
@@ -164,10 +166,10 @@ def test_a_group_keeps_within_its_budget_of_series(group_type):
     view = full_view(group_type=group_type, topic_spread=spread)
     if group_type is not GroupType.CLASSIC:
         # Join and sync phases are the classic protocol's.
-        view = replace(view, last_episode=replace(view.last_episode, phases=Phases(NOW, Evidence.RECORD)))
+        view = replace(view, last_join_seconds=None, last_sync_seconds=None)
     assert series(view) <= GROUP_SERIES_MAX
-    reported = replace(view.counters, stalls={basis: StallHistogram() for basis in Basis})
-    assert series(replace(view, counters=reported)) <= GROUP_SERIES_MAX + HISTOGRAM_SERIES
+    reported = replace(view.counters, stalls={basis: StallHistogram() for basis in Basis}, assign_errors=0)
+    assert series(replace(view, counters=reported)) <= GROUP_SERIES_MAX + HISTOGRAM_SERIES + 1
 
 
 def series(view):

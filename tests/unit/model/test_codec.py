@@ -107,8 +107,9 @@ def test_fields_of_a_newer_schema_are_ignored():
     assert event_from_json(newer) == REVOKED
 
 
-def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused():
-    data = json.loads(json.dumps({**event_to_json(ASSIGN), "duration_seconds": float("nan")}))
+@pytest.mark.parametrize("number", [float("nan"), float("-inf"), 10**400], ids=["nan", "-inf", "10**400"])
+def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused(number):
+    data = json.loads(json.dumps({**event_to_json(ASSIGN), "duration_seconds": number}))
     with pytest.raises(InvalidInputError, match="duration_seconds"):
         event_from_json(data)
 

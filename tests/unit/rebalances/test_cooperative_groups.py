@@ -53,6 +53,13 @@ def test_a_follow_up_belongs_to_its_episode():
     assert (counters.followups, counters.completed[Trigger.MEMBER_JOINED], counters.moved) == (1, 1, 2)
 
 
+def test_the_wait_for_the_slowest_member_is_not_hidden_by_the_quick_follow_up():
+    tracker, events = watch(*START, *FIRST, *SECOND, tick(60_000))
+    view, follow_up = tracker.view("g"), closing(events)[-1].phases
+    assert (follow_up.join_seconds, follow_up.sync_seconds) == pytest.approx((0.07, 0.01))
+    assert (view.last_join_seconds, view.last_sync_seconds) == pytest.approx((2.99, 0.01))
+
+
 def test_only_what_changes_hands_stalls():
     _, events = watch(*START, *FIRST, *SECOND, tick(60_000))
     stall = closing(events)[-1].stall

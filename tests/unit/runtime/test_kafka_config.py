@@ -42,3 +42,9 @@ def test_what_is_no_mapping_of_single_values_is_refused(data):
 
 def test_numbers_and_booleans_become_texts():
     assert kafka_properties({"retries": 3, "enable_ssl": False}) == {"retries": "3", "enable.ssl": "false"}
+
+
+@pytest.mark.parametrize("servers", ["", "  "])
+def test_no_servers_are_no_cluster(servers):
+    assert kafka_properties({"bootstrap_servers": servers, "client.id": "me"}) == {"client.id": "me"}
+    assert kafka_properties({"bootstrap.servers": "kafka:9092"}) == {"bootstrap.servers": "kafka:9092"}

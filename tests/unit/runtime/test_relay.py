@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import dataclasses
+import tracemalloc
+
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
-from rebalance_agent.runtime.relay import HELD_MAX, Relay
+from rebalance_agent.runtime.relay import HELD_BYTES_MAX, HELD_MAX, Relay
 from rebalance_agent.runtime.sidecar import WHERE_MAX, workload
 from support.fakes import Calls
 
@@ -43,6 +46,26 @@ def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     assert len(reports.of("dropped")) == 3
     assert [event.sequence for event in published] == list(range(3, HELD_MAX + 3))
+
+
+def test_what_is_held_is_bounded_in_bytes():
+    reports, published = Calls(), []
+    relay = Relay(POD, reports.dropped)
+    large = 60_000
+    relay.put(_event(number, error="x" * large) for number in range(HELD_BYTES_MAX // large + 5))
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    assert 5 <= len(reports.of("dropped")) <= 10
+    assert len(published) + len(reports.of("dropped")) == HELD_BYTES_MAX // large + 5
+
+
+def test_held_events_of_many_partitions_take_little_memory():
+    relay, events = Relay(POD, Calls().dropped), [_event(number) for number in range(20)]
+    tracemalloc.start()
+    try:
+        relay.put(dataclasses.replace(event, partitions={"t": tuple(range(50_000))}) for event in events)
+        assert tracemalloc.get_traced_memory()[0] < 1_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_the_place_comes_from_the_downward_api_and_is_bounded():

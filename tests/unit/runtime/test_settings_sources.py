@@ -93,6 +93,8 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
     ("name", "text", "problem"),
     [
         ("a.yaml", "a: [", "is not valid"),
+        ("a.yaml", "[" * 5_000, "is not valid"),
+        ("a.yaml", "listen: 2026-99-99", "is not valid"),
         ("a.yaml", "- a\n", "must hold names and values"),
         ("a.yaml", "1: a\n", "must hold names and values"),
         ("a.toml", "a = ", "is not valid"),
@@ -118,6 +120,12 @@ def test_an_environment_value_that_is_no_mapping_is_refused(monkeypatch):
     assert "kafka" in line.lower()
 
 
+@pytest.mark.parametrize("pattern", ["(", "(" * 900, "a{99999999999999999999}"])
+def test_what_is_no_pattern_is_refused(pattern):
+    (line,) = _problems(flags={"groups_allow": pattern})
+    assert line.startswith("groups_allow: is not a regular expression: ")
+
+
 def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():
     environment = {
         "REBALANCE_AGENT_SETLE_SECONDS": "1",
@@ -141,7 +149,9 @@ def test_an_address_is_host_and_port(text, address):
     assert split_address(text) == address
 
 
-@pytest.mark.parametrize("text", ["", "29308", ":29308", "host:", "host:65536", "host:-1", "::1:80", "host:٣"])
+@pytest.mark.parametrize(
+    "text", ["", "29308", ":29308", "host:", "host:65536", "host:-1", "::1:80", "host:٣", "..:80", "é" * 80 + ":80"]
+)
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ValueError, match="must"):
         split_address(text)

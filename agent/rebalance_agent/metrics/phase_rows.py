@@ -1,0 +1,26 @@
+"""Phases of rebalances over all groups together: histograms per group would cost more series than they tell."""
+
+from __future__ import annotations
+
+from rebalance_agent.metrics.metric import Kind, Metric, Role
+
+__all__ = ["JOIN", "PHASE_ROWS", "SYNC"]
+
+JOIN_BUCKETS = (0.01, 0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0)
+"""Upper bounds in seconds: a follow-up takes milliseconds, a slow member up to its max.poll.interval (5 min)."""
+
+SYNC_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
+"""Upper bounds in seconds: a small group's leader answers within milliseconds, a large one's after seconds."""
+
+
+def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
+    return Metric(
+        f"kafka_rebalance_{name}_seconds", Kind.HISTOGRAM, Role.OBSERVER, text, unit="seconds", buckets=buckets
+    )
+
+
+JOIN = _row("join", "Join phases of all groups' generations: the wait for the slowest member.", JOIN_BUCKETS)
+SYNC = _row("sync", "Sync phases of all groups' generations: the leader's assign() and its way.", SYNC_BUCKETS)
+
+PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC)
+"""In the order of the page and of the documentation."""

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from rebalance_agent.exposition.phase_metrics import PhaseMetrics
+from rebalance_agent.model.episode import Evidence, Phases
+from support.fakes import generation_event
+from support.scrapes import families
+
+JOINED = Phases(3_250, Evidence.RECORD, 1_000, Evidence.LIST, 3_000, Evidence.RECORD)
+
+
+def _sums(metrics):
+    shown = families(metrics.text())
+    return {
+        name.removeprefix("kafka_rebalance_"): (
+            next(each.value for each in family.samples if each.name == f"{name}_count"),
+            next(each.value for each in family.samples if each.name == f"{name}_sum"),
+        )
+        for name, family in shown.items()
+    }
+
+
+def test_phases_of_every_generation_are_counted_from_zero_on():
+    metrics = PhaseMetrics()
+    assert _sums(metrics) == {"join_seconds": (0, 0), "sync_seconds": (0, 0)}
+    metrics.observe(generation_event(phases=JOINED, closes_episode=False))
+    metrics.observe(generation_event(phases=JOINED, group="another"))
+    assert _sums(metrics) == {"join_seconds": (2, 4.0), "sync_seconds": (2, 0.5)}
+
+
+def test_what_nobody_knows_and_what_was_counted_before_are_left_out():
+    metrics = PhaseMetrics()
+    metrics.observe(generation_event(phases=Phases(3_250, Evidence.RECORD)))
+    metrics.observe(generation_event(phases=JOINED, revision=1))
+    assert _sums(metrics) == {"join_seconds": (0, 0), "sync_seconds": (0, 0)}
