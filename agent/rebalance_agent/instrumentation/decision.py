@@ -14,7 +14,7 @@ __all__ = ["QUALITY_SIZE_MAX", "Decision"]
 QUALITY_SIZE_MAX = 20_000
 """Partitions + subscriptions (each member's topics counted) up to which an assignment is judged.
 
-The whole group waits for the leader meanwhile: at this size 50 ms, with mixed subscriptions 100; beyond, seconds.
+The whole group waits for the leader meanwhile: at this size up to 60 ms, with mixed subscriptions 180; beyond, seconds.
 """
 
 

@@ -164,7 +164,7 @@ class MemberEvent:
     """A rebalance callback in one consumer process, by that process's own clock.
 
     ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those of this callback;
-    ``generation`` is the one that the member was in when the callback returned, -1 where its client does not say.
+    ``generation`` is the one that the member was in when the callback was entered, -1 where its client does not say.
     """
 
     KIND: ClassVar[str] = "member"
