@@ -10,9 +10,7 @@ from rebalance_agent.collectors.poll import Poll
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.observations import GroupsListed
 
-__all__ = ["REBALANCING", "list_poll"]
-
-REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
+__all__ = ["list_poll"]
 
 
 def list_poll(

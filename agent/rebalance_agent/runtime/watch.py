@@ -9,13 +9,13 @@ import structlog
 
 from rebalance_agent.collectors.context import POLL_NAMES, Context
 from rebalance_agent.collectors.describe import DescribePoll
-from rebalance_agent.collectors.list_poll import REBALANCING, list_poll
+from rebalance_agent.collectors.list_poll import list_poll
 from rebalance_agent.collectors.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OffsetsTail
 from rebalance_agent.collectors.topics import TopicsPoll
 from rebalance_agent.model.events import Event
 from rebalance_agent.rebalances.observations import GroupRecord, Observation
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.core import Core
 from rebalance_agent.runtime.schedule import Schedule

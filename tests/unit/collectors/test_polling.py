@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.collectors.cluster import GroupListing
 from rebalance_agent.collectors.describe import BATCH_MAX, DescribePoll
-from rebalance_agent.collectors.list_poll import REBALANCING, list_poll
+from rebalance_agent.collectors.list_poll import list_poll
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.poll import Poll
 from rebalance_agent.collectors.topics import TopicsPoll
@@ -21,6 +21,7 @@ from rebalance_agent.rebalances.observations import (
     ListedGroup,
     TopicsSeen,
 )
+from rebalance_agent.rebalances.tracker import REBALANCING
 from support.fakes import fake_context
 
 
