@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.complete
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint bench lock docs clean
+.PHONY: help venv demo test lint bench lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,9 +29,6 @@ demo: $(STAMP) ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 
 
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)
-
-test-slow: $(STAMP) ## run the tests that take minutes each
-	@$(BIN)/python tests/run.py --tier slow $(ARGS)
 
 lint: $(STAMP) ## ruff, mypy --strict, import contracts
 	@$(BIN)/ruff check .

@@ -25,11 +25,10 @@ COVERAGE = ["--cov", "--cov-report=", "--cov-append"]
 
 @dataclass(frozen=True)
 class Tier:
-    """One group of commands that pass or fail together; ``default`` tiers belong to ``make test``."""
+    """One group of commands that pass or fail together."""
 
     name: str
     commands: tuple[tuple[str, ...], ...]
-    default: bool = True
 
 
 def pytest(*arguments: str) -> tuple[str, ...]:
@@ -49,9 +48,8 @@ TIERS = (
     ),
     Tier("fast", (pytest("tests/unit", "tests/properties", "tests/golden", "tests/contracts"),)),
     # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
-    Tier("peers", (pytest("tests/peers", "-m", "not slow"),)),
-    Tier("integration", (pytest("tests/integration", "-m", "not slow"),)),
-    Tier("slow", (pytest("tests", "-m", "slow"),), default=False),
+    Tier("peers", (pytest("tests/peers"),)),
+    Tier("integration", (pytest("tests/integration"),)),
 )
 
 
@@ -61,7 +59,7 @@ def main() -> int:
     parser.add_argument("--tier", action="append", choices=[tier.name for tier in TIERS])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
-    chosen = [tier for tier in TIERS if (tier.name in options.tier if options.tier else tier.default)]
+    chosen = [tier for tier in TIERS if not options.tier or tier.name in options.tier]
 
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):
