@@ -116,11 +116,12 @@ class HttpServer:
         self._server.max_request_header_size = HEADER_BYTES_MAX
         self._server.max_request_body_size = body_bytes_max
         self._thread = threading.Thread(target=self._server.serve, name=f"http-{port}", daemon=True)
+        self._port = 0
 
     @property
     def port(self) -> int:
-        """The port, once started."""
-        return int(self._server.bind_addr[1])
+        """The port; 0 until connections are taken."""
+        return self._port
 
     def start(self) -> None:
         """Listen, and serve in the background: connections are taken from now on.
@@ -133,6 +134,7 @@ class HttpServer:
             self._server.prepare()
         except OSError as error:
             raise ListenError(f"cannot listen on {host}:{port}: {error}") from error
+        self._port = int(self._server.bind_addr[1])
         self._thread.start()
 
     def stop(self) -> None:

@@ -115,9 +115,11 @@ class Sidecar:
         with ExitStack() as stack:
             if self._configured:
                 self._health.starting((CLUSTER,))
+            # The events' listener first: who is told that the sidecar is ready may post.
+            self._events.start()
+            stack.callback(self._events.stop)
             self._web.start()
             stack.callback(self._web.stop)
-            self._events.start()
             self._log.info("listening", port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
                 cluster = None

@@ -160,3 +160,14 @@ def test_an_application_that_fails_answers_500_and_is_logged_not_printed(capfd, 
         assert fetch(server, "/metrics")[0] == 500
     assert capfd.readouterr() == ("", "")
     assert "oh no" in caplog.text
+
+
+def test_the_port_is_known_when_connections_are_taken_and_not_before():
+    server = HttpServer("127.0.0.1", 0, web())
+    assert server.port == 0
+    server.start()
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10):
+            pass
+    finally:
+        server.stop()
