@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.java import java_runtime
 from support.assignors import group, groups, member
+from support.kafkas_java import start_java
 
 jpype = pytest.importorskip("jpype", reason="runs Java in this process")
 pytestmark = pytest.mark.integration
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.integration
 @pytest.fixture(scope="session")
 def java():
     """Kafka's classes by simple name, loaded by a JVM that lives as long as the test process."""
-    runtime = java_runtime()
-    if not jpype.isJVMStarted():
-        library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
-        jpype.startJVM(str(library), "-Xmx256m", "-Xlog:disable", classpath=[str(jar) for jar in runtime.jars])
+    start_java()
     names = {
         "Cluster": "common.Cluster",
         "Node": "common.Node",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping
 
@@ -10,7 +9,7 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, AssignEvent, MemberEvent
 from rebalance_agent.rebalances.observations import MemberReported
 
@@ -85,10 +84,7 @@ def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
     """
     if not value or len(value) > EVENT_BYTES_MAX:
         raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")
-    try:
-        data = json.loads(value)
-    except (ValueError, RecursionError):
-        raise InvalidInputError("", "is not JSON") from None
+    data = json_object(value)
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
         return None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json
+from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json, json_object
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
 
@@ -56,10 +55,7 @@ def parse_events(lines: list[bytes]) -> tuple[Event, ...]:
 def _event(line: bytes) -> Event:
     if len(line) > LINE_BYTES_MAX:
         raise InvalidInputError("", f"has more than {LINE_BYTES_MAX} bytes")
-    try:
-        data = json.loads(line)
-    except (ValueError, RecursionError):
-        raise InvalidInputError("", "is not JSON in UTF-8") from None
+    data = json_object(line)
     if isinstance(data, dict):
         if data.get("kind") not in list(_KINDS):
             raise InvalidInputError("kind", f"must be one of {', '.join(sorted(_KINDS))}")

@@ -30,6 +30,7 @@ __all__ = [
     "event_from_json",
     "event_to_json",
     "json_line",
+    "json_object",
 ]
 
 TEXT_MAX = 65_536
@@ -73,6 +74,18 @@ def json_line(event: Event) -> bytes:
     return json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
         "utf-8", "backslashreplace"
     )
+
+
+def json_object(data: bytes) -> object:
+    """Parse UTF-8 JSON of any shape; its size is the caller's to bound.
+
+    Raises:
+        InvalidInputError: it is no JSON, or nested too deeply to be any of ours.
+    """
+    try:
+        return cast("object", json.loads(data))
+    except (ValueError, RecursionError):
+        raise InvalidInputError("", "is not JSON in UTF-8") from None
 
 
 def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
