@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.complete
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test lint bench lock docs clean
+.PHONY: help venv demo test test-slow lint bench bench-assignors lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ demo: $(STAMP) ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)
 
+test-slow: $(STAMP) ## run the soaks: many minutes
+	@$(BIN)/python tests/run.py --tier slow $(ARGS)
+
 lint: $(STAMP) ## ruff, mypy --strict, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -39,13 +42,17 @@ lint: $(STAMP) ## ruff, mypy --strict, import contracts
 bench: $(STAMP) ## measure speed and memory against a bare loop in the same run (bench/README.md)
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench $(ARGS)
 
+bench-assignors: $(STAMP) ## every assignor beside Kafka's, franz-go's, kafka-python's and aiokafka's (bench/README.md)
+	@$(BIN)/python -W ignore::DeprecationWarning -m bench assignors $(ARGS)
+
 docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
+	@$(BIN)/python docs/pictures/draw.py
 
 lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra agent --extra demo --extra testing --extra kafka-python --group dev pyproject.toml -o requirements/dev.lock
+	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --group dev pyproject.toml -o requirements/dev.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)

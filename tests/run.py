@@ -1,6 +1,7 @@
 """``make test``: runs the test tiers in order, says how long each took, and what did not run and why.
 
 ``python tests/run.py [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has passed.
+Without ``--tier`` all but the slow one run, which ``make test-slow`` asks for by name.
 Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
 """
 
@@ -52,14 +53,17 @@ TIERS = (
     Tier("integration", (pytest("tests/integration"),)),
 )
 
+SLOW = Tier("slow", ((str(BIN / "python"), "-m", "pytest", "-q", "--timeout=3600", "tests/slow"),))
+"""Soaks of many minutes: apart from what every change must pass."""
+
 
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tier", action="append", choices=[tier.name for tier in TIERS])
+    parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, SLOW)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
-    chosen = [tier for tier in TIERS if not options.tier or tier.name in options.tier]
+    chosen = [tier for tier in (*TIERS, SLOW) if tier.name in options.tier] if options.tier else list(TIERS)
 
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):

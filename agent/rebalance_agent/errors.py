@@ -8,6 +8,7 @@
     │   └── SettingsErrors       every wrong setting of a command at once (``runtime.sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
+    │   └── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
     ├── ClusterError             a broker, topic or right that is needed is not there
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
     ├── ListenError              an address cannot be listened on (``exposition.server``)
@@ -24,6 +25,7 @@ __all__ = [
     "AssignmentError",
     "ClusterError",
     "DecodeError",
+    "InternalTopicError",
     "InvalidInputError",
     "RebalanceAgentError",
 ]
@@ -49,6 +51,10 @@ class DecodeError(RebalanceAgentError):
 
 class AssignmentError(RebalanceAgentError):
     """A strategy is unknown or its settings contradict each other."""
+
+
+class InternalTopicError(AssignmentError):
+    """Repartition or changelog topics are missing or have another partition count than a strategy needs."""
 
 
 class ClusterError(RebalanceAgentError):

@@ -6,6 +6,7 @@ Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_kafkas_
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,13 @@ from typing import Any
 
 import jpype
 
-from support.kafkas_java import KafkasMessage, KafkasSerde, start_java
+from rebalance_agent.groupprotocol.message import Message
+from rebalance_agent.groupprotocol.primitives import BYTES, STRING, UUID, Array
+from rebalance_agent.groupprotocol.schema import Struct
+from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_TABLES
+from rebalance_agent.groupprotocol.tables.share import SHARE_TABLES
+from rebalance_agent.groupprotocol.tables.streams import STREAMS_TABLES
+from support.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
@@ -26,7 +33,7 @@ def text(data: bytes) -> str:
 
 
 def records() -> Iterator[dict[str, Any]]:
-    """Every version of every record that classic groups write."""
+    """Every version of every record that groups write."""
     serde = KafkasSerde()
     offset_key = {"group": "orders", "topic": "clicks", "partition": 7}
     offset = {
@@ -53,6 +60,11 @@ def records() -> Iterator[dict[str, Any]]:
         yield record(serde, f"group metadata, value v{version}", 2, {"group": "orders"}, value)
     connect = group_value(3, "connect", [(b"\0\1connect's own", b"\0\2bytes")])
     yield record(serde, "a group of Kafka Connect", 2, {"group": "connect"}, group.encode(3, connect))
+    for table in (*CONSUMER_TABLES, *SHARE_TABLES, *STREAMS_TABLES):
+        key = KafkasMessage(table.key.name).encode(0, sample(table.key, 0))[2:]
+        value = KafkasMessage(table.value.name).encode(0, sample(table.value, 0))
+        version = table.key.versions[0].to_bytes(2, "big")
+        yield record_bytes(serde, table.kind.replace("_", " "), version + key, value)
     empty = {**group_value(4, "consumer", []), "protocol": None, "leader": None, "generation": 8}
     yield record(serde, "an empty group", 2, {"group": "orders"}, group.encode(4, empty))
 
@@ -60,7 +72,28 @@ def records() -> Iterator[dict[str, Any]]:
 def record(serde: KafkasSerde, about: str, key_version: int, key: dict[str, Any], value: bytes) -> dict[str, Any]:
     """One row, with the coordinator's own reading of it."""
     names = {0: "LegacyOffsetCommitKey", 1: "OffsetCommitKey", 2: "GroupMetadataKey"}
-    key_bytes = key_version.to_bytes(2, "big") + KafkasMessage(names[key_version]).encode(0, key)[2:]
+    return record_bytes(
+        serde, about, key_version.to_bytes(2, "big") + KafkasMessage(names[key_version]).encode(0, key)[2:], value
+    )
+
+
+def sample(message: Message, version: int) -> dict[str, Any]:
+    """Fields for every field of ``message``, in Kafka's names and no two alike."""
+    counter = itertools.count(1)
+
+    def of_type(type_: Any) -> Any:
+        number = next(counter)
+        if isinstance(type_, Array):
+            return [of_type(type_.of), of_type(type_.of)]
+        if isinstance(type_, Struct):
+            return {field.name: of_type(field.type) for field in type_.fields}
+        return {id(STRING): f"text {number}", id(BYTES): bytes([number]), id(UUID): TOPIC_ID}.get(id(type_), number)
+
+    return kafka_form(message, version, {field.name: of_type(field.type) for field in message.fields})
+
+
+def record_bytes(serde: KafkasSerde, about: str, key_bytes: bytes, value: bytes) -> dict[str, Any]:
+    """One row of whole bytes."""
     read = serde.decode(key_bytes, value)
     if read is None:
         raise SystemExit(f"Kafka does not know {about}")
@@ -147,6 +180,17 @@ def sticky_user_data() -> bytes:
     return drained(assignor.subscriptionUserData(jpype.JClass("java.util.HashSet")()))
 
 
+def cooperative_sticky_user_data() -> bytes:
+    """What ``CooperativeStickyAssignor`` sends after it was given partitions in generation 6."""
+    assignor = jpype.JClass(f"{CLIENTS}.CooperativeStickyAssignor")()
+    given = jpype.JClass(f"{CLIENTS}.ConsumerPartitionAssignor$Assignment")(partitions())
+    generation = jpype.JClass(f"{CLIENTS}.ConsumerGroupMetadata")(
+        "orders", 6, "m", jpype.JClass("java.util.Optional").empty()
+    )
+    assignor.onAssignment(given, generation)
+    return drained(assignor.subscriptionUserData(jpype.JClass("java.util.HashSet")()))
+
+
 def drained(buffer: Any) -> bytes:
     """The bytes that a Java buffer has left."""
     return bytes(buffer.get(index) & 0xFF for index in range(buffer.position(), buffer.limit()))
@@ -160,6 +204,7 @@ def main() -> None:
         "subscriptions": {str(version): text(subscription(version)) for version in range(4)},
         "assignments": {str(version): text(assignment(version)) for version in range(4)},
         "sticky_user_data": text(sticky_user_data()),
+        "cooperative_sticky_user_data": text(cooperative_sticky_user_data()),
     }
     OUT.write_text(json.dumps(golden, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 

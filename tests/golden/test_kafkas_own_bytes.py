@@ -17,8 +17,14 @@ from rebalance_agent.groupprotocol.consumer import (
     encode_assignment,
     encode_subscription,
 )
+from rebalance_agent.groupprotocol.plainly import StickyUserData
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.userdata import StickyUserData, decode_sticky
+from rebalance_agent.groupprotocol.userdata import (
+    decode_cooperative_sticky,
+    decode_sticky,
+    encode_generation,
+    encode_sticky,
+)
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 FOLDER = Path(__file__).parent
@@ -36,7 +42,7 @@ def kafkas_names(value):
             for name, (first, *rest) in words.items()
             if value[name] != NO_TOPIC_ID  # Kafka leaves out a tagged field with its default
         }
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [kafkas_names(item) for item in value]
     return base64.b64encode(value).decode() if isinstance(value, bytes) else value
 
@@ -48,7 +54,9 @@ def raw(row):
 @pytest.mark.parametrize("row", GOLDEN["records"], ids=lambda row: row["about"])
 def test_a_record_of_kafka_reads_as_kafka_reads_it(row):
     record = decode_record(*raw(row))
-    assert kafkas_names(record.key) == row["kafkas_key"]
+    group = "group" if record.kind in {"offset_commit", "group_metadata"} else "groupId"
+    key = {group if name == "group" else name: field for name, field in kafkas_names(record.key).items()}
+    assert key == row["kafkas_key"]
     assert record.value_version == row["kafkas_value_version"]
     assert kafkas_names(record.value) == row["kafkas_value"]
     assert record.unknown_tags == 0
@@ -99,6 +107,18 @@ def test_the_user_data_of_kafkas_sticky_assignor_reads_with_and_without_its_gene
     data = base64.b64decode(GOLDEN["sticky_user_data"])
     assert decode_sticky(data) == StickyUserData(PARTITIONS, 6)
     assert decode_sticky(data[:-4]) == StickyUserData(PARTITIONS, -1)
+
+
+def test_our_sticky_user_data_is_kafkas_but_for_the_order_of_partitions():
+    data = base64.b64decode(GOLDEN["sticky_user_data"])
+    in_kafkas_order = {"payments": (4,), "clicks": (2, 0)}
+    assert encode_sticky(StickyUserData(in_kafkas_order, 6)) == data
+
+
+def test_the_user_data_of_kafkas_cooperative_sticky_assignor_is_ours():
+    data = base64.b64decode(GOLDEN["cooperative_sticky_user_data"])
+    assert decode_cooperative_sticky(data) == StickyUserData(generation=6)
+    assert encode_generation(6) == data
 
 
 def test_the_decode_command_prints_exactly_what_it_always_printed(capsys):

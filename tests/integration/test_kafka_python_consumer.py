@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import threading
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -15,6 +14,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError
 
 from rebalance_agent.clients.kafka_python import KafkaConsumer
+from support.members import Member, until
 from support.sidecars import Sidecar, SilentSidecar, absent, answering
 
 pytestmark = pytest.mark.integration
@@ -50,40 +50,6 @@ def create(admin, partitions, name=None):
     return name
 
 
-class Polls:
-    """A consumer that polls in a thread of its own, as in a program of its own."""
-
-    def __init__(self, consumer, poll_ms=200):
-        self.consumer = consumer
-        self.poll_ms = poll_ms
-        self.error = None
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self):
-        try:
-            while not self._stop.is_set():
-                self.consumer.poll(timeout_ms=self.poll_ms)
-        except Exception as error:  # noqa: BLE001 - the test looks at it
-            self.error = error
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join(PATIENCE)
-        assert not self._thread.is_alive()
-        if self.error is not None:
-            raise self.error
-
-    def close(self):
-        self.stop()
-        self.consumer.close()
-
-    @property
-    def owned(self):
-        return self.consumer.assignment()
-
-
 @pytest.fixture
 def join(kafka, group, sidecar):
     """Starts a member of the test's group; whoever is left at the end is closed."""
@@ -92,7 +58,7 @@ def join(kafka, group, sidecar):
         def start(*topics, kind=KafkaConsumer, **configs):
             if kind is KafkaConsumer:
                 configs.setdefault("events_url", sidecar.url)
-            member = Polls(
+            member = Member(
                 kind(
                     *topics,
                     bootstrap_servers=kafka.bootstrap_servers,
@@ -106,16 +72,6 @@ def join(kafka, group, sidecar):
             return member
 
         yield start
-
-
-def until(condition):
-    """Wait for a condition that nobody announces."""
-    pause = threading.Event()
-    for _ in range(int(PATIENCE / 0.05)):
-        if condition():
-            return
-        pause.wait(0.05)
-    pytest.fail("the condition never came")
 
 
 def told(sidecar, **fields):
@@ -238,8 +194,7 @@ def test_a_pattern_is_instrumented_like_a_list_and_follows_new_topics(join, admi
     member = join(partition_assignment_strategy="range", client_id="p", metadata_max_age_ms=500)
     member.stop()
     member.consumer.subscribe(pattern=f"^{group}-.*")
-    # kafka-python 3.0 abandons a pattern subscriber's join with the poll that began it: shorter ones may never end.
-    member = Polls(member.consumer, poll_ms=3_000)
+    member = Member(member.consumer)
     try:
         until(lambda: len(member.owned) == 2)
         create(admin, 3, f"{group}-two")
@@ -272,6 +227,7 @@ def test_a_member_with_a_short_subscription_does_not_break_the_leaders_assignmen
 
 def test_kafka_pythons_own_assignors_and_members_work_beside_ours(join, topic, sidecar):
     ours = join(topic, client_id="ours", partition_assignment_strategy=[RangePartitionAssignor])
+    until(lambda: len(ours.owned) == 100)
     plain = join(topic, kind=PlainConsumer, partition_assignment_strategy=[RangePartitionAssignor])
     until(lambda: (len(ours.owned), len(plain.owned)) == (50, 50))
     assert sidecar.wait_for(lambda _: told(sidecar, kind="assign", assignor="range"))

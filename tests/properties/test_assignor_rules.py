@@ -17,8 +17,12 @@ from support.assignors import check, groups, next_groups, valid_owners
 
 NAMES = sorted(STRATEGIES)
 COOPERATIVE = [name for name in NAMES if STRATEGIES[name].protocol is RebalanceProtocol.COOPERATIVE]
-PROMISING = [name for name in NAMES if "weighted" in name or "failover" in name]
-STICKY = [name for name in NAMES if "weighted" in name]
+STICKY = [name for name in NAMES if name.removeprefix("cooperative-") in {"sticky", "weighted-sticky"}]
+SETTLING = [
+    *STICKY,
+    *(name for name in NAMES if any(word in name for word in ("copartitioned", "lag", "rack", "redundant", "task"))),
+]
+PROMISING = [*SETTLING, *(name for name in NAMES if "failover" in name)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,7 +68,7 @@ def test_order_of_the_input_changes_nothing(name, group, seed):
     assert strategy.assign(GroupSubscription(topics, members)) == strategy.assign(group)
 
 
-@pytest.mark.parametrize("name", STICKY)
+@pytest.mark.parametrize("name", SETTLING)
 @given(group=groups())
 @settings(deadline=None, max_examples=20)
 def test_an_unchanged_group_moves_nothing(name, group):

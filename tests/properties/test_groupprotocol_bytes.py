@@ -7,8 +7,9 @@ import contextlib
 import json
 import tracemalloc
 from pathlib import Path
+from unittest import mock
 
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
@@ -20,6 +21,7 @@ from rebalance_agent.groupprotocol.consumer import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.jsonform import record_json
+from rebalance_agent.groupprotocol.plainly import StickyUserData, decode_plainly
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.userdata import (
     WeightedUserData,
@@ -27,6 +29,7 @@ from rebalance_agent.groupprotocol.userdata import (
     decode_sticky,
     decode_weighted,
     encode_priority,
+    encode_sticky,
     encode_weighted,
 )
 from rebalance_agent.model.partitions import topic_partitions
@@ -131,3 +134,21 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 50_000
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.dictionaries(st.text(max_size=3), st.lists(st.integers(-2, 5), max_size=4).map(tuple), max_size=4),
+    st.integers(-1, 9),
+    st.data(),
+)
+def test_what_is_read_plainly_is_what_the_tables_read(owned, generation, data):
+    written = encode_sticky(StickyUserData(owned, generation))
+    damaged = data.draw(st.one_of(st.just(written), st.just(written[:-4]), mutated(written)))
+    plainly = decode_plainly(damaged)
+    if plainly is not None:
+        with mock.patch("rebalance_agent.groupprotocol.userdata.decode_plainly", return_value=None):
+            assert decode_sticky(damaged) == plainly
+    elif damaged == written:
+        in_order = all(numbers and list(numbers) == sorted(set(numbers)) for numbers in owned.values())
+        assert not in_order or "" in owned or list(owned) != sorted(owned)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
 from hypothesis import strategies as st
 
 from rebalance_agent.assignors import Strategy
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions, pairs
 from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
     GroupAssignment,
     GroupSubscription,
     MemberSubscription,
@@ -171,8 +175,20 @@ def valid_owners(subscription: GroupSubscription) -> dict[tuple[str, int], str]:
     return owners
 
 
+def dated(strategy: Strategy, subscription: GroupSubscription) -> GroupSubscription:
+    """``subscription`` with the generations that members say in their user data, where the subscription has none."""
+    members = []
+    for each in subscription.members:
+        generation = each.generation
+        if generation == UNKNOWN_GENERATION and strategy.reader and each.user_data:
+            with contextlib.suppress(DecodeError):
+                generation = strategy.reader(each.user_data).generation
+        members.append(replace(each, generation=generation))
+    return replace(subscription, members=tuple(members))
+
+
 def check(strategy: Strategy, subscription: GroupSubscription, assignment: GroupAssignment) -> None:
-    """Valid, complete, subscribed; members get this round what the target gives them and nobody else still holds."""
+    """Valid, complete, subscribed, redundant only by its own word; what members get this round nobody else holds."""
     ids = {each.member_id for each in subscription.members}
     subscribed = {each.member_id: set(each.topics) for each in subscription.members}
     wanted = {topic for topics in subscribed.values() for topic in topics}
@@ -187,14 +203,21 @@ def check(strategy: Strategy, subscription: GroupSubscription, assignment: Group
             assert topics.keys() <= subscribed[member_id]
             assert list(topics) == sorted(topics)
             assert all(numbers and list(numbers) == sorted(set(numbers)) for numbers in topics.values())
-        assert len(all_pairs(assigned)) == len(set(all_pairs(assigned)))
-    assert set(all_pairs(assignment.target)) == existing
+    assert strategy.redundancy or assignment.redundancy == 1
+    assert Counter(all_pairs(assignment.target)) == {
+        (topic, number): min(assignment.redundancy, sum(topic in topics for topics in subscribed.values()))
+        for topic, number in existing
+    }
     assert set(assignment.unknown_topics) == wanted - {topic for topic, _ in existing}
+    assert assignment.standbys.keys() == (ids if strategy.standbys else set())
+    for member_id, copies in assignment.standbys.items():
+        assert pairs(copies).isdisjoint(pairs(assignment.target[member_id]))
+        assert all(numbers and list(numbers) == sorted(set(numbers)) for numbers in copies.values())
     if strategy.protocol is RebalanceProtocol.EAGER:
         assert assignment.members == assignment.target
         assert not assignment.revoking
     else:
-        check_withholding(subscription, assignment)
+        check_withholding(dated(strategy, subscription), assignment)
 
 
 def check_withholding(subscription: GroupSubscription, assignment: GroupAssignment) -> None:

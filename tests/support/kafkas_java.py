@@ -16,6 +16,10 @@ from rebalance_agent.testing.java import java_runtime
 __all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java"]
 
 
+CALL_IT_GROUP = {"OffsetCommitKey", "GroupMetadataKey"}
+"""Keys whose group Kafka calls ``group``; in all others it is ``group_id``."""
+
+
 def start_java() -> None:
     """Load Kafka's class path; a process can start Java only once, so whoever comes first does."""
     if not jpype.isJVMStarted():
@@ -83,7 +87,10 @@ def camel_case(name: str) -> str:
 
 def kafka_form(message: Message, version: int, fields: dict[str, Any]) -> dict[str, Any]:
     """Decoded fields in the form of Kafka's JSON: its names, base64, tagged fields only where they are not default."""
-    return _struct(message.fields, version, fields)
+    form = _struct(message.fields, version, fields)
+    if message.name.endswith("Key") and message.name not in CALL_IT_GROUP:
+        form["groupId"] = form.pop("group")
+    return form
 
 
 def _struct(table: tuple[Field, ...], version: int, fields: dict[str, Any]) -> dict[str, Any]:

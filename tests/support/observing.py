@@ -115,7 +115,7 @@ def create_topic(bootstrap, name, partitions):
 
 @contextmanager
 def members(bootstrap, group, topic, number=1, **properties):
-    """confluent-kafka consumers, polled by a thread of each. Yields a list of closing functions."""
+    """confluent-kafka consumers, polled by a thread of each; a property that is None is not set. Yields what closes them."""
     closers = [_member(bootstrap, group, topic, properties) for _ in range(number)]
     try:
         yield closers
@@ -125,9 +125,9 @@ def members(bootstrap, group, topic, number=1, **properties):
 
 
 def _member(bootstrap, group, topic, properties):
-    consumer = Consumer(
-        {"bootstrap.servers": bootstrap, "group.id": group, "heartbeat.interval.ms": 200, "log_level": 0, **properties}
-    )
+    usual = {"heartbeat.interval.ms": 200, "log_level": 0}
+    settings = {"bootstrap.servers": bootstrap, "group.id": group, **usual, **properties}
+    consumer = Consumer({name: value for name, value in settings.items() if value is not None})
     consumer.subscribe([topic])
     stop = threading.Event()
 

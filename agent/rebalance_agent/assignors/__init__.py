@@ -4,17 +4,22 @@ No client, no clock, no state, no randomness that the input does not seed: the s
 command line and in the what-if. How it fits together:
 
 - ``roster``: a group made ready (order, subscriptions, settings, valid ownership), the same for every strategy.
-- ``ranges``, ``roundrobin``, ``weighted``, ``failover``: one plan each, ``Roster -> Plan``.
-- ``shares``, ``flow``, ``placement``, ``dealing``: balance decided on counts, then the partitions picked.
+- ``balance``: who gets how many decided on counts, with a proof that nothing is better; then the partitions picked.
+- ``strategies``: one plan each, ``Roster -> Plan``; ``units``: those whose partitions stay together, with standbys.
 - ``strategy``: a plan with its wire name, settings, user data and promise; ``registry`` finds it by name.
-- ``quality``: judges any assignment, ours or another client's.
+- ``withholding``: what a cooperative form gives out in this round, and what only in the next.
+- ``internal_topics``: what must be there before anyone is assigned; ``quality``: judges any assignment.
+- ``coordinator``: a model of the group coordinator, in which whole rebalances run.
+
+How balance is found, and why it is exact, is told in ``docs/how-assignment-works.md``.
 """
 
 from __future__ import annotations
 
 from rebalance_agent.assignors.quality import judge
 from rebalance_agent.assignors.registry import STRATEGIES, strategy
+from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.settings import Setting
 from rebalance_agent.assignors.strategy import Strategy
 
-__all__ = ["STRATEGIES", "Setting", "Strategy", "judge", "strategy"]
+__all__ = ["STRATEGIES", "Plan", "Roster", "Setting", "Strategy", "judge", "strategy"]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
+from rebalance_agent.assignors.ledger import distinct, in_order
 from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -21,58 +23,62 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """``by_topic``: member -> its existing partitions of that topic, by place in the roster.
+    """``by_topic``: member -> its existing partitions of that topic, by place in the roster; ``given``: how many.
 
     ``plain``: every partition has one owner at most, who subscribes to it, and nothing is given that does not exist.
     """
 
-    by_topic: tuple[dict[int, frozenset[int]], ...]
+    by_topic: tuple[dict[int, tuple[int, ...]], ...]
+    given: tuple[int, ...]
     plain: bool
 
 
 def owners_of(roster: Roster, target: Mapping[str, TopicPartitions]) -> Owners:
     """Read ``target`` (by member id), which may be anybody's work."""
-    place = {topic: index for index, topic in enumerate(roster.topics)}
-    by_topic: list[dict[int, frozenset[int]]] = [{} for _ in roster.topics]
+    by_name: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in roster.topics}
     plain = target.keys() <= {member.member_id for member in roster.members}
     for member, subscription in enumerate(roster.members):
-        for topic, numbers in target.get(subscription.member_id, {}).items():
-            index = place.get(topic)
-            if index is None:
-                plain &= not numbers
-                continue
-            count = roster.metadata[index].partitions
-            given = frozenset(numbers)
-            if given and (min(given) < 0 or max(given) >= count):
-                given = frozenset(number for number in given if 0 <= number < count)
-            plain &= len(given) == len(numbers)
-            if given:
-                by_topic[index][member] = given
-    entitled = {places: frozenset(places) for places in set(roster.subscribers)}
-    plain = plain and all(
-        len(frozenset[int]().union(*owners.values())) == sum(map(len, owners.values()))
-        and owners.keys() <= entitled[places]
-        for owners, places in zip(by_topic, roster.subscribers, strict=True)
-    )
-    return Owners(tuple(by_topic), plain)
+        for topic, some in target.get(subscription.member_id, {}).items():
+            if topic in by_name:
+                by_name[topic][member] = some
+            else:
+                plain &= not some
+    entitled = {id(places): frozenset(places) for places in roster.subscribers}
+    by_topic = []
+    given = []
+    for owners, count, places in zip(by_name.values(), roster.partitions, roster.subscribers, strict=True):
+        numbers = sorted(chain.from_iterable(owners.values()))
+        covered = len(numbers)
+        if not (distinct(numbers, count) and in_order(owners.values())):
+            # Whatever it is, this makes sets of existing partitions of it.
+            existing = {member: _existing(some, count) for member, some in owners.items()}
+            owners = {member: some for member, some in existing.items() if some}  # noqa: PLW2901
+            covered = len(set(chain.from_iterable(owners.values())))
+            plain &= len(numbers) == covered
+        plain = plain and owners.keys() <= entitled[id(places)]
+        by_topic.append(owners)
+        given.append(covered)
+    return Owners(tuple(by_topic), tuple(given), plain)
+
+
+def _existing(numbers: Sequence[int], count: int) -> tuple[int, ...]:
+    return tuple(sorted(number for number in set(numbers) if 0 <= number < count))
 
 
 def count_moved(roster: Roster, owners: Owners) -> int:
     """Owned partitions that do not stay with their owner."""
-    nothing = frozenset[int]()
-    return sum(
-        len(numbers) - len(given.get(member, nothing).intersection(numbers))
-        for ownership, given in zip(roster.ownership, owners.by_topic, strict=True)
-        for member, numbers in ownership.owned.items()
-    )
+    moved = 0
+    for ownership, given in zip(roster.ownership, owners.by_topic, strict=True):
+        for member, numbers in ownership.owned.items():
+            now = given.get(member)
+            if now is not numbers and now != numbers:
+                moved += len(set(numbers).difference(now)) if now else len(numbers)
+    return moved
 
 
 def count_unassigned(roster: Roster, owners: Owners) -> int:
     """Partitions of subscribed topics that nobody gets."""
-    return sum(
-        count - len(frozenset[int]().union(*given.values()))
-        for count, given in zip(roster.partitions, owners.by_topic, strict=True)
-    )
+    return sum(roster.partitions) - sum(owners.given)
 
 
 def topic_spread(roster: Roster, owners: Owners) -> dict[str, float]:
@@ -94,20 +100,25 @@ def copartition_breaks(roster: Roster, owners: Owners) -> int | None:
     for topic, (count, places) in enumerate(zip(roster.partitions, roster.subscribers, strict=True)):
         # Topics with the same subscribers share one tuple, see Roster.
         alike.setdefault((count, id(places)), []).append(topic)
-    together = [topics for topics in alike.values() if len(topics) > 1]
+    together = {kind: topics for kind, topics in alike.items() if len(topics) > 1}
     if not together:
         return None
-    return sum(len(_broken([owners.by_topic[topic] for topic in topics])) for topics in together)
+    return sum(
+        len(_broken([owners.by_topic[topic] for topic in topics], count)) for (count, _), topics in together.items()
+    )
 
 
-def _broken(topics: Sequence[dict[int, frozenset[int]]]) -> set[int]:
+def _broken(topics: Sequence[dict[int, tuple[int, ...]]], count: int) -> set[int]:
     first, *others = topics
     broken: set[int] = set()
-    nothing = frozenset[int]()
     for other in others:
         if other != first:
             for member in first.keys() | other.keys():
-                broken |= first.get(member, nothing) ^ other.get(member, nothing)
+                one, two = first.get(member, ()), other.get(member, ())
+                if one != two:
+                    broken.update(set(one).symmetric_difference(two))
+            if len(broken) == count:
+                break
     return broken
 
 

@@ -17,6 +17,9 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.placement import best, place
+from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.facts import (
     Owners,
     copartition_breaks,
@@ -26,8 +29,6 @@ from rebalance_agent.assignors.facts import (
     rack_misses,
     topic_spread,
 )
-from rebalance_agent.assignors.placement import best, place
-from rebalance_agent.assignors.promise import NO_EXTRA, Promise, by_count
 from rebalance_agent.assignors.roster import Roster, call_the_roll
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.model.partitions import count_partitions

@@ -5,78 +5,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rebalance_agent.assignors.failover import PRIORITY, failover, promise_failover, read_priority, write_priority
-from rebalance_agent.assignors.ranges import ranges
-from rebalance_agent.assignors.roundrobin import roundrobin, shuffled_roundrobin
+from rebalance_agent.assignors.strategies.failover import FAILOVER
+from rebalance_agent.assignors.strategies.lag_aware import COOPERATIVE_LAG_AWARE, LAG_AWARE
+from rebalance_agent.assignors.strategies.rack_aware import COOPERATIVE_RACK_AWARE_STICKY, RACK_AWARE_STICKY
+from rebalance_agent.assignors.strategies.ranges import RANGE
+from rebalance_agent.assignors.strategies.redundant import REDUNDANT
+from rebalance_agent.assignors.strategies.roundrobin import ROUNDROBIN, SHUFFLED_ROUNDROBIN
+from rebalance_agent.assignors.strategies.sticky import COOPERATIVE_STICKY, STICKY
+from rebalance_agent.assignors.strategies.weighted import WEIGHTED_STICKY
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.assignors.weighted import WEIGHT, promise_weighted, read_weighted, weighted, write_weighted
+from rebalance_agent.assignors.units.copartitioned import COPARTITIONED_STICKY
+from rebalance_agent.assignors.units.tasks import TASK_STICKY
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["COOPERATIVE_PREFIX", "STRATEGIES", "strategy"]
+__all__ = ["STRATEGIES", "strategy"]
 
-COOPERATIVE_PREFIX = "cooperative-"
-"""The coordinator negotiates by name alone, so a cooperative form is a name of its own."""
-
-_EAGER = (
-    Strategy(
-        name="failover",
-        protocol=RebalanceProtocol.EAGER,
-        summary="every partition to the member with the highest priority; an equal newcomer never takes over",
-        plan=failover,
-        promise=promise_failover,
-        config=(PRIORITY,),
-        reader=read_priority,
-        writer=write_priority,
-    ),
-    Strategy(
-        name="range",
-        protocol=RebalanceProtocol.EAGER,
-        summary="consecutive partitions of each topic to members in order; co-partitions topics of equal count",
-        plan=ranges,
-    ),
-    Strategy(
-        name="roundrobin",
-        protocol=RebalanceProtocol.EAGER,
-        summary="all topic-partitions dealt in turn to members in order",
-        plan=roundrobin,
-    ),
-    Strategy(
-        name="shuffled-roundrobin",
-        protocol=RebalanceProtocol.EAGER,
-        summary="as roundrobin, over members in a pseudo-random order of the group's own",
-        plan=shuffled_roundrobin,
-    ),
-    Strategy(
-        name="weighted-sticky",
-        protocol=RebalanceProtocol.EAGER,
-        summary="partitions in proportion to members' weights, with as few moves as that allows",
-        plan=weighted,
-        promise=promise_weighted,
-        config=(WEIGHT,),
-        reader=read_weighted,
-        writer=write_weighted,
-    ),
+_ALL = (
+    COOPERATIVE_LAG_AWARE,
+    COOPERATIVE_RACK_AWARE_STICKY,
+    COOPERATIVE_STICKY,
+    COPARTITIONED_STICKY,
+    COPARTITIONED_STICKY.cooperative(),
+    FAILOVER,
+    FAILOVER.cooperative(),
+    LAG_AWARE,
+    RACK_AWARE_STICKY,
+    RANGE,
+    REDUNDANT,
+    ROUNDROBIN,
+    SHUFFLED_ROUNDROBIN,
+    STICKY,
+    TASK_STICKY,
+    TASK_STICKY.cooperative(),
+    WEIGHTED_STICKY,
+    WEIGHTED_STICKY.cooperative(),
 )
 
-
-def _cooperative(eager: Strategy) -> Strategy:
-    return Strategy(
-        name=COOPERATIVE_PREFIX + eager.name,
-        protocol=RebalanceProtocol.COOPERATIVE,
-        summary=f"as {eager.name}; what moves is revoked first and given out in a follow-up rebalance",
-        plan=eager.plan,
-        promise=eager.promise,
-        config=eager.config,
-        reader=eager.reader,
-        writer=eager.writer,
-    )
-
-
-_COOPERATIVE = tuple(_cooperative(eager) for eager in _EAGER if eager.name in {"failover", "weighted-sticky"})
-
 STRATEGIES: Mapping[str, Strategy] = MappingProxyType(
-    {each.name: each for each in sorted((*_EAGER, *_COOPERATIVE), key=lambda each: each.name)}
+    {each.name: each for each in sorted(_ALL, key=lambda each: each.name)}
 )
 """Name on the wire -> strategy, sorted by name."""
 

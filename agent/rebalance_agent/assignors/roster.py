@@ -5,21 +5,26 @@ From here on members and topics are integers, places in `Roster.members` and `Ro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
-from rebalance_agent.assignors.claims import Claim, Ownership, settle
+from rebalance_agent.assignors.claims import Ownership
+from rebalance_agent.assignors.ledger import Ledger, by_hand, settle_all
 from rebalance_agent.assignors.settings import Setting
-from rebalance_agent.errors import AssignmentError, DecodeError
+from rebalance_agent.assignors.subscribing import subscribers_by_topic
+from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
     GroupSubscription,
     MemberSubscription,
     TopicMetadata,
     member_order,
 )
 
-__all__ = ["Plan", "Reader", "Roster", "Told", "call_the_roll"]
+__all__ = ["Notes", "Plan", "Reader", "Roster", "Told", "call_the_roll"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """What each member is to own, by its place in the roster: topic -> ascending partition numbers."""
@@ -27,14 +32,30 @@ Plan = list[dict[str, tuple[int, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a member's user data says: settings by name, and the partitions it owns."""
+    """What a member says in its user data: settings by name, and what it has, as far as the strategy needs it.
 
-    settings: Mapping[str, int]
+    ``owned`` was assigned in ``generation`` (-1: not said); ``standbys`` are partitions that it has a copy of.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
     owned: TopicPartitions = field(default_factory=dict)
+    generation: int = UNKNOWN_GENERATION
+    standbys: TopicPartitions = field(default_factory=dict)
 
 
 Reader = Callable[[bytes], Told]
 """Decodes a strategy's user data; raises `DecodeError`."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Notes:
+    """What has been worked out about a roster, so that it is not worked out again. No part of its value."""
+
+    ledger: Ledger | None = None
+    counts: tuple[int, ...] | None = None
+    drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +63,10 @@ class Roster:
     """A group in order.
 
     ``members`` are in Java's order, ``topics`` those that somebody subscribes to and that have partitions, sorted as
-    Java sorts strings. ``subscribers`` and ``ownership`` go by topic, ``settings`` (name -> values) by member. Topics
-    with the same subscribers share one tuple of them.
+    Java sorts strings. ``subscribers`` and ``ownership`` go by topic, ``settings`` (name -> values) and ``standbys``
+    (copies that a member has, without partitions that are known not to exist) by member. Topics with the same
+    subscribers share one tuple of them. ``twins`` are member ids that appeared more than once: one subscription of
+    each counts.
     """
 
     group: str
@@ -51,23 +74,43 @@ class Roster:
     topics: tuple[str, ...]
     metadata: tuple[TopicMetadata, ...]
     subscribers: tuple[tuple[int, ...], ...]
-    ownership: tuple[Ownership, ...]
-    settings: Mapping[str, tuple[int, ...]]
+    ownership: Sequence[Ownership]
+    settings: Mapping[str, tuple[Any, ...]]
+    shared: Mapping[str, Any]
+    standbys: tuple[TopicPartitions, ...]
     unknown_topics: tuple[str, ...]
     user_data_errors: Mapping[str, str]
+    twins: tuple[str, ...] = ()
+    # Not an argument, so that `dataclasses.replace` begins with a blank sheet.
+    notes: Notes = field(default_factory=Notes, init=False, repr=False, compare=False)
+
+    def of(self, setting: Setting[_T]) -> tuple[_T, ...]:
+        """Each member's value of its own ``setting``."""
+        return self.settings[setting.name]
+
+    def shared_by_all(self, setting: Setting[_T]) -> _T:
+        """The group's value of a shared ``setting``."""
+        value: _T = self.shared[setting.name]
+        return value
 
     @property
     def partitions(self) -> list[int]:
         """The number of partitions of each topic."""
         return [topic.partitions for topic in self.metadata]
 
+    @property
+    def ledger(self) -> Ledger:
+        """Ownership, and the same by member and what nobody owns."""
+        if self.notes.ledger is None:
+            topics = dict(zip(self.topics, self.partitions, strict=True))
+            self.notes.ledger = by_hand(self.ownership, topics, len(self.members))
+        return self.notes.ledger
+
     def owned_counts(self) -> list[int]:
         """How many partitions each member owns."""
-        counts = [0] * len(self.members)
-        for topic in self.ownership:
-            for member, numbers in topic.owned.items():
-                counts[member] += len(numbers)
-        return counts
+        if self.notes.counts is None:
+            self.notes.counts = tuple(sum(map(len, owned.values())) for owned in self.ledger.holdings)
+        return list(self.notes.counts)
 
     def uniform(self) -> bool:
         """Whether all members that subscribe to anything known subscribe to the same topics.
@@ -81,19 +124,30 @@ class Roster:
         return [{} for _ in self.members]
 
 
-def call_the_roll(group: GroupSubscription, settings: Sequence[Setting] = (), reader: Reader | None = None) -> Roster:
+def call_the_roll(
+    group: GroupSubscription,
+    settings: Sequence[Setting[Any]] = (),
+    reader: Reader | None = None,
+    *,
+    believe_owned: bool = True,
+    only_owned: bool = False,
+) -> Roster:
     """Order and check ``group``; read its members' user data with ``reader``.
 
     User data that does not decode is that member's problem only: it gets the settings' configured or default values,
-    counts as owning what its subscription says, and is named in ``user_data_errors``.
+    counts as owning what its subscription says, and is named in ``user_data_errors``. Of members with one id, only one
+    counts, whatever their order. ``believe_owned``: whether user data may say what is owned; under the cooperative
+    protocol the subscription alone does (KIP-429). ``only_owned``: it says nothing else, so that it is not even read
+    where the subscription says what is owned and since when.
 
     Raises:
-        AssignmentError: a member id appears twice, or a member's configured value is out of bounds.
+        AssignmentError: a configured value is not what its setting takes.
     """
-    members = tuple(sorted(group.members, key=member_order))
-    _refuse_twins(members)
-    told, errors = _read_user_data(members, reader)
-    by_topic = _subscribers_by_topic(members)
+    members, twins = _without_twins(sorted(group.members, key=member_order))
+    told, errors = _read_user_data(members, reader, only_owned=only_owned)
+    if not believe_owned:
+        told = [report and replace(report, owned={}) for report in told]
+    by_topic = subscribers_by_topic(members)
     topics = tuple(
         sorted(
             (topic for topic in by_topic if topic in group.topics and group.topics[topic].partitions > 0),
@@ -102,40 +156,62 @@ def call_the_roll(group: GroupSubscription, settings: Sequence[Setting] = (), re
     )
     metadata = tuple(group.topics[topic] for topic in topics)
     subscribers = tuple(by_topic[topic] for topic in topics)
-    return Roster(
+    ledger = settle_all(
+        _claims(members, told),
+        {topic: group.topics[topic].partitions for topic in topics},
+        subscribers,
+        [member.topics for member in members],
+    )
+    roster = Roster(
         group=group.group,
         members=members,
         topics=topics,
         metadata=metadata,
         subscribers=subscribers,
-        ownership=_ownership(members, told, topics, metadata, subscribers),
-        settings={setting.name: _values(setting, members, told) for setting in settings},
+        ownership=ledger.ownership,
+        settings={setting.name: _values(setting, members, told) for setting in settings if not setting.shared},
+        shared={setting.name: setting.of(group.config) for setting in settings if setting.shared},
+        standbys=tuple(_standbys(member, report, group.topics) for member, report in zip(members, told, strict=True)),
         unknown_topics=tuple(sorted(by_topic.keys() - set(topics))),
         user_data_errors=errors,
+        twins=twins,
     )
+    roster.notes.ledger = ledger
+    return roster
 
 
 def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
 
 
-def _refuse_twins(members: Sequence[MemberSubscription]) -> None:
-    seen: set[str] = set()
+def _without_twins(members: Sequence[MemberSubscription]) -> tuple[tuple[MemberSubscription, ...], tuple[str, ...]]:
+    """One member of each id, the one with the newest generation, and the ids that appeared more than once."""
+    by_id: dict[str, MemberSubscription] = {}
+    twins: dict[str, None] = {}
     for member in members:
-        if member.member_id in seen:
-            raise AssignmentError(f"the member id {member.member_id[:200]!r} appears twice in the group")
-        seen.add(member.member_id)
+        other = by_id.setdefault(member.member_id, member)
+        if other is not member:
+            twins[member.member_id] = None
+            by_id[member.member_id] = max(other, member, key=_newest)
+    return (tuple(by_id.values()) if twins else tuple(members)), tuple(twins)
+
+
+def _newest(member: MemberSubscription) -> tuple[int, str]:
+    # The text settles what the generation does not: any rule will do that does not depend on the input's order.
+    fields = (member.topics, member.instance_id, sorted(member.owned.items()), member.rack, member.user_data)
+    return member.generation, repr((*fields, sorted(member.config.items()), sorted(member.standbys.items())))
 
 
 def _read_user_data(
-    members: Sequence[MemberSubscription], reader: Reader | None
+    members: Sequence[MemberSubscription], reader: Reader | None, *, only_owned: bool
 ) -> tuple[list[Told | None], dict[str, str]]:
     told: list[Told | None] = [None] * len(members)
     errors: dict[str, str] = {}
     if reader is None:
         return told, errors
     for place, member in enumerate(members):
-        if not member.user_data:
+        restated = only_owned and member.owned and member.generation != UNKNOWN_GENERATION
+        if not member.user_data or restated:
             continue
         try:
             told[place] = reader(member.user_data)
@@ -144,56 +220,36 @@ def _read_user_data(
     return told, errors
 
 
-def _subscribers_by_topic(members: Sequence[MemberSubscription]) -> dict[str, tuple[int, ...]]:
-    """Topic -> the places of its subscribers. Members of one subscription are handled as one, for speed."""
-    kinds: dict[tuple[str, ...], list[int]] = {}
-    for place, member in enumerate(members):
-        kinds.setdefault(tuple(member.topics), []).append(place)
-    kinds_of_topic: dict[str, list[int]] = {}
-    for kind, topics in enumerate(kinds):
-        for topic in dict.fromkeys(topics):
-            kinds_of_topic.setdefault(topic, []).append(kind)
-    places = list(kinds.values())
-    merged: dict[tuple[int, ...], tuple[int, ...]] = {}
-    by_topic: dict[str, tuple[int, ...]] = {}
-    for topic, kind_list in kinds_of_topic.items():
-        key = tuple(kind_list)
-        if key not in merged:
-            merged[key] = tuple(sorted(place for kind in key for place in places[kind]))
-        by_topic[topic] = merged[key]
-    return by_topic
-
-
-def _ownership(
-    members: Sequence[MemberSubscription],
-    told: Sequence[Told | None],
-    topics: Sequence[str],
-    metadata: Sequence[TopicMetadata],
-    subscribers: Sequence[tuple[int, ...]],
-) -> tuple[Ownership, ...]:
-    claims: dict[str, list[Claim]] = {topic: [] for topic in topics}
-    for place, member in enumerate(members):
+def _claims(members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> list[tuple[int, TopicPartitions]]:
+    """Each member's generation and what it says it owns."""
+    claims = []
+    for member, report in zip(members, told, strict=True):
         # What the subscription says outranks user data, which not every client keeps up to date.
-        report = told[place]
-        owned = member.owned or (report.owned if report else {})
-        for topic, numbers in owned.items():
-            claimed = claims.get(topic)
-            if claimed is not None:
-                claimed.append((member.generation, place, tuple(numbers)))
-    sets: dict[tuple[int, ...], frozenset[int]] = {}
-    ownership = []
-    for topic, known, places in zip(topics, metadata, subscribers, strict=True):
-        if not claims[topic]:
-            ownership.append(Ownership())
-            continue
-        if places not in sets:
-            sets[places] = frozenset(places)
-        ownership.append(settle(claims[topic], known.partitions, sets[places]))
-    return tuple(ownership)
+        # Each is as old as the place that says it: who missed an assignment goes on sending an older one.
+        said, told_since = (report.owned, report.generation) if report else ({}, UNKNOWN_GENERATION)
+        if member.owned or not said:
+            owned, since, otherwise = member.owned, member.generation, told_since
+        else:
+            owned, since, otherwise = said, told_since, member.generation
+        claims.append((otherwise if since == UNKNOWN_GENERATION else since, owned))
+    return claims
 
 
-def _values(setting: Setting, members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> tuple[int, ...]:
+def _standbys(member: MemberSubscription, report: Told | None, topics: Mapping[str, TopicMetadata]) -> TopicPartitions:
+    claimed = member.standbys or (report.standbys if report else {})
+    # Of a changelog that nobody subscribes to, a leader may have no metadata: its copies are there all the same.
+    return {
+        topic: tuple(sorted({number for number in numbers if 0 <= number < _end(topics.get(topic))}))
+        for topic, numbers in claimed.items()
+    }
+
+
+def _end(topic: TopicMetadata | None) -> float:
+    return math.inf if topic is None else topic.partitions
+
+
+def _values(setting: Setting[_T], members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> tuple[_T, ...]:
     return tuple(
-        report.settings[setting.name] if report else setting.of(member.config)
+        report.settings[setting.name] if report and setting.name in report.settings else setting.of(member.config)
         for member, report in zip(members, told, strict=True)
     )

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
-from rebalance_agent.assignors.placement import best
-from rebalance_agent.assignors.promise import Promise, by_count
-from rebalance_agent.assignors.roster import Plan, Reader, Roster, call_the_roll
+from rebalance_agent.assignors.balance.placement import best
+from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.roster import Plan, Reader, Roster, Told, call_the_roll
 from rebalance_agent.assignors.settings import Setting
 from rebalance_agent.assignors.withholding import withhold
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
 
-__all__ = ["Strategy", "Writer"]
+__all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 
-Writer = Callable[[Mapping[str, int], TopicPartitions], bytes]
-"""Encodes a member's settings (by name) and owned partitions as a strategy's user data."""
+COOPERATIVE_PREFIX = "cooperative-"
+"""The coordinator negotiates by name alone, so a cooperative form is a name of its own."""
+
+Writer = Callable[[Told], bytes]
+"""Encodes what a member tells as a strategy's user data."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +30,14 @@ class Strategy:
     """An assignor. Immutable, and pure: equal groups get equal assignments.
 
     ``name`` travels in JoinGroup; eager and cooperative forms have different names. ``config`` lists the settings that
-    a consumer may be configured with. ``reader`` and ``writer`` are None where members send no user data.
+    a consumer may be configured with. ``reader`` and ``writer`` are None where members send no user data;
+    ``only_owned``: it says nothing but what a member owned, and since which generation.
+
+    ``standbys`` says who is to have which copies beside a plan; ``answer`` encodes a member's partitions and copies as
+    the user data of its assignment, and ``copies_in`` reads the copies there. ``redundancy`` is how many members get
+    each partition. ``internal_topics``: topics that must be there besides -> their partitions, 0 where that is not
+    known; see ``internal_topics.prepare``. None: there is no such thing. ``by_load``: partitions count by their loads,
+    which whoever runs the strategy is to find out before.
     """
 
     name: str
@@ -33,30 +45,54 @@ class Strategy:
     summary: str
     plan: Callable[[Roster], Plan]
     promise: Callable[[Roster], Promise] = by_count
-    config: tuple[Setting, ...] = ()
+    config: tuple[Setting[Any], ...] = ()
     reader: Reader | None = None
     writer: Writer | None = None
+    only_owned: bool = False
+    standbys: Callable[[Roster, Plan], Plan] | None = None
+    answer: Callable[[TopicPartitions, TopicPartitions], bytes] | None = None
+    copies_in: Callable[[bytes], TopicPartitions] | None = None
+    redundancy: Callable[[Roster], int] | None = None
+    internal_topics: Callable[[Roster], Mapping[str, int]] | None = None
+    by_load: bool = False
 
-    def user_data(self, config: Mapping[str, str], owned: TopicPartitions) -> bytes | None:
-        """What a member with this ``config`` that owns ``owned`` sends in its subscription; None for nothing.
+    def cooperative(self) -> Strategy:
+        """The cooperative form: the same plan, but what moves is revoked first and given out in a follow-up."""
+        return replace(
+            self,
+            name=COOPERATIVE_PREFIX + self.name,
+            protocol=RebalanceProtocol.COOPERATIVE,
+            summary=f"as {self.name}; what moves is revoked first and given out in a follow-up rebalance",
+        )
+
+    def user_data(
+        self,
+        config: Mapping[str, str],
+        owned: TopicPartitions,
+        generation: int = UNKNOWN_GENERATION,
+        standbys: TopicPartitions | None = None,
+    ) -> bytes | None:
+        """What a member with this ``config`` sends in its subscription; None for nothing.
+
+        ``owned`` it was assigned in ``generation``, of ``standbys`` it has a copy.
 
         Raises:
-            AssignmentError: a setting is not a whole number within its bounds.
+            AssignmentError: a setting is not what it takes.
         """
-        if self.writer is None:
-            return None
-        return self.writer({setting.name: setting.of(config) for setting in self.config}, owned)
+        settings = {setting.name: setting.of(config) for setting in self.config}
+        return None if self.writer is None else self.writer(Told(settings, owned, generation, standbys or {}))
 
     def roster(self, group: GroupSubscription) -> Roster:
         """``group`` as this strategy reads it.
 
         Raises:
-            AssignmentError: a member id appears twice, or a configured value is out of bounds.
+            AssignmentError: a configured value is not what its setting takes.
         """
-        return call_the_roll(group, self.config, self.reader)
+        eager = self.protocol is RebalanceProtocol.EAGER
+        return call_the_roll(group, self.config, self.reader, believe_owned=eager, only_owned=self.only_owned)
 
     def assign(self, group: GroupSubscription) -> GroupAssignment:
-        """Decide who owns what. What is wrong with one member's user data, or a topic, is reported and never raised.
+        """Decide who owns what. What is wrong with a member, its user data or a topic is reported and never raised.
 
         Raises:
             AssignmentError: as `roster`.
@@ -69,13 +105,33 @@ class Strategy:
             now, held = withhold(roster, plan)
             members = _by_member_id(roster, now)
             revoking = {member: topics for member, topics in _by_member_id(roster, held).items() if topics}
+        standbys = {} if self.standbys is None else _by_member_id(roster, self.standbys(roster, plan))
+        answers, unanswered = self._answers(members, standbys)
         return GroupAssignment(
             members=members,
             target=target,
             revoking=revoking,
+            standbys=standbys,
+            redundancy=1 if self.redundancy is None else self.redundancy(roster),
+            user_data=answers,
             unknown_topics=roster.unknown_topics,
-            user_data_errors=roster.user_data_errors,
+            user_data_errors={**roster.user_data_errors, **unanswered},
+            twins=roster.twins,
         )
+
+    def _answers(
+        self, members: Mapping[str, TopicPartitions], standbys: Mapping[str, TopicPartitions]
+    ) -> tuple[dict[str, bytes], dict[str, str]]:
+        """User data for each member's assignment, and why there is none: for names that no broker would allow."""
+        answers: dict[str, bytes] = {}
+        errors: dict[str, str] = {}
+        if self.answer is not None:
+            for member_id, given in members.items():
+                try:
+                    answers[member_id] = self.answer(given, standbys.get(member_id, {}))
+                except InvalidInputError as error:
+                    errors[member_id] = f"its assignment's user data cannot be written: {error}"
+        return answers, errors
 
     def targets(self, group: GroupSubscription) -> dict[str, int]:
         """Member id -> the most partitions it has in an assignment that keeps this strategy's promise.
@@ -91,7 +147,10 @@ class Strategy:
 
 
 def _by_member_id(roster: Roster, plan: Plan) -> dict[str, TopicPartitions]:
-    return {
-        member.member_id: {topic: given[topic] for topic in sorted(given)}
-        for member, given in zip(roster.members, plan, strict=True)
-    }
+    return {member.member_id: _in_order(given) for member, given in zip(roster.members, plan, strict=True)}
+
+
+def _in_order(given: dict[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    topics = sorted(given)
+    # Most plans write topics in order: to look costs a tenth of writing them again.
+    return given if topics == list(given) else {topic: given[topic] for topic in topics}

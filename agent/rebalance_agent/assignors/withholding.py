@@ -17,15 +17,26 @@ def withhold(roster: Roster, target: Plan) -> tuple[Plan, Plan]:
     """
     now: Plan = [dict(given) for given in target]
     revoking: list[dict[str, list[int]]] = [{} for _ in target]
-    ownership_of = dict(zip(roster.topics, roster.ownership, strict=True))
+    ledger = roster.ledger
+    if not ledger.disputed and not any(ledger.holdings):
+        return now, [{} for _ in target]
+    place = {topic: index for index, topic in enumerate(roster.topics)}
+    loose: dict[str, frozenset[int]] = {}
     held: dict[str, dict[int, tuple[int, ...]]] = {}
-    for member, given in enumerate(target):
+    for member, (given, owned) in enumerate(zip(target, ledger.holdings, strict=True)):
+        if given == owned:
+            continue
         for topic, numbers in given.items():
-            ownership = ownership_of[topic]
-            if numbers == ownership.owned.get(member) or not (ownership.owned or ownership.disputed):
+            had = owned.get(topic, ())
+            if numbers == had:
+                continue
+            if topic not in loose:
+                loose[topic] = frozenset(() if topic in ledger.disputed else ledger.gaps[place[topic]])
+            # Most of what is new to a member was nobody's, which costs less to see than who holds what.
+            if loose[topic].issuperset(numbers if not had else set(numbers).difference(had)):
                 continue
             if topic not in held:
-                held[topic] = ownership.holders()
+                held[topic] = roster.ownership[place[topic]].holders()
             holders = held[topic]
             free = tuple(number for number in numbers if holders.get(number, (member,)) == (member,))
             if len(free) < len(numbers):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO
 
 from rebalance_agent.assignors import STRATEGIES, Strategy, judge, strategy
-from rebalance_agent.assignors.registry import COOPERATIVE_PREFIX
+from rebalance_agent.assignors.internal_topics import prepare
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.cli.assign_io import (
     INPUT_BYTES_MAX,
     group_from_json,
@@ -29,13 +31,16 @@ INPUT_HELP = """\
 input, one group:
   {"topics": {"t": {"partitions": 5, "racks"?: [["r1", "r2"], ...], "loads"?: [1.5, ...]}},
    "members": [{"id": "m1", "topics": ["t"], "instance_id"?: "i1", "owned"?: {"t": [0, 1]}, "generation"?: 3,
-                "rack"?: "r1", "user_data"?: "<base64>", "config"?: {"assignment.consumer.weight": 900}}]}
+                "rack"?: "r1", "standbys"?: {"t": [2]}, "user_data"?: "<base64>",
+                "config"?: {"assignment.consumer.weight": 900}}],
+   "config"?: {"assignment.redundancy": 2}}
 
-  A member's config overrides --config, its user_data overrides its config, and its owned and generation override
-  what its user_data claims.
+  The group's config holds shared settings, a member's the others; both override --config. A member's
+  user_data overrides its config; its owned, generation and standbys override what its user_data claims.
 
 output: "assignment" is what members get in this round, "revoking" (cooperative) what is withheld from its new owner
 until the present one lets go, "quality" judges both together; null is what does not apply.
+"standbys" are the copies that members keep besides.
 """
 
 
@@ -45,17 +50,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "assign",
         help="assign partitions to a group's members as an assignor would, and judge the result",
         description="Reads a group as JSON, prints the assignment that a strategy makes of it and its quality as JSON.",
-        epilog=f"{INPUT_HELP}\nstrategies:\n{_strategies()}",
+        epilog=f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` says what each promises, and its settings):\n"
+        + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
-    parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire, see below")
+    parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire")
     parser.add_argument(
         "--config",
         metavar="KEY=VALUE",
         action="append",
         default=[],
-        help="a setting of the strategy for every member that does not say otherwise; may be repeated",
+        help="a setting of the strategy, for all who do not say otherwise; may be repeated",
     )
     parser.add_argument(
         "--protocol",
@@ -83,14 +89,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"rebalance-agent assign: {error}", file=sys.stderr)
         return EXIT_WRONG_INPUT
     return 0
-
-
-def _strategies() -> str:
-    lines = []
-    for each in STRATEGIES.values():
-        lines.append(f"  {each.name}: {each.summary}\n")
-        lines += [f"    {setting.name} (default {setting.default}): {setting.meaning}\n" for setting in each.config]
-    return "".join(lines)
 
 
 def _choose(name: str, protocol: str | None) -> Strategy:
@@ -131,7 +129,7 @@ def _open(path: str) -> Iterator[BinaryIO]:
 
 def _answer(chosen: Strategy, config: Mapping[str, str], data: object) -> dict[str, object]:
     identity = _identity(data)
-    group = group_from_json(data, config)
+    group = prepare(chosen, group_from_json(data, config))
     assignment = chosen.assign(group)
     cooperative = chosen.protocol is RebalanceProtocol.COOPERATIVE
     return identity | result_to_json(assignment, judge(group, assignment, chosen), cooperative=cooperative)

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from rebalance_agent.assignors import STRATEGIES, Setting
 from rebalance_agent.errors import AssignmentError, InvalidInputError
@@ -50,7 +50,9 @@ INT32_MAX = 2**31 - 1
 SHOWN_MAX = 80
 """Characters of a wrong name that an error repeats."""
 
-SETTINGS: Mapping[str, Setting] = {setting.name: setting for each in STRATEGIES.values() for setting in each.config}
+SETTINGS: Mapping[str, Setting[Any]] = {
+    setting.name: setting for each in STRATEGIES.values() for setting in each.config
+}
 """Every strategy's settings: a member's ``config`` may hold those of another strategy than the one asked for."""
 
 
@@ -75,12 +77,12 @@ def parse_json(text: bytes) -> object:
 
 
 def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscription:
-    """Read a group. ``config`` (already checked) is every member's, unless its own says otherwise.
+    """Read a group. ``config`` (already checked) counts where the group's and the members' own say nothing.
 
     Raises:
         InvalidInputError: naming the first field that is unknown, missing, out of bounds or of the wrong type.
     """
-    fields = _object("", data, {"id", "topics", "members"}, required={"topics", "members"})
+    fields = _object("", data, {"id", "topics", "members", "config"}, required={"topics", "members"})
     topics = {}
     total = 0
     for name, value in _object("topics", fields["topics"]).items():
@@ -98,7 +100,9 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
         if member.member_id in read:
             raise InvalidInputError(f"members[{place}].id", f"{_shown(member.member_id)} appears twice")
         read[member.member_id] = member
-    return GroupSubscription(topics=topics, members=tuple(read.values()))
+    shared = {name: text for name, text in config.items() if SETTINGS[name].shared}
+    shared.update(_config("config", fields.get("config", {}), shared=True))
+    return GroupSubscription(topics=topics, members=tuple(read.values()), config=shared)
 
 
 def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, cooperative: bool) -> dict[str, object]:
@@ -110,6 +114,8 @@ def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, c
     }
     if cooperative:
         result["revoking"] = assignment.revoking
+    if assignment.redundancy > 1:
+        result["redundancy"] = assignment.redundancy
     if assignment.standbys:
         result["standbys"] = assignment.standbys
     if assignment.user_data_errors:
@@ -117,15 +123,15 @@ def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, c
     return result
 
 
-def setting_text(path: str, setting: Setting, value: object) -> str:
+def setting_text(path: str, setting: Setting[Any], value: object) -> str:
     """A setting's value, given as a number or as text, in the text form that Kafka clients use.
 
     Raises:
         InvalidInputError: it is neither, or out of bounds.
     """
-    text = str(value) if _is_number(value) else value
+    text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     if not isinstance(text, str):
-        raise InvalidInputError(path, f"must be a whole number from {setting.minimum} to {setting.maximum}")
+        raise InvalidInputError(path, f"must be {setting.values}")
     try:
         setting.parse(text)
     except AssignmentError as error:
@@ -147,7 +153,7 @@ def _topic(path: str, value: object) -> TopicMetadata:
 
 
 def _member(path: str, value: object, config: Mapping[str, str]) -> MemberSubscription:
-    known = {"id", "instance_id", "topics", "owned", "generation", "rack", "user_data", "config"}
+    known = {"id", "instance_id", "topics", "owned", "generation", "rack", "standbys", "user_data", "config"}
     fields = {
         name: field
         for name, field in _object(path, value, known, required={"id", "topics"}).items()
@@ -164,7 +170,8 @@ def _member(path: str, value: object, config: Mapping[str, str]) -> MemberSubscr
         else UNKNOWN_GENERATION,
         rack=_text(f"{path}.rack", fields["rack"]) if "rack" in fields else None,
         user_data=_bytes(f"{path}.user_data", fields["user_data"]) if "user_data" in fields else None,
-        config={**config, **_config(f"{path}.config", fields.get("config", {}))},
+        config={**config, **_config(f"{path}.config", fields.get("config", {}), shared=False)},
+        standbys=_owned(f"{path}.standbys", fields["standbys"], topics) if "standbys" in fields else {},
     )
 
 
@@ -184,12 +191,20 @@ def _owned(path: str, value: object, topics: Iterable[str]) -> TopicPartitions:
     return owned
 
 
-def _config(path: str, value: object) -> dict[str, str]:
+def _config(path: str, value: object, *, shared: bool) -> dict[str, str]:
     config = {}
+    settings = {name for name, setting in SETTINGS.items() if setting.shared is shared}
     for name, setting in _object(path, value).items():
-        if name not in SETTINGS:
+        if name in SETTINGS and name not in settings:
             raise InvalidInputError(
-                f"{path}.{_shown(name)}", f"unknown setting; there are {', '.join(sorted(SETTINGS))}"
+                f"{path}.{_shown(name)}",
+                "is a member's own: put it into members[].config"
+                if shared
+                else "is shared: put it into the group's config",
+            )
+        if name not in settings:
+            raise InvalidInputError(
+                f"{path}.{_shown(name)}", f"unknown setting; there are {', '.join(sorted(settings))}"
             )
         config[name] = setting_text(f"{path}.{name}", SETTINGS[name], setting)
     return config
@@ -246,10 +261,6 @@ def _name(path: str, value: object) -> str:
     if not text:
         raise InvalidInputError(path, "must not be empty")
     return text
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _number(path: str, value: object, minimum: int, maximum: int) -> int:

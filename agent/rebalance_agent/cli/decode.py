@@ -32,7 +32,8 @@ Input, one JSON object per line (base64 of the record's bytes as they are in the
 
 Output, one JSON object per input line and in the same order, fields under Kafka's own names in snake case:
 
-  kind              offset_commit, group_metadata; "unknown" for a key version that this release does not know
+  kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
+                    streams_group_...; "unknown" for a key version that this release does not know
   key_version, value_version, group, record_timestamp (the input's timestamp, epoch milliseconds)
   then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
   members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}

@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
     "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
+    "strategies": ("list the assignors with what they promise and their settings", ""),
 }
 """Command -> what it does, and the extra that brings its packages."""
 

@@ -1,7 +1,7 @@
 """What a topic held before the tail began, brought in order with what the tail sees meanwhile. Pure.
 
-A group's records lie in one partition, so the highest offset is the truth. The backfill keeps only the last record of
-each group, and drops it where the tail has already seen a newer one: old state never overwrites new state, and old
+A key's records lie in one partition, so the highest offset is the truth. The backfill keeps only the last record of
+each key, and drops it where the tail has already seen a newer one: old state never overwrites new state, and old
 rebalances never become events again.
 """
 
@@ -21,8 +21,8 @@ class Backfill(Generic[R]):
     def __init__(self, ends: Mapping[int, int]) -> None:
         """Partitions whose end is 0 (or that the tail reads from their beginning) have nothing to read."""
         self._ends = {partition: end for partition, end in ends.items() if end > 0}
-        self._last: dict[int, dict[str, R]] = {partition: {} for partition in self._ends}
-        self._newer: dict[int, set[str]] = {partition: set() for partition in self._ends}
+        self._last: dict[int, dict[bytes, R]] = {partition: {} for partition in self._ends}
+        self._newer: dict[int, set[bytes]] = {partition: set() for partition in self._ends}
 
     @property
     def done(self) -> bool:
@@ -34,20 +34,20 @@ class Backfill(Generic[R]):
         """Partitions that are still being read."""
         return frozenset(self._ends)
 
-    def seen_live(self, partition: int, group: str) -> None:
-        """The tail saw a record of ``group``: what the backfill holds or will find is older."""
+    def seen_live(self, partition: int, key: bytes) -> None:
+        """The tail saw a record of ``key``: what the backfill holds or will find is older."""
         if partition in self._newer:
-            self._newer[partition].add(group)
-            self._last[partition].pop(group, None)
+            self._newer[partition].add(key)
+            self._last[partition].pop(key, None)
 
-    def add(self, partition: int, offset: int, group: str, record: R) -> None:
+    def add(self, partition: int, offset: int, key: bytes, record: R) -> None:
         """The backfill read a record; records at or after the end belong to the tail."""
         end = self._ends.get(partition)
-        if end is not None and offset < end and group not in self._newer[partition]:
-            self._last[partition][group] = record
+        if end is not None and offset < end and key not in self._newer[partition]:
+            self._last[partition][key] = record
 
     def reached(self, partition: int, position: int) -> list[R]:
-        """The backfill's next offset in ``partition`` is ``position``: at the end, the last record of each group.
+        """The backfill's next offset in ``partition`` is ``position``: at the end, the last record of each key.
 
         Decided by position, not by the last record seen: compaction or a transaction's marker may have taken that.
         """

@@ -12,6 +12,7 @@ from confluent_kafka import (
     IsolationLevel,
     KafkaError,
     KafkaException,
+    TopicCollection,
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
@@ -25,6 +26,9 @@ __all__ = ["ANSWER_TIMEOUT_S", "Cluster", "GroupListing", "raise_cluster_error"]
 
 ANSWER_TIMEOUT_S = 3.0
 """Longest wait for an answer. A broker that is up answers within milliseconds."""
+
+DESCRIBED_MAX = 500
+"""Topics described in one request: an answer of some hundred kilobytes."""
 
 _STATES = {
     ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
@@ -80,6 +84,20 @@ class Cluster:
             self._fail(error, "reading metadata")
         counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
         return metadata.cluster_id or "", counts
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Ids of ``topics`` as Kafka prints them, by name; without those that this principal may not describe."""
+        names = sorted(topics)
+        ids = {}
+        for start in range(0, len(names), DESCRIBED_MAX):
+            some = TopicCollection(names[start : start + DESCRIBED_MAX])
+            for name, future in self._admin.describe_topics(some, request_timeout=ANSWER_TIMEOUT_S).items():
+                try:
+                    # Kafka prints ids in the URL-safe alphabet, librdkafka in the other one.
+                    ids[name] = str(future.result().topic_id).replace("+", "-").replace("/", "_")
+                except KafkaException:
+                    continue
+        return ids
 
     def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
         """Groups in ``states`` (none given: in any). Those in a state that librdkafka has no name for are left out."""

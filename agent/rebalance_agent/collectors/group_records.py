@@ -11,11 +11,15 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
-from rebalance_agent.rebalances.observations import GroupRecord
+from rebalance_agent.rebalances.observations import EpochRecord, GroupRecord
 
 __all__ = ["GroupRecords"]
+
+_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
+"""Kinds of records that say something of a rebalance."""
 
 
 class GroupRecords:
@@ -27,8 +31,8 @@ class GroupRecords:
         self._meters = context.meters
         self._clock = context.clock
 
-    def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, str]]:
-        """The `GroupMetadata` records among ``messages`` in their order, each with its group."""
+    def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
+        """The records of shown groups among ``messages`` in their order, each with its key."""
         found = []
         size = 0
         unknown = 0
@@ -38,18 +42,18 @@ class GroupRecords:
             kind = record_kind(key)
             if kind == OFFSET_COMMIT.kind:
                 continue
-            if kind != GROUP_METADATA.kind:
+            if kind == UNKNOWN:
                 unknown += 1
-            elif (group := self._group(key)) is not None and self._shows(group):
-                found.append((message, group))
+            elif kind in _TOLD and (group := self._group(key)) is not None and self._shows(group):
+                found.append((message, key))
         if messages:
             self._meters.read(len(messages), size)
         if unknown:
             self._meters.unknown_record("key_version", unknown)
         return found
 
-    def decode(self, message: TopicRecord, *, live: bool) -> GroupRecord | None:
-        """What a `GroupMetadata` record says; None (and counted) where it is malformed or of an unknown version."""
+    def decode(self, message: TopicRecord, *, live: bool) -> GroupRecord | EpochRecord | None:
+        """What a group's record says; None (and counted) where it is malformed or of an unknown version."""
         key = message.key() or b""
         try:
             record = decode_record(key, message.value())
@@ -60,7 +64,14 @@ class GroupRecords:
             self._meters.unknown_record("value_version")
             return None
         _, timestamp = message.timestamp()
-        return GroupRecord(record.group, timestamp, self._clock.now_ms(), classic_group(record), live)
+        now_ms = self._clock.now_ms()
+        subject = about(record)
+        if subject is None:
+            return GroupRecord(record.group, timestamp, now_ms, classic_group(record), live)
+        group_type, kind, name = subject
+        return EpochRecord(
+            record.group, timestamp, now_ms, group_type, kind, epoch_fact(record), name, message.partition(), live
+        )
 
     def _group(self, key: bytes) -> str | None:
         try:

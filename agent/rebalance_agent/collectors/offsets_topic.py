@@ -2,7 +2,7 @@
 
 One thread reads two clients: the *tail* from the end offsets on, and the *backfill* from the beginning up to these same
 offsets. What a group's record says is decoded for the tail at once, for the backfill only for the last record of each
-group. Partitions that appear later, and a topic that did not exist at first, are all news: read from the beginning.
+key. Partitions that appear later, and a topic that did not exist at first, are all news: read from the beginning.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.rebalances.observations import Backfilled
 
 __all__ = ["BACKFILL_TUNING", "OFFSETS_PART", "OFFSETS_TOPIC", "TAIL_TUNING", "OffsetsTail"]
 
@@ -49,7 +50,7 @@ ABSENT_WAIT_S = 0.5
 
 
 class OffsetsTail:
-    """`GroupRecord` observations of the groups that are shown, in offset order per group.
+    """`GroupRecord` and `EpochRecord` observations of the groups that are shown, in offset order per group.
 
     ``exact`` is set while the tail runs and the backfill is complete.
     """
@@ -92,6 +93,7 @@ class OffsetsTail:
                 self._absent = False
                 self._tail = tail
                 backfill = Backfill[TopicRecord](ends)
+                self._backfilled(ends.keys() - backfill.pending)
                 if not backfill.done:
                     self._read_both(tail, backfill, stop)
                 self._ready()
@@ -118,16 +120,24 @@ class OffsetsTail:
         with TopicReader(self._context.properties, self._topic, BACKFILL_TUNING) as reader:
             reader.begin(dict.fromkeys(backfill.pending, BEGINNING))
             while not (backfill.done or stop.is_set()):
-                for message, group in self._read_tail(tail, 0):
-                    backfill.seen_live(message.partition(), group)
-                for message, group in self._records.of_groups(reader.read(BATCH_MAX, BACKFILL_WAIT_S)):
-                    backfill.add(message.partition(), message.offset(), group, message)
-                for partition in backfill.pending:
+                for message, key in self._read_tail(tail, 0):
+                    backfill.seen_live(message.partition(), key)
+                for message, key in self._records.of_groups(reader.read(BATCH_MAX, BACKFILL_WAIT_S)):
+                    backfill.add(message.partition(), message.offset(), key, message)
+                pending = backfill.pending
+                for partition in pending:
                     self._emit(backfill.reached(partition, reader.positions[partition]), live=False)
+                self._backfilled(pending - backfill.pending)
 
-    def _read_tail(self, tail: TopicReader, timeout: float) -> list[tuple[TopicRecord, str]]:
+    def _backfilled(self, partitions: Iterable[int]) -> None:
+        if whole := frozenset(partitions):
+            self._context.inbox.put(Backfilled(self._context.clock.now_ms(), whole))
+
+    def _read_tail(self, tail: TopicReader, timeout: float) -> list[tuple[TopicRecord, bytes]]:
         if self._partitions > len(tail.positions):
-            tail.begin(dict.fromkeys(range(len(tail.positions), self._partitions), BEGINNING))
+            grown = range(len(tail.positions), self._partitions)
+            tail.begin(dict.fromkeys(grown, BEGINNING))
+            self._backfilled(grown)
         found = list(self._records.of_groups(tail.read(BATCH_MAX, timeout)))
         self._emit((message for message, _ in found), live=True)
         return found

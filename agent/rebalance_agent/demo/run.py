@@ -15,8 +15,10 @@ from rebalance_agent.demo.children import Children
 from rebalance_agent.demo.coordinator_words import ONE_OFFSETS_PARTITION
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.interrupts import EXIT_INTERRUPTED, orderly_end
+from rebalance_agent.demo.model_words import model_words
 from rebalance_agent.demo.performance import Performance
 from rebalance_agent.demo.screen import Screen, choose
+from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
 from rebalance_agent.demo.summary import Summary, to_json
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.testing import EmbeddedKafka
@@ -47,6 +49,7 @@ def run(options: Options, clock: Clock | None = None) -> int:
     with orderly_end(), choose(options.headless) as screen, _run_directory(screen) as directory:
         summary, interrupted = _perform(options, clock or SystemClock(), screen, directory.path)
         screen.close(summary)
+        screen.say("\n" + model_words(GROUPS, STEPS, TOPICS))
         _write(options.summary, summary)
         directory.keep = options.check and bool(summary.differences)
     if interrupted:

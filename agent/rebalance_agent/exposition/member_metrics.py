@@ -112,6 +112,7 @@ class MemberMetrics:
         self._assignors.add((labels[0], assignor))
         self._instruments.histogram(rows.ASSIGN_SECONDS).labels(labels[0], assignor).observe(event.duration_seconds)
         self._instruments.counter(rows.ASSIGN_FAILURES).labels(labels[0], assignor).inc(int(event.error is not None))
+        self._instruments.counter(rows.USER_DATA_ERRORS).labels(labels[0], assignor).inc(len(event.user_data_errors))
         if event.quality is not None:
             client.skew = event.quality.skew_ratio
 
@@ -150,7 +151,8 @@ class MemberMetrics:
         _remove(self._instruments.histogram(rows.STALL), group)
         for _, assignor in [each for each in self._assignors if each[0] == group]:
             _remove(self._instruments.histogram(rows.ASSIGN_SECONDS), group, assignor)
-            _remove(self._instruments.counter(rows.ASSIGN_FAILURES), group, assignor)
+            for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):
+                _remove(self._instruments.counter(row), group, assignor)
             self._assignors.discard((group, assignor))
 
 

@@ -2,7 +2,9 @@
 
 All numbers are big-endian. weighted-sticky: int32 weight, then to the end per topic int32 length of its UTF-8 name, the
 name, int32 count, int32 partitions. failover: one int32 priority. sticky: Kafka's ``StickyAssignor`` schema v1 (array
-of topic and partitions, then int32 generation since KIP-341) or v0 (without the generation).
+of topic and partitions, then int32 generation since KIP-341) or v0 (without the generation). cooperative-sticky: one
+int32 generation, as Kafka's ``CooperativeStickyAssignor`` writes it; librdkafka and franz-go write sticky's schema.
+rack-aware-sticky: int16 version (0; newer ones append), string labels, array of topic and partitions, int32 generation.
 """
 
 from __future__ import annotations
@@ -13,24 +15,40 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.consumer import TOPIC_PARTITIONS, from_rows
-from rebalance_agent.groupprotocol.primitives import Form
+from rebalance_agent.groupprotocol.consumer import TOPIC_PARTITIONS, from_rows, to_rows
+from rebalance_agent.groupprotocol.message import Message
+from rebalance_agent.groupprotocol.plainly import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.primitives import INT32, STRING, Form
+from rebalance_agent.groupprotocol.schema import Field
 from rebalance_agent.groupprotocol.wire import Reader, WireError, as_text
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = [
-    "StickyUserData",
+    "LabelledUserData",
     "WeightedUserData",
+    "decode_cooperative_sticky",
+    "decode_labelled",
     "decode_priority",
     "decode_sticky",
     "decode_weighted",
+    "encode_generation",
+    "encode_labelled",
     "encode_priority",
+    "encode_sticky",
     "encode_weighted",
 ]
 
 _INT32 = struct.Struct(">i")
 _TOPIC_PARTITIONS = TOPIC_PARTITIONS.codec(Form(version=0, flexible=False))
+_LABELLED = Message(
+    "rack-aware-sticky user data",
+    Field("labels", STRING),
+    Field("owned", TOPIC_PARTITIONS),
+    Field("generation", INT32),
+    versions=range(1),
+    append_only=True,
+)
 _T = TypeVar("_T")
 
 
@@ -43,9 +61,10 @@ class WeightedUserData:
 
 
 @dataclass(frozen=True, slots=True)
-class StickyUserData:
-    """A sticky member's last assignment and the generation it was from (-1: not said)."""
+class LabelledUserData:
+    """A rack-aware-sticky member's labels as text, its last assignment and the generation that was from."""
 
+    labels: str
     owned: TopicPartitions = field(default_factory=dict)
     generation: int = UNKNOWN_GENERATION
 
@@ -100,7 +119,61 @@ def decode_sticky(data: bytes) -> StickyUserData:
     Raises:
         DecodeError: the bytes are neither.
     """
-    return _whole("sticky user data", data, _read_sticky)
+    return decode_plainly(data) or _whole("sticky user data", data, _read_sticky)
+
+
+def encode_sticky(user_data: StickyUserData) -> bytes:
+    """Write the user data of Kafka's sticky assignor, v1, topics in the order of ``owned``.
+
+    Raises:
+        InvalidInputError: a number does not fit 32 bits, or a topic cannot be written.
+    """
+    out = bytearray()
+    _TOPIC_PARTITIONS.write(out, to_rows(user_data.owned))
+    return bytes(out) + _pack("generation", user_data.generation)
+
+
+def decode_cooperative_sticky(data: bytes) -> StickyUserData:
+    """Read a cooperative-sticky member's user data: four bytes are a generation, more are sticky's schema.
+
+    Sticky's schema has no four bytes of its own but v0 without a topic, which no cooperative client writes.
+
+    Raises:
+        DecodeError: the bytes are neither.
+    """
+    if len(data) == _INT32.size:
+        return StickyUserData(generation=_whole("cooperative-sticky user data", data, _read_int32))
+    return _whole("cooperative-sticky user data", data, _read_sticky)
+
+
+def encode_generation(generation: int) -> bytes:
+    """Write cooperative-sticky's user data; -1 is a member that has no generation yet.
+
+    Raises:
+        InvalidInputError: the generation does not fit 32 bits.
+    """
+    return _pack("generation", generation)
+
+
+def decode_labelled(data: bytes) -> LabelledUserData:
+    """Read rack-aware-sticky's user data. What the labels say is not looked at.
+
+    Raises:
+        DecodeError: the bytes are not that.
+    """
+    fields = _LABELLED.decode(data).fields or {}
+    return LabelledUserData(fields["labels"], from_rows(fields["owned"]), fields["generation"])
+
+
+def encode_labelled(user_data: LabelledUserData) -> bytes:
+    """Write rack-aware-sticky's user data, topics in the order of ``owned``.
+
+    Raises:
+        InvalidInputError: a text is too long, or a number does not fit 32 bits.
+    """
+    return _LABELLED.encode(
+        0, {"labels": user_data.labels, "owned": to_rows(user_data.owned), "generation": user_data.generation}
+    )
 
 
 def _read_weighted(reader: Reader) -> WeightedUserData:

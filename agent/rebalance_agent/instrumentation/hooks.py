@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from rebalance_agent.clock import Clock, SystemClock
@@ -71,6 +71,10 @@ class Instrumentation:
         """
         joined = self._witness.current().joined
         return Timed(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
+
+    def explained(self, reason: str, callbacks: Container[Callback] = (Callback.REVOKED, Callback.LOST)) -> None:
+        """The client says after the callback why partitions were revoked or lost; of which, say ``callbacks``."""
+        self._witness.explained(reason, callbacks)
 
 
 def _endpoint(url: str | None, token: str | None) -> Endpoint | None:

@@ -12,17 +12,21 @@ __all__ = ["Membership", "MembershipSource"]
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """Generation and ids of one member; ``generation`` is -1 while it is in none."""
+    """Generation and ids of one member; ``generation`` is -1 while it is in none.
+
+    ``tells_generation``: False where the client keeps its generation to itself; then only the member id says anything.
+    """
 
     generation: int = UNKNOWN_GENERATION
     member_id: str = ""
     instance_id: str | None = None
     cluster_id: str = ""
+    tells_generation: bool = True
 
     @property
     def joined(self) -> bool:
         """Whether the client is in a generation."""
-        return self.generation >= 0 and bool(self.member_id)
+        return bool(self.member_id) and (self.generation >= 0 or not self.tells_generation)
 
 
 MembershipSource = Callable[[], Membership]

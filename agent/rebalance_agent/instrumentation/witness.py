@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
+from dataclasses import replace
 from typing import Protocol
 
 from rebalance_agent.instrumentation.decision import Decision
@@ -16,6 +17,8 @@ __all__ = ["ERROR_TEXT_MAX", "HasTopicPartition", "Witness", "error_text"]
 
 ERROR_TEXT_MAX = 1_000
 """Characters of an exception's text: enough to know it again."""
+
+_GIVING_UP = frozenset({Callback.REVOKED, Callback.LOST})
 
 
 class HasTopicPartition(Protocol):
@@ -42,6 +45,7 @@ class Witness:
         self._source = source
         self._reporter = reporter
         self._known = Membership()
+        self._unexplained: MemberEvent | None = None
 
     def current(self) -> Membership:
         """Where the member stands now."""
@@ -69,23 +73,33 @@ class Witness:
         with quietly("report a callback"):
             concerned = topic_partitions((each.topic, each.partition) for each in partitions)
             self._reporter.emit(
-                lambda process, sequence: MemberEvent(
-                    event_id=process_event_id(MemberEvent.KIND, process, sequence),
-                    group=self.group,
-                    timestamp_ms=timestamp_ms,
-                    callback=callback,
-                    client_id=self._client_id,
-                    member_id=membership.member_id,
-                    generation=membership.generation,
-                    started_ms=started_ms,
-                    partitions=concerned,
-                    process=process,
-                    sequence=sequence,
-                    cluster_id=membership.cluster_id,
-                    instance_id=membership.instance_id,
-                    error=error_text(error),
+                lambda process, sequence: self._noted(
+                    MemberEvent(
+                        event_id=process_event_id(MemberEvent.KIND, process, sequence),
+                        group=self.group,
+                        timestamp_ms=timestamp_ms,
+                        callback=callback,
+                        client_id=self._client_id,
+                        member_id=membership.member_id,
+                        generation=membership.generation,
+                        started_ms=started_ms,
+                        partitions=concerned,
+                        process=process,
+                        sequence=sequence,
+                        cluster_id=membership.cluster_id,
+                        instance_id=membership.instance_id,
+                        error=error_text(error),
+                    )
                 )
             )
+
+    def explained(self, reason: str, callbacks: Container[Callback]) -> None:
+        """The client says why partitions went: the last event of that kind, if it is one of these, goes out again."""
+        with quietly("report a reason"):
+            event, self._unexplained = self._unexplained, None
+            if event is not None and event.callback in callbacks and reason:
+                again = replace(event, reason=reason[:ERROR_TEXT_MAX], revision=event.revision + 1)
+                self._reporter.emit(lambda _process, _sequence: again)
 
     def assigned(
         self,
@@ -120,6 +134,11 @@ class Witness:
                 error=error_text(error),
             )
         )
+
+    def _noted(self, event: MemberEvent) -> MemberEvent:
+        if event.callback in _GIVING_UP:
+            self._unexplained = event
+        return event
 
 
 def error_text(error: BaseException | None) -> str | None:

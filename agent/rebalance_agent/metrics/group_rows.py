@@ -118,9 +118,15 @@ STALL = Metric(
     {"basis": tuple(Basis)},
     STALL_BUCKETS,
 )
-LAST_JOIN = _gauge("last_join_seconds", "Join phase of the last rebalance: the wait for the slowest member.", "seconds")
+LAST_JOIN = _gauge(
+    "last_join_seconds",
+    "Join phase of the last rebalance: the wait for the slowest member; group epochs: until the coordinator assigned.",
+    "seconds",
+)
 LAST_SYNC = _gauge(
-    "last_sync_seconds", "Sync phase of the last rebalance: the leader's assign() and its way.", "seconds"
+    "last_sync_seconds",
+    "Sync phase of the last rebalance: the leader's assign() and its way; group epochs: the wait for who is slowest.",
+    "seconds",
 )
 IN_PROGRESS = _gauge("in_progress_seconds", "Age of the running rebalance, 0 when none runs.", "seconds")
 TIMEOUT = _gauge("timeout_seconds", "Largest rebalance timeout of the members.", "seconds")

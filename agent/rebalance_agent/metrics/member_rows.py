@@ -18,6 +18,7 @@ __all__ = [
     "REVOKED",
     "SKEW",
     "STALL",
+    "USER_DATA_ERRORS",
 ]
 
 CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
@@ -73,6 +74,13 @@ ASSIGN_FAILURES = _row(
     "calls",
     ("consumergroup", "assignor"),
 )
+USER_DATA_ERRORS = _row(
+    "user_data_errors_total",
+    Kind.COUNTER,
+    "Members whose user data did not decode or could not be written, in each assign() call.",
+    "members",
+    ("consumergroup", "assignor"),
+)
 GENERATION = _row("generation", Kind.GAUGE, "Generation the member was last in.", "")
 PARTITIONS = _row("partitions", Kind.GAUGE, "Partitions the members with these labels own.", "partitions")
 REVOKED = _row("revoked_total", Kind.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
@@ -90,6 +98,7 @@ MEMBER_ROWS: tuple[Metric, ...] = (
     STALL,
     ASSIGN_SECONDS,
     ASSIGN_FAILURES,
+    USER_DATA_ERRORS,
     GENERATION,
     PARTITIONS,
     REVOKED,

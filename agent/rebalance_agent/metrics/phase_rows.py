@@ -19,8 +19,8 @@ def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
     )
 
 
-JOIN = _row("join", "Join phases of all groups' generations: the wait for the slowest member.", JOIN_BUCKETS)
-SYNC = _row("sync", "Sync phases of all groups' generations: the leader's assign() and its way.", SYNC_BUCKETS)
+JOIN = _row("join", "Join phases of all groups' rebalances, as in kafka_rebalance_last_join_seconds.", JOIN_BUCKETS)
+SYNC = _row("sync", "Sync phases of all groups' rebalances, as in kafka_rebalance_last_sync_seconds.", SYNC_BUCKETS)
 
 PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC)
 """In the order of the page and of the documentation."""

@@ -91,11 +91,11 @@ def json_object(data: bytes) -> object:
 def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Event:
     """Read what `event_to_json` wrote.
 
-    Unknown fields are ignored when ``schema_version`` is newer than ours, refused otherwise. ``partitions_max`` bounds
-    the partitions of the whole event, before they take any memory.
+    Unknown fields are ignored: a newer release added them. ``partitions_max`` bounds the partitions of the whole event,
+    before they take any memory.
 
     Raises:
-        InvalidInputError: naming the first field that is missing, unknown, too long or of the wrong type.
+        InvalidInputError: naming the first field that is missing, too long or of the wrong type.
     """
     if not isinstance(data, dict):
         raise InvalidInputError("", "an event must be a JSON object")
@@ -105,9 +105,6 @@ def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Ev
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise InvalidInputError("schema_version", "must be a positive integer")
     body = {name: value for name, value in data.items() if name not in ("kind", "schema_version")}
-    if version > SCHEMA_VERSION:
-        known = {item.name for item in fields(EVENT_KINDS[kind])}
-        body = {name: value for name, value in body.items() if name in known}
     return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode("", body, _Budget(partitions_max)))
 
 
@@ -146,8 +143,7 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
 
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries = _entries(path, data)
-        if unknown := sorted(entries.keys() - codecs.keys()):
-            raise InvalidInputError(_join(path, unknown[0][:100]), "is not a known field")
+        # A field that is not known was added by a newer release, and added fields keep the schema version.
         # None fields are not written, so a missing one is None wherever the type allows that.
         values = {
             name: codecs[name].decode(_join(path, name), entries.get(name), budget)

@@ -165,6 +165,7 @@ class MemberEvent:
 
     ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those of this callback;
     ``generation`` is the one that the member was in when the callback was entered, -1 where its client does not say.
+    ``reason``: why the client says that it happened; clients that say so later send the event again with a revision.
     """
 
     KIND: ClassVar[str] = "member"
@@ -186,6 +187,7 @@ class MemberEvent:
     error: str | None = None
     where: Workload | None = None
     revision: int = 0
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ Names follow Kafka's ``ConsumerPartitionAssignor`` and KIP-429, KIP-792 (generat
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -19,6 +19,7 @@ __all__ = [
     "MemberSubscription",
     "TopicMetadata",
     "member_order",
+    "with_shared_names",
 ]
 
 UNKNOWN_GENERATION = -1
@@ -62,8 +63,9 @@ class TopicMetadata:
 class MemberSubscription:
     """One member's side of a rebalance, as the assignors see it.
 
-    ``owned`` counts as owned in ``generation``. ``config`` holds the assignor settings that this member is known to
-    run with (``assignment.consumer.weight`` ...); ``user_data``, where present, overrides it.
+    ``owned`` counts as owned in ``generation``; of ``standbys`` the member has a copy. ``config`` holds the assignor
+    settings that this member is known to run with (``assignment.consumer.weight`` ...); ``user_data``, where present,
+    overrides it.
     """
 
     member_id: str
@@ -74,15 +76,20 @@ class MemberSubscription:
     rack: str | None = None
     user_data: bytes | None = None
     config: Mapping[str, str] = field(default_factory=dict)
+    standbys: TopicPartitions = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupSubscription:
-    """The whole input of an assignor. ``group`` is its name where known; no decision depends on it."""
+    """The whole input of an assignor. ``group`` is its name where known; no decision depends on it.
+
+    ``config`` holds the settings of the member that assigns which count for the whole group.
+    """
 
     topics: Mapping[str, TopicMetadata]
     members: tuple[MemberSubscription, ...]
     group: str = ""
+    config: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +99,21 @@ class GroupAssignment:
     ``members`` has an entry for every member, even an empty one: what it gets *this* round. ``revoking`` (cooperative
     strategies): current owner -> partitions withheld from their new owner until the follow-up rebalance, with
     ``target`` the complete plan that both rounds lead to; eager strategies have ``target == members``.
-    ``unknown_topics`` were subscribed to but have no metadata. ``user_data_errors``: member id -> why its user data was
-    not used.
+    ``standbys``: member id -> partitions that it is to have a copy of besides. ``redundancy``: how many members each
+    partition is given to (fewer where fewer subscribe); 1 but for redundant strategies. ``user_data`` goes with a
+    member's partitions in its assignment, by member id. ``unknown_topics`` were subscribed to but have no metadata.
+    ``user_data_errors``: member id -> why its user data was not used. ``twins``: member ids that came more than once.
     """
 
     members: Mapping[str, TopicPartitions]
     target: Mapping[str, TopicPartitions]
     revoking: Mapping[str, TopicPartitions] = field(default_factory=dict)
     standbys: Mapping[str, TopicPartitions] = field(default_factory=dict)
+    redundancy: int = 1
+    user_data: Mapping[str, bytes] = field(default_factory=dict)
     unknown_topics: tuple[str, ...] = ()
     user_data_errors: Mapping[str, str] = field(default_factory=dict)
+    twins: tuple[str, ...] = ()
 
 
 def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
@@ -115,3 +127,21 @@ def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
 
 def _utf16(text: str) -> bytes:
     return text.encode("utf-16-be", "surrogatepass")
+
+
+def with_shared_names(members: Iterable[MemberSubscription]) -> tuple[MemberSubscription, ...]:
+    """``members`` with one string for each topic's name, which all decoded subscriptions bring along again.
+
+    Half a million subscriptions then cost half a million references, and names that are the same object are compared
+    at a glance.
+    """
+    names: dict[str, str] = {}
+    shared = names.setdefault
+    return tuple(
+        replace(
+            member,
+            topics=tuple([shared(topic, topic) for topic in member.topics]),
+            owned={shared(topic, topic): numbers for topic, numbers in member.owned.items()},
+        )
+        for member in members
+    )

@@ -6,51 +6,38 @@ A rebalance runs from the first sign of it (a poll that lists the group, the rec
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Evidence, FailureReason, Source
-from rebalance_agent.model.events import AbortedEvent, AssignEvent, Event, GroupGoneEvent, MemberEvent, event_id
+from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent, event_id
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
-from rebalance_agent.rebalances.episodes import REVISE_MAX_MS, Episodes
+from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
+from rebalance_agent.rebalances.following import Following
 from rebalance_agent.rebalances.generations import Episode, Generation, Window, infer_protocol, subscribed_topics
-from rebalance_agent.rebalances.ledger import Ledger
-from rebalance_agent.rebalances.memberlog import MemberLog
 from rebalance_agent.rebalances.observations import GroupRecord, GroupsListed
 from rebalance_agent.rebalances.portrait import draw
 from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["ABORTED_MAX", "ASSIGNS_MAX", "ClassicState"]
-
-ASSIGNS_MAX = 64
-"""Reports of ``assign()`` whose ids are remembered: a retry comes within a minute, and there is one a generation."""
+__all__ = ["ABORTED_MAX", "ClassicState"]
 
 ABORTED_MAX = 100
 """Missing generations reported for one record: beyond that the record is more likely wrong than the group that bad."""
 
 
-class ClassicState:
+class ClassicState(Following):
     """One group. Times handed in are the observer's."""
 
     def __init__(self, group: str, around: Surroundings, now_ms: int) -> None:
         """Begin without any record; until there is one, there is no view."""
-        self.group = group
-        self.version = 0
-        self.first_seen_ms = now_ms
-        self._around = around
+        super().__init__(group, around, now_ms)
         self._last: Generation | None = None
         self._last_live = False
         self._at_last: tuple[ClassicGroup, ...] = ()
         self._sizes: Mapping[str, int] = {}
         self._running = Running()
-        self._log = MemberLog()
-        self._ledger = Ledger(now_ms)
-        self._assigns: deque[str] = deque(maxlen=ASSIGNS_MAX)
-        self._episodes = Episodes(around, self._log, self._ledger)
-        self._portrait: GroupView | None = None
         self._view: GroupView | None = None
 
     @property
@@ -66,8 +53,7 @@ class ClassicState:
     @property
     def due_ms(self) -> int:
         """When `pass_time` has something to do, at the latest."""
-        forget_ms = self._ledger.counted_until_ms + REVISE_MAX_MS
-        times = (self._running.gone_due_ms, self._episodes.due_ms, forget_ms)
+        times = (self._running.gone_due_ms, self._episodes.due_ms, self.forget_ms)
         return min(each for each in times if each is not None)
 
     def wants(self, topics: set[str]) -> bool:
@@ -100,10 +86,8 @@ class ClassicState:
 
     def tombstone(self, observation: GroupRecord) -> Iterator[Event]:
         """The group was deleted: what is not settled settles now. Nothing if it was created again since."""
-        yield from self._episodes.flush(observation.seen_ms)
-        number, at_ms = self._last.number if self._last else 0, observation.timestamp_ms
-        identity = event_id(GroupGoneEvent.KIND, self._around.cluster_id, self.group, GroupType.CLASSIC, number, at_ms)
-        yield GroupGoneEvent(identity, self._around.cluster_id, self.group, at_ms, Source.RECORDS, GroupType.CLASSIC)
+        number = self._last.number if self._last else 0
+        yield from self._deleted(observation.timestamp_ms, observation.seen_ms, number)
 
     def outlives(self, observation: GroupRecord) -> bool:
         """Whether a tombstone is older than what is known: a replay."""
@@ -130,17 +114,6 @@ class ClassicState:
             if self._running.hear(event.member_id, self._last, self._log) or begins:
                 self._count_stalled(now_ms)
 
-    def report_assign(self, event: AssignEvent) -> None:
-        """The leader said how its ``assign()`` went; the same report twice counts once."""
-        if event.event_id in self._assigns:
-            return
-        self._assigns.append(event.event_id)
-        begins = self._ledger.expect_reports()
-        if event.error is not None:
-            self._ledger.fail_assign()
-        if begins or event.error is not None:
-            self.version += 1
-
     def resize(self, now_ms: int) -> None:
         """Topics that it subscribes to came, went or grew."""
         if self._last is not None:
@@ -164,7 +137,7 @@ class ClassicState:
         yield from self._episodes.pass_time(now_ms)
         if had_open is not self._episodes.open or shown is not self._episodes.shown:
             self._count_stalled(now_ms)
-        if now_ms >= self._ledger.counted_until_ms + REVISE_MAX_MS:
+        if now_ms >= self.forget_ms:
             self._ledger.advance(now_ms)
             self._log.keep(
                 (member.member_id for member in (self._last.members if self._last else ())), now_ms - REVISE_MAX_MS
@@ -258,21 +231,7 @@ class ClassicState:
                 self.first_seen_ms,
                 sizes_known=self._around.topics.known,
             )
-        shown = self._episodes.shown
-        return replace(
-            self._portrait,
-            state=state,
-            version=self.version,
-            running=self._running_rebalance(),
-            last_episode=shown.closing if shown else None,
-            last_join_seconds=shown.join_seconds if shown else None,
-            last_sync_seconds=shown.sync_seconds if shown else None,
-            slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
-            slowest_host=shown.slowest.host if shown and shown.slowest else None,
-            slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,
-            counters=self._ledger.counters,
-            counted_until_ms=self._ledger.counted_until_ms,
-        )
+        return self._finish(self._portrait, state, self._running_rebalance())
 
     def _running_rebalance(self) -> RunningRebalance | None:
         started_ms = self._running.started_ms

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.diff import owners
+from rebalance_agent.model.diff import Partition, owners
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.group import ClassicGroup, ClassicMember, RebalanceProtocol
+from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
     "GENERATIONS_MAX",
     "Episode",
     "Generation",
+    "Handover",
     "Window",
     "announces_followup",
     "infer_protocol",
@@ -34,12 +35,26 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Handover:
+    """One partition's way from one member to another, by the coordinator's records (epoch milliseconds).
+
+    Its owner was asked to give it up at ``asked_ms`` and had done so at ``released_ms``; the new owner was given it at
+    ``given_ms``. None: that did not happen, or before anybody watched.
+    """
+
+    asked_ms: int | None = None
+    released_ms: int | None = None
+    given_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Generation:
-    """A ``GroupMetadata`` record in context.
+    """A ``GroupMetadata`` record in context, or an epoch that all members of another type of group have reached.
 
     ``topics``: partition count of each subscribed topic as far as known. ``start``: when the coordinator asked members
     to rejoin. ``joined_ms``: end of the join phase. ``returned``: not a rebalance but a static member that came back
-    within the generation.
+    within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it was asked to give something up
+    and did not) are known where the coordinator records each step.
     """
 
     value: ClassicGroup
@@ -50,6 +65,9 @@ class Generation:
     start: Window | None = None
     joined_ms: int | None = None
     returned: bool = False
+    group_type: GroupType = GroupType.CLASSIC
+    handovers: Mapping[Partition, Handover] = field(default_factory=dict)
+    revoking_ms: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def number(self) -> int:

@@ -58,7 +58,8 @@ class Ledger:
         """Members report: what only they can tell is counted from now on, from zero. True if that is new."""
         begins = self._counters.assign_errors is None
         if begins:
-            stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
+            # A rebalance in which nothing had to stop is exact without anybody's report.
+            stalls = {Basis.EXACT: StallHistogram(), **self._counters.stalls}
             self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
         return begins
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rebalance_agent.model.epochs import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = [
+    "Backfilled",
     "DescribedGroup",
     "DescribedMember",
+    "EpochRecord",
     "GroupDescribed",
     "GroupRecord",
     "GroupsListed",
@@ -23,6 +26,7 @@ __all__ = [
     "Observation",
     "Tick",
     "TopicsSeen",
+    "topics_named",
 ]
 
 
@@ -39,6 +43,34 @@ class GroupRecord:
     seen_ms: int
     value: ClassicGroup | None
     live: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EpochRecord:
+    """One fact of a consumer, share or streams group; ``value`` None is a tombstone.
+
+    ``subject`` is the member or the regular expression that it is of, where there is one. ``partition`` is that of the
+    offsets topic: nothing is concluded before all of it has been read once (`Backfilled`), since a group is many
+    records. Times and ``live`` as in `GroupRecord`.
+    """
+
+    group: str
+    timestamp_ms: int
+    seen_ms: int
+    group_type: GroupType
+    kind: type[EpochFact]
+    value: EpochFact | None
+    subject: str = ""
+    partition: int = 0
+    live: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    """These partitions of the offsets topic have been read from their beginning up to now."""
+
+    at_ms: int
+    partitions: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +130,11 @@ class GroupDescribed:
 
 @dataclass(frozen=True, slots=True)
 class TopicsSeen:
-    """Partition counts of the cluster's topics; a topic that is not in it does not exist."""
+    """Partition counts of the cluster's topics, and their ids by name; a topic that is not in it does not exist."""
 
     at_ms: int
     partitions: Mapping[str, int] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +152,20 @@ class Tick:
     at_ms: int
 
 
-Observation = GroupRecord | GroupsListed | GroupDescribed | TopicsSeen | MemberReported | Tick
+Observation = (
+    GroupRecord | EpochRecord | Backfilled | GroupsListed | GroupDescribed | TopicsSeen | MemberReported | Tick
+)
+
+
+def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
+    """The topics that a record names, by their names and by their ids."""
+    match observation:
+        case GroupRecord(value=ClassicGroup(members=members)):
+            wanted = (member.subscription for member in members if member.subscription)
+            return frozenset(topic for each in wanted for topic in each.topics), frozenset()
+        case EpochRecord(value=EpochMember(topics=topics)):
+            return frozenset(topics), frozenset()
+        case EpochRecord(group_type=GroupType.CONSUMER | GroupType.SHARE, value=MemberTarget(assigned=assigned)):
+            return frozenset(), frozenset(assigned)
+        case _:
+            return frozenset(), frozenset()

@@ -1,4 +1,4 @@
-"""Draws the view of a classic group: from its last record and what the assignors make of it."""
+"""Draws the view of a group: from its last generation and what the assignors make of it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def draw(
     served = sum(number < generation.topics.get(topic, 0) for topic, number in owners(value))
     return GroupView(
         group=value.group,
-        group_type=GroupType.CLASSIC,
+        group_type=generation.group_type,
         source=Source.RECORDS,
         state=state,
         version=version,
@@ -50,6 +50,8 @@ def draw(
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,
         topic_spread=tuple(sorted(quality.topic_spread.items())) if quality else (),
-        rebalance_timeout_seconds=generation.rebalance_timeout_ms / 1000 if members else None,
-        metadata_bytes=value.size_bytes,
+        rebalance_timeout_seconds=generation.rebalance_timeout_ms / 1000
+        if members and generation.rebalance_timeout_ms >= 0
+        else None,
+        metadata_bytes=value.size_bytes if generation.group_type is GroupType.CLASSIC else None,
     )

@@ -150,7 +150,7 @@ def _event(
             GenerationEvent.KIND,
             cluster_id,
             generation.value.group,
-            GroupType.CLASSIC,
+            generation.group_type,
             generation.number,
             generation.timestamp_ms,
             member_id=returned,
@@ -159,7 +159,7 @@ def _event(
         group=generation.value.group,
         timestamp_ms=generation.timestamp_ms,
         source=Source.RECORDS,
-        group_type=GroupType.CLASSIC,
+        group_type=generation.group_type,
         generation=generation.number,
         previous_generation=before.number if before else None,
         episode_generation=episode.generations[0].number,
@@ -183,6 +183,7 @@ def _event(
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,
         slowest_member_id=slowness.member_id if slowness else None,
+        epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
 
 

@@ -29,7 +29,13 @@ class Slowness:
 
 
 def find_slowness(episode: Episode, started_ms: int | None, log: MemberLog) -> Slowness:
-    """Look at every join phase of the episode; ``started_ms`` is the episode's start, without which nothing is long."""
+    """Look at every join phase of the episode; ``started_ms`` is the episode's start, without which nothing is long.
+
+    Where the coordinator records who is to give up what, the member that took longest for it is the slow one.
+    """
+    if slow := [(each, name) for step in episode.generations for name, each in step.revoking_ms.items()]:
+        longest_ms, member_id = max(slow)
+        return Slowness(member_id, longest_ms / 1000)
     if started_ms is None or not log:
         return Slowness()
     worst: tuple[int, str] | None = None

@@ -114,6 +114,9 @@ class _Step:
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
         generation = self._generation
+        handover = generation.handovers.get(partition)
+        if handover and handover.asked_ms is not None and handover.released_ms is not None:
+            return _Moment(handover.asked_ms, handover.released_ms, exact=False)
         if generation.returned:
             # It was not missed for longer than its session: else it would have been expelled.
             return _Moment(generation.timestamp_ms - owner.session_timeout_ms, generation.timestamp_ms, exact=False)
@@ -149,7 +152,10 @@ class _Step:
         at_ms = self._resumes[owner.member_id].get(partition)
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
-        return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=False)
+        handover = self._generation.handovers.get(partition)
+        given_ms = handover.given_ms if handover else None
+        resumed_ms = self._generation.timestamp_ms if given_ms is None else given_ms
+        return _Moment(resumed_ms, resumed_ms, exact=False)
 
     def _departure(self, owner: ClassicMember) -> Departure:
         return self._log.departure(owner, self._span) if self._span else Departure.UNKNOWN

@@ -15,6 +15,7 @@ class TopicCatalogue:
     def __init__(self) -> None:
         """Begin knowing nothing."""
         self._counts: Mapping[str, int] = {}
+        self._names: Mapping[str, str] = {}
         self._born_ms: dict[str, int] = {}
         self._since_ms: int | None = None
         self._at_ms = -1
@@ -24,16 +25,26 @@ class TopicCatalogue:
         """Whether the cluster's topics have been seen at all."""
         return self._since_ms is not None
 
-    def update(self, at_ms: int, counts: Mapping[str, int]) -> set[str]:
-        """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late."""
+    def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
+        """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late.
+
+        ``ids`` by name; those of deleted topics stay known, since records still name them.
+        """
         if at_ms < self._at_ms:
             return set()
         changed = {topic for topic, count in counts.items() if self._counts.get(topic) != count}
+        named = {topic_id: topic for topic, topic_id in (ids or {}).items()}
+        changed |= {topic for topic_id, topic in named.items() if self._names.get(topic_id) != topic}
+        self._names = {**self._names, **named}
         changed |= self._counts.keys() - counts.keys()
         self._born_ms = {topic: self._born_ms.get(topic, at_ms) for topic in counts}
         self._counts, self._at_ms = counts, at_ms
         self._since_ms = at_ms if self._since_ms is None else self._since_ms
         return changed
+
+    def name(self, topic_id: str) -> str:
+        """The topic with that id; the id itself while nobody knows."""
+        return self._names.get(topic_id, topic_id)
 
     def count(self, topic: str) -> int:
         """Partitions of the topic; 0 where it is not known."""

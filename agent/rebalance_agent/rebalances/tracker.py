@@ -12,8 +12,11 @@ from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.classic import ClassicState
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
+from rebalance_agent.rebalances.epochs import EpochState
 from rebalance_agent.rebalances.observations import (
+    Backfilled,
     DescribedGroup,
+    EpochRecord,
     GroupDescribed,
     GroupRecord,
     GroupsListed,
@@ -43,7 +46,9 @@ class Tracker:
     def __init__(self, cluster_id: str, *, settle_ms: int = 5_000, list_period_ms: int = 250) -> None:
         """``settle_ms``: how long members' reports are waited for. ``list_period_ms``: how often GroupsListed comes."""
         self._around = Surroundings(cluster_id, settle_ms, PollLog(list_period_ms), ClockOffset(), TopicCatalogue())
-        self._groups: dict[str, ClassicState] = {}
+        self._groups: dict[str, ClassicState | EpochState] = {}
+        self._epoch_groups: dict[int, set[str]] = {}
+        self._backfilled: frozenset[int] = frozenset()
         self._polled: dict[str, PolledGroup] = {}
         self._rebalancing: set[str] = set()
         self._unknown: set[str] = set()
@@ -59,6 +64,10 @@ class Tracker:
         match observation:
             case GroupRecord():
                 events += self._record(observation)
+            case EpochRecord():
+                events += self._fact(observation)
+            case Backfilled():
+                self._complete(observation)
             case GroupsListed():
                 self._list(observation)
             case GroupDescribed():
@@ -91,6 +100,10 @@ class Tracker:
 
     def _record(self, record: GroupRecord) -> Iterator[Event]:
         state = self._groups.get(record.group)
+        if isinstance(state, EpochState):
+            if record.value is None or not state.gone:
+                return
+            state = None
         if record.value is None:
             if state and state.known and not state.outlives(record):
                 yield from state.tombstone(record) if record.live else ()
@@ -105,13 +118,48 @@ class Tracker:
         self._unknown.discard(record.group)
         self._follow(state)
 
+    def _fact(self, record: EpochRecord) -> Iterator[Event]:
+        if record.live:
+            self._around.offset.learn(record.timestamp_ms, record.seen_ms)
+        state = self._groups.get(record.group)
+        if not isinstance(state, EpochState) or state.group_type is not record.group_type:
+            if record.value is None:
+                return
+            if state is not None:
+                yield from state.flush(record.seen_ms)
+                self._forget(record.group)
+            state = EpochState(record.group, record.group_type, self._around, record.seen_ms)
+            self._groups[record.group] = state
+            self._epoch_groups.setdefault(record.partition, set()).add(record.group)
+            if record.partition in self._backfilled:
+                state.complete(record.seen_ms)
+        yield from state.record(record)
+        if state.gone:
+            self._epoch_groups[record.partition].discard(record.group)
+            self._forget(record.group)
+            return
+        if state.known:
+            self._polled.pop(record.group, None)
+            self._unknown.discard(record.group)
+        self._follow(state)
+
+    def _complete(self, backfilled: Backfilled) -> None:
+        self._backfilled |= backfilled.partitions
+        for partition in backfilled.partitions:
+            for name in sorted(self._epoch_groups.get(partition, ())):
+                state = self._groups.get(name)
+                if isinstance(state, EpochState):
+                    state.complete(backfilled.at_ms)
+                    self._polled.pop(name, None)
+                    self._follow(state)
+
     def _list(self, poll: GroupsListed) -> None:
         listed = {each.group: each for each in poll.groups}
         for name, each in listed.items():
             if polled := self._polled.get(name):
                 if polled.list_state(each.state, poll.answered_ms):
                     self._changed.add(name)
-            elif each.state in REBALANCING and (state := self._state(name, poll.answered_ms)):
+            elif each.state in REBALANCING and isinstance(state := self._state(name, poll.answered_ms), ClassicState):
                 state.list_rebalancing(each.state, poll)
                 self._follow(state)
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
@@ -123,8 +171,10 @@ class Tracker:
 
     def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> None:
         for name in sorted(self._rebalancing - rebalancing):
-            self._groups[name].list_settled(poll)
-            self._follow(self._groups[name])
+            state = self._groups[name]
+            if isinstance(state, ClassicState):
+                state.list_settled(poll)
+            self._follow(state)
         self._around.polls.add(poll.asked_ms)
 
     def _describe(self, observation: GroupDescribed) -> None:
@@ -142,7 +192,7 @@ class Tracker:
             self._changed.add(value.group)
 
     def _resize(self, seen: TopicsSeen) -> None:
-        changed = self._around.topics.update(seen.at_ms, seen.partitions)
+        changed = self._around.topics.update(seen.at_ms, seen.partitions, seen.ids)
         if changed:
             for state in self._groups.values():
                 if state.wants(changed):
@@ -157,7 +207,7 @@ class Tracker:
                 state.report(event, now_ms)
             self._follow(state)
 
-    def _state(self, group: str, now_ms: int) -> ClassicState | None:
+    def _state(self, group: str, now_ms: int) -> ClassicState | EpochState | None:
         """The group's state, made if there is room for one more group without a record."""
         state = self._groups.get(group)
         if state is None and len(self._unknown) < UNKNOWN_GROUPS_MAX:
@@ -180,7 +230,7 @@ class Tracker:
             else:
                 self._follow(state)
 
-    def _follow(self, state: ClassicState) -> None:
+    def _follow(self, state: ClassicState | EpochState) -> None:
         """After anything that may have changed a group: note its view's change and its next deadline."""
         name, due_ms = state.group, state.due_ms
         if state.known and self._versions.get(name) != state.version:
@@ -203,7 +253,7 @@ class Tracker:
 
 def _time_of(observation: Observation) -> int:
     match observation:
-        case GroupRecord():
+        case GroupRecord() | EpochRecord():
             return observation.seen_ms
         case GroupsListed():
             return observation.answered_ms

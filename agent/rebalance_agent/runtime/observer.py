@@ -51,15 +51,17 @@ class Observer:
             top_topics=settings.top_topics,
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
         )
-        page = GroupsPage(self.views, self._clock, limits, text)
+        self._page = GroupsPage(self.views, self._clock, limits, text)
         self._phases = PhaseMetrics(text)
         self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
-            Role.OBSERVER, readiness, configured=self._configured, folded=lambda: page.folded, text=text
+            Role.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         host, port = split_address(settings.listen)
-        self._server = HttpServer(host, port, WebApp((page.text, self._phases.text, self._metrics.text), readiness))
+        self._server = HttpServer(
+            host, port, WebApp((self._page.text, self._phases.text, self._metrics.text), readiness)
+        )
 
     @property
     def port(self) -> int:
@@ -105,7 +107,7 @@ class Observer:
 
         shows = NameFilter(self._settings.groups_allow, self._settings.groups_deny)
         context = Context(self._properties, cluster, Inbox(), self._health, self._metrics, self._clock, shows)
-        watch = Watch(context, self._settings, cluster_id, publish)
+        watch = Watch(context, self._settings, cluster_id, publish, self._page.refresh)
         watch.start(stack)
         self._watch = watch
 

@@ -14,7 +14,7 @@ from rebalance_agent.collectors.member_events import MEMBERS_PART, MemberEvents
 from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OffsetsTail
 from rebalance_agent.collectors.topics import TopicsPoll
 from rebalance_agent.model.events import Event
-from rebalance_agent.rebalances.observations import GroupRecord, Observation
+from rebalance_agent.rebalances.observations import Observation, topics_named
 from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.core import Core
@@ -25,6 +25,9 @@ __all__ = ["Watch", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
 """How often the tail's position is compared with the topic's end: how soon a dead tail is noticed."""
+
+REFRESH_S = 1.0
+"""How often metrics are written ahead of scrapes: what changed in a second, a scrape need not do."""
 
 TOPICS_AGAIN_S = 1.0
 """Least time between two looks for topics that a subscription names and the cluster does not have."""
@@ -42,9 +45,14 @@ class Watch:
     """Collectors, tracker and schedule. ``publish`` gets every event, in order, and must not block."""
 
     def __init__(
-        self, context: Context, settings: ObserverSettings, cluster_id: str, publish: Callable[[Event], None]
+        self,
+        context: Context,
+        settings: ObserverSettings,
+        cluster_id: str,
+        publish: Callable[[Event], None],
+        refresh: Callable[[], None],
     ) -> None:
-        """Nothing runs before `start`."""
+        """``refresh`` is called every now and then to work off what changed. Nothing runs before `start`."""
         self._context = context
         self._log = structlog.get_logger("rebalance_agent.observer")
         self._told_denied = False
@@ -71,6 +79,7 @@ class Watch:
         every(settings.topics_interval_seconds, self._topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
+        every(REFRESH_S, refresh, "refresh")
 
     def views(self) -> tuple[GroupView, ...]:
         """Every group now. From any thread."""
@@ -94,13 +103,11 @@ class Watch:
             self._schedule.soon("describe")
 
     def _hear(self, observation: Observation) -> None:
-        if not isinstance(observation, GroupRecord) or observation.value is None:
-            return
-        subscribed = {
-            topic for member in observation.value.members if member.subscription for topic in member.subscription.topics
-        }
         now = self._context.clock.monotonic()
-        if now - self._topics_asked >= TOPICS_AGAIN_S and self._topics.unknown(subscribed):
+        if now - self._topics_asked < TOPICS_AGAIN_S:
+            return
+        topics, ids = topics_named(observation)
+        if self._topics.unknown(topics, ids):
             self._topics_asked = now
             self._schedule.soon("topics")
 

@@ -299,9 +299,12 @@ class TestEveryStrategy:
         assert judge(group({}, member("a", "")), result, chosen).max_mean_ratio is None
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
-    def test_a_member_id_that_appears_twice_is_refused(self, name):
-        with pytest.raises(AssignmentError, match="'a' appears twice"):
-            strategy(name).assign(group({"t": 1}, member("a", "t"), member("a", "t")))
+    def test_of_a_member_id_that_appears_twice_the_newest_counts(self, name):
+        old, new = member("a", "t", generation=1, owned={"t": (0,)}), member("a", "t u", generation=2)
+        for order in ((old, new), (new, old)):
+            assigned = strategy(name).assign(group({"t": 2, "u": 2}, *order))
+            assert assigned.twins == ("a",)
+            assert assigned.target == {"a": {"t": (0, 1), "u": (0, 1)}}
 
     @pytest.mark.parametrize("name", sorted(STRATEGIES))
     def test_settings_are_documented_and_their_defaults_valid(self, name):
@@ -310,10 +313,12 @@ class TestEveryStrategy:
         assert chosen.summary
         for setting in chosen.config:
             assert setting.meaning
-            assert setting.parse(str(setting.default)) == setting.default
-        assert (chosen.user_data({}, {}) is not None) == bool(chosen.config)
+            assert setting.of({}) == setting.default
+            if isinstance(setting.default, int | float | str):
+                assert setting.parse(str(setting.default)) == setting.default
+        assert (chosen.user_data({}, {}) is None) == (chosen.writer is None)
 
     def test_unknown_name_lists_the_known_ones(self):
-        with pytest.raises(AssignmentError, match=r"no strategy 'nope'; the strategies are .*range, roundrobin"):
+        with pytest.raises(AssignmentError, match=r"no strategy 'nope'; the strategies are .*range, redundant"):
             strategy("nope")
         assert list(STRATEGIES) == sorted(STRATEGIES)

@@ -166,7 +166,7 @@ def test_a_members_config_may_be_for_another_strategy(assign):
         ([], "group: must be an object"),
         ({"topics": {}}, "members: is missing"),
         ({"members": []}, "topics: is missing"),
-        (GROUP | {"surprise": 1}, "surprise: unknown field; there are id, members, topics"),
+        (GROUP | {"surprise": 1}, "surprise: unknown field; there are config, id, members, topics"),
         (GROUP | {"members": {}}, "members: must be a list of members"),
         (GROUP | {"id": [1]}, "id: must be text or a number"),
         ({"topics": [], "members": []}, "topics: must be an object"),
@@ -208,7 +208,7 @@ def test_a_members_config_may_be_for_another_strategy(assign):
         (member(generation=1.5), "members[0].generation: must be a whole number from -1"),
         (member(rack=1), "members[0].rack: must be text"),
         (member(user_data="no base64!"), "members[0].user_data: must be base64"),
-        (member(config={"x.y": 1}), "members[0].config.x.y: unknown setting; there are assignment.consumer.priority"),
+        (member(config={"x.y": 1}), "members[0].config.x.y: unknown setting; there are assignment.consumer."),
         (member(config={WEIGHT: 0}), f"members[0].config.{WEIGHT}: must be a whole number from 1 to 2147483647"),
         (member(config={WEIGHT: 1.0}), f"members[0].config.{WEIGHT}: must be a whole number"),
         (member(config={WEIGHT: [1]}), f"members[0].config.{WEIGHT}: must be a whole number"),
@@ -225,7 +225,7 @@ def test_wrong_input_is_one_line_that_names_the_field(assign, data, problem):
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--strategy", "nope"], "there is no strategy 'nope'; the strategies are cooperative-failover,"),
+        (["--strategy", "nope"], "there is no strategy 'nope'; the strategies are cooperative-copartitioned-sticky,"),
         (["--strategy", "range", "--protocol", "cooperative"], "--protocol: range has no cooperative form"),
         (
             ["--strategy", "cooperative-failover", "--protocol", "eager"],
@@ -291,13 +291,13 @@ def test_a_line_that_is_too_long_is_a_bad_line(assign, monkeypatch):
     assert ["error" in json.loads(line) for line in out.splitlines()] == [False, True, False]
 
 
-def test_help_lists_strategies_and_their_settings(capsys):
+def test_help_lists_strategies_and_where_their_settings_are_told(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["assign", "--help"])
     assert ended.value.code == 0
     text = capsys.readouterr().out
     assert "cooperative-weighted-sticky" in text
-    assert f"{WEIGHT} (default 1)" in text
+    assert "`rebalance-agent strategies`" in text
 
 
 def test_an_answer_comes_before_the_next_question():

@@ -2,18 +2,22 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import kafka
 import pytest
 from kafka.cluster import ClusterMetadata
 from kafka.coordinator.assignors.abstract import RebalanceProtocol
-from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
 from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.assignors import STRATEGIES, strategy
-from rebalance_agent.clients.kafka_python import StrategyAssignor
+from rebalance_agent.clients.kafka_python import KafkaConsumer, StrategyAssignor
+from rebalance_agent.clients.kafka_python import consumer as consumer_module
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.subscriptions import complete, read_tolerantly
+from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.consumer import decode_subscription, encode_subscription
+from rebalance_agent.groupprotocol.standbydata import decode_standby_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
 SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
@@ -21,7 +25,10 @@ SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
 
 
 def assignor(name="weighted-sticky", config=None, owned=None, generation=-1, rack=None):
-    return StrategyAssignor(strategy(name), config or {}, lambda: (owned or {}, generation), group="group", rack=rack)
+    """An assignor of a consumer that was given ``owned`` in ``generation`` and, if it is cooperative, still has it."""
+    participant = Participant([strategy(name)], config or {}, group="group", rack=rack)
+    participant.received(owned or {}, generation)
+    return StrategyAssignor(strategy(name), participant, lambda: owned or {})
 
 
 def member(name, data, instance=None):
@@ -81,17 +88,30 @@ def test_a_subscription_is_version_3_with_generation_rack_ownership_and_user_dat
     assert (kafkas.version, kafkas.generation_id, kafkas.rack_id) == (3, 5, "r1")
 
 
+def test_copies_that_are_on_disk_are_reported_in_the_first_join(monkeypatch):
+    offered = {}
+    monkeypatch.setattr(kafka.KafkaConsumer, "__init__", lambda consumer, **configs: offered.update(configs))
+    for patch in ("read_tolerantly", "finish_joins"):
+        monkeypatch.setattr(consumer_module, patch, lambda _coordinator: None)
+    monkeypatch.setattr(KafkaConsumer, "_coordinator", None, raising=False)
+    monkeypatch.setattr(KafkaConsumer, "__del__", lambda _consumer: None, raising=False)
+    KafkaConsumer(partition_assignment_strategy="task-sticky", held_standbys=lambda: {"t": [2, 1]})
+    (one,) = offered["partition_assignment_strategy"]
+    said = decode_subscription(one.metadata({"t"}))
+    assert decode_standby_subscription(said.user_data).standbys == {"t": (1, 2)}
+
+
 def test_two_assignors_of_one_process_know_nothing_of_each_other():
     heavy, light = (assignor(config={"assignment.consumer.weight": weight}) for weight in ("900", "1"))
     assert heavy.metadata({"t"}) != light.metadata({"t"})
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_strategy_goes_under_its_name_in_one_protocol(name):
+def test_every_strategy_goes_under_its_name_and_cooperative_ones_serve_eager_consumers_too(name):
     one = assignor(name)
     assert one.name == name
-    wanted = RebalanceProtocol.COOPERATIVE if name.startswith("cooperative-") else RebalanceProtocol.EAGER
-    assert one.supported_protocols() == [wanted]
+    both = [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
+    assert one.supported_protocols() == (both if name.startswith("cooperative-") else [RebalanceProtocol.EAGER])
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -99,7 +119,9 @@ def test_every_strategy_gives_out_every_partition_and_every_member_an_entry(name
     members = [member(each, assignor(name).metadata({"t"})) for each in ("a", "b")]
     answer = assignor(name).assign(cluster(t=7), members)
     assert sorted(answer) == ["a", "b"]
-    assert sorted(number for topics in given(answer).values() for number in topics.get("t", ())) == list(range(7))
+    copies = 1 if STRATEGIES[name].redundancy is None else 2
+    owned = sorted(number for topics in given(answer).values() for number in topics.get("t", ()))
+    assert owned == sorted(copies * list(range(7)))
     assert all(each.encode() for each in answer.values())
 
 
@@ -177,27 +199,99 @@ def test_a_subscription_that_cannot_be_read_subscribes_to_nothing_and_is_logged(
 
 
 def test_every_member_reaches_kafka_pythons_leader_complete():
-    class Coordinator:
-        def _perform_assignment(self, leader_id, protocol, members):
-            return {each.member_id: ConsumerProtocolSubscription.decode(each.metadata).topics for each in members}
-
     coordinator = Coordinator()
     read_tolerantly(coordinator)
     members = [SimpleNamespace(member_id="a", metadata=SHORT_V1), SimpleNamespace(member_id="b", metadata=b"")]
     assert coordinator._perform_assignment("a", "range", members) == {"a": ["t"], "b": []}
 
 
+@pytest.mark.parametrize("data", [b"", b"\0\0\x7f\xff\xff\xff"])
+def test_an_assignment_that_cannot_be_read_is_nothing_and_is_logged(data, caplog):
+    coordinator = Coordinator()
+    read_tolerantly(coordinator)
+    run(coordinator._on_join_complete_async(1, "m", "range", data))
+    assert coordinator.assigned == [[]]
+    assert "assignment cannot be read" in caplog.text
+
+
+def test_topics_that_cannot_exist_are_left_out_and_logged(caplog):
+    data = encode_subscription(ConsumerSubscription(3, ("t", "", ".", "..", "a b", "x" * 250, "\u00e4", "t.u-v_w")))
+    assert decode_subscription(complete("the-member", data)).topics == ("t", "t.u-v_w")
+    assert "the-member" in caplog.text
+
+
+def run(coroutine):
+    """The result of a coroutine that waits for nothing."""
+    with pytest.raises(StopIteration) as end:
+        coroutine.send(None)
+    return end.value.value
+
+
+class Coordinator:
+    """As much of kafka-python's as joins have to do with. Every attempt to join is answered with a new generation."""
+
+    def __init__(self):
+        self.rejoin_needed = False
+        self.attempts = 0
+        self.assigned = []
+        self.session_expired = False
+        self.heartbeat = SimpleNamespace(
+            received_heartbeat=lambda: None, session_timeout_expired=lambda: self.session_expired
+        )
+        self._generation = None
+        self._subscription = SimpleNamespace(subscription=None)
+        self._cluster = ClusterMetadata()
+
+    def request_rejoin(self):
+        self.rejoin_needed = True
+
+    def group_protocols(self):
+        return [("range", b"")]
+
+    def _perform_assignment(self, leader_id, protocol, members):
+        return {each.member_id: ConsumerProtocolSubscription.decode(each.metadata).topics for each in members}
+
+    async def _do_join_and_sync_async(self):
+        self.attempts += 1
+        self._generation = object()
+        return b"assignment %d" % self.attempts
+
+    async def _on_join_prepare_async(self, generation, member_id, timeout_ms=None):
+        self.prepared_within_ms = timeout_ms
+
+    async def _on_join_complete_async(self, generation, member_id, protocol, data):
+        self.assigned.append(ConsumerProtocolAssignment.decode(data).assigned_partitions)
+
+
 def test_a_consumer_that_sends_a_join_wants_to_join_until_it_has():
-    class Coordinator:
-        rejoin_needed = False
-
-        def request_rejoin(self):
-            self.rejoin_needed = True
-
-        def group_protocols(self):
-            return [("range", b"")]
-
     coordinator = Coordinator()
     finish_joins(coordinator)
     assert coordinator.group_protocols() == [("range", b"")]
     assert coordinator.rejoin_needed
+
+
+def test_an_answer_that_came_between_two_polls_is_taken_by_the_next_and_only_once():
+    coordinator = Coordinator()
+    finish_joins(coordinator)
+    join = coordinator._do_join_and_sync_async
+    assert run(join()) == b"assignment 1"  # and the poll that wanted it had no more time
+    assert run(join()) == b"assignment 1"
+    run(coordinator._on_join_complete_async(1, "m", "range", b"\0\3\0\0\0\0\xff\xff\xff\xff"))
+    assert run(join()) == b"assignment 2"
+
+
+@pytest.mark.parametrize("change", [{"_generation": None}, {"session_expired": True}])
+def test_an_answer_to_a_member_that_fell_out_of_the_group_is_not_taken(change):
+    coordinator = Coordinator()
+    finish_joins(coordinator)
+    run(coordinator._do_join_and_sync_async())
+    vars(coordinator).update(change)
+    assert run(coordinator._do_join_and_sync_async()) == b"assignment 2"
+
+
+@pytest.mark.parametrize(("polls", "within"), [(10, 1_000), (5_000, 5_000), (None, None)])
+def test_the_commit_before_a_join_has_time_whatever_the_poll_has(polls, within):
+    coordinator = Coordinator()
+    finish_joins(coordinator)
+    run(coordinator._on_join_prepare_async(1, "m", timeout_ms=polls))
+    assert coordinator.prepared_within_ms == within

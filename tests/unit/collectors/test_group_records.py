@@ -23,15 +23,16 @@ def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
     records = [
         FakeRecord(COMMIT_KEY, b"not even a value"),
         FakeRecord(b"\0\0", b""),
-        FakeRecord(b"\0\3whatever", b"xx"),
+        FakeRecord(b"\0\3another kind", b"xx"),
+        FakeRecord(b"\0\x63whatever", b"xx"),
         FakeRecord(None, b"x"),
         FakeRecord(_group_key("g"), EMPTY_GROUP),
     ]
     found = GroupRecords(context).of_groups(records)
-    assert found == [(records[-1], "g")]
+    assert found == [(records[-1], _group_key("g"))]
     assert context.meters.of("unknown_record") == [("key_version", 2)]
     ((number, size),) = context.meters.of("read")
-    assert number == 5
+    assert number == 6
     assert size == sum(len(record.key_bytes or b"") + len(record.value_bytes or b"") for record in records)
 
 

@@ -43,6 +43,9 @@ class FakeCluster:
     def identify(self):
         return "cluster", self.topics
 
+    def topic_ids(self, topics):
+        return {topic: f"id of {topic}" for topic in topics}
+
 
 def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_shown():
     context = fake_context(FakeCluster(), shows=NameFilter(".*", "secret"))
@@ -97,7 +100,7 @@ def test_topics_are_told_to_those_who_follow_them():
     topics = TopicsPoll(context, [heard.append])
     assert topics.unknown(["t"])
     topics.poll()
-    assert context.inbox.take(1, 0) == [TopicsSeen(context.clock.now_ms(), {"t": 3})]
+    assert context.inbox.take(1, 0) == [TopicsSeen(context.clock.now_ms(), {"t": 3}, {"t": "id of t"})]
     assert heard == [{"t": 3}]
     assert not topics.unknown(["t"])
     assert topics.unknown(["t", "new"])

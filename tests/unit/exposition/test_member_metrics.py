@@ -112,6 +112,18 @@ def test_the_leaders_assign_calls_are_timed_judged_and_their_failures_counted():
     assert sidecar.value("assignment_skew_ratio", "orders", "consumer-1") == 1.5
 
 
+def test_members_whose_user_data_did_not_decode_are_counted_in_each_call():
+    sidecar = Sidecar(silent_seconds=60)
+    sidecar.take(assign_event(1))
+    assert sidecar.value("user_data_errors_total", "orders", "weighted-sticky") == 0
+    sidecar.take(
+        assign_event(2, user_data_errors={"m1": "cut", "m2": "cut"}), assign_event(3, user_data_errors={"m1": "cut"})
+    )
+    assert sidecar.value("user_data_errors_total", "orders", "weighted-sticky") == 3
+    sidecar.clock.advance(60_001)
+    assert sidecar.metrics.text() == b""
+
+
 def test_a_client_that_leaves_takes_its_gauges_along_and_not_its_totals():
     sidecar = Sidecar(silent_seconds=60)
     sidecar.take(member_event(sequence=1), member_event(Callback.LEFT, 2, partitions={}))

@@ -49,7 +49,6 @@ def test_what_is_no_event_names_its_line(bad):
         ({"group": None}, "group"),
         ({"group": "g" * (LABEL_MAX + 1)}, "group"),
         ({"client_id": "c" * (LABEL_MAX + 1)}, "client_id"),
-        ({"colour": "blue"}, "colour"),
         ({"schema_version": 0}, "schema_version"),
         ({"partitions": {"t": "4-1"}}, "partitions.t"),
         ({"partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}, "partitions.t"),

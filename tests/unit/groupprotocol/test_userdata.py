@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.groupprotocol.plainly import StickyUserData
 from rebalance_agent.groupprotocol.userdata import (
-    StickyUserData,
     WeightedUserData,
     decode_priority,
     decode_sticky,

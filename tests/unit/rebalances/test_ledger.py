@@ -61,3 +61,10 @@ def test_needless_moves_are_those_beyond_the_fewest():
     ledger.settle(replace(EPISODE, stall=None, moved=5, needed=2), 0.0, 0.0)
     ledger.settle(replace(EPISODE, stall=None, moved=1, needed=None), 0.0, 0.0)
     assert (ledger.counters.moved, ledger.counters.moved_excess) == (6, 3)
+
+
+def test_the_first_report_of_a_member_takes_no_exact_stall_back():
+    ledger = Ledger(T0)
+    settled(ledger, 2.0, basis=Basis.EXACT)
+    assert ledger.expect_reports()
+    assert ledger.counters.stalls[Basis.EXACT].sum_seconds == 2.0

@@ -1,9 +1,8 @@
-"""A strategy of ours as an assignor of kafka-python's: an instance per consumer, without state of its own."""
+"""A strategy of ours as an assignor of kafka-python's: an instance per consumer."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
@@ -11,41 +10,27 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.kafka_python.cluster import topic_metadata
-from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION, encode_subscription
+from rebalance_agent.clients.participant import Participant
+from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION
 from rebalance_agent.instrumentation.decision import Decision
 from rebalance_agent.instrumentation.shapes import group_of
-from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.subscription import ConsumerSubscription
+from rebalance_agent.model.group import RebalanceProtocol as Protocol
+from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 
-__all__ = ["Ownership", "StrategyAssignor"]
+__all__ = ["Held", "StrategyAssignor"]
 
-_logger = logging.getLogger(__name__)
-
-Ownership = Callable[[], tuple[TopicPartitions, int]]
-"""Asks the consumer what it owns, and since which generation."""
+Held = Callable[[], TopicPartitions]
+"""Asks the consumer what it keeps, and goes on owning, while it joins: under the eager protocol nothing."""
 
 
 class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka-python is untyped
-    """``strategy`` in kafka-python's words.
+    """``strategy`` in kafka-python's words, for the consumer that is ``participant``."""
 
-    Subscriptions are version 3: generation (KIP-792) and rack (KIP-881) travel, and so do the owned partitions under
-    eager strategies, too, as a hint for the leader; nothing is withheld for it.
-    """
-
-    def __init__(
-        self, strategy: Strategy, config: Mapping[str, str], ownership: Ownership, *, group: str, rack: str | None
-    ) -> None:
-        """Run ``strategy`` for one member of ``group`` with this ``config``, in ``rack``.
-
-        Raises:
-            AssignmentError: a setting is not a whole number within its bounds.
-        """
-        strategy.user_data(config, {})
+    def __init__(self, strategy: Strategy, participant: Participant, held: Held = dict) -> None:
+        """Run ``strategy``; ``held`` is asked before every join if it is a cooperative one."""
         self._strategy = strategy
-        self._config = config
-        self._ownership = ownership
-        self._group = group
-        self._rack = rack
+        self._participant = participant
+        self._held = held
         self.decision: Decision | None = None
 
     @property
@@ -54,41 +39,38 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         return self._strategy.name
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """Eager or cooperative: each form has a name of its own."""
-        return [RebalanceProtocol[self._strategy.protocol.name]]
+        """A cooperative strategy also serves consumers that give everything back before they join (KIP-429).
+
+        A consumer speaks the protocol that all strategies of its list support: beside an eager one, the eager.
+        """
+        eager = [RebalanceProtocol.EAGER]
+        return eager if self._strategy.protocol is Protocol.EAGER else [RebalanceProtocol.COOPERATIVE, *eager]
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The member's ``ConsumerProtocolSubscription``, encoded."""
-        owned, generation = self._ownership()
-        return encode_subscription(
-            ConsumerSubscription(
-                version=NEWEST_VERSION,
-                topics=tuple(sorted(topics)),
-                user_data=self._strategy.user_data(self._config, owned),
-                owned_partitions=owned,
-                generation_id=generation,
-                rack_id=self._rack,
-            )
-        )
+        held = None if self._strategy.protocol is Protocol.EAGER else self._held()
+        return self._participant.subscription(self._strategy, topics, held=held)
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:  # noqa: ANN401
-        """Decide for the group; what was decided stays as ``decision``."""
+        """Decide for the group; what was decided stays as ``decision``.
+
+        Raises:
+            AssignmentError: the topics are not what the strategy needs.
+        """
         members = list(members)
         topics = topic_metadata(cluster, members)
-        group = group_of(topics, members, self._group)
-        assignment = self._strategy.assign(group)
-        self.decision = Decision(group, assignment, self._strategy)
-        for member_id, problem in assignment.user_data_errors.items():
-            _logger.warning("group %s, member %s: user data not used: %s", self._group, member_id, problem)
-        if assignment.unknown_topics:
-            # kafka-python asks for them now, and rebalances once more when it knows them.
-            _logger.info("group %s: no metadata yet for topics %s", self._group, ", ".join(assignment.unknown_topics))
+        self.decision = self._participant.decide(self._strategy, topics, group_of(topics, members, "").members)
+        assignment = self.decision.assignment
         return {
             member_id: ConsumerProtocolAssignment(
-                NEWEST_VERSION, [(topic, list(numbers)) for topic, numbers in given.items()], None
+                NEWEST_VERSION,
+                [(topic, list(numbers)) for topic, numbers in given.items()],
+                assignment.user_data.get(member_id),
             )
             for member_id, given in assignment.members.items()
         }
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Nothing: what is owned is asked of the consumer when it matters."""
+        """Keep it for the next subscription."""
+        owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
+        self._participant.received(owned, generation, self._strategy, assignment.user_data)

@@ -1,32 +1,47 @@
-"""What other members' subscriptions look like to kafka-python's leader.
+"""What other members say, made safe for kafka-python: their subscriptions in the leader, the leader's assignment here.
 
-kafka-python 3.0 reads every member's subscription before it calls the assignor. One that ends early (sarama's "version
-1" has the fields of version 0) or is broken ends the whole group's rebalance with an exception, again and again.
+kafka-python 3.0 reads every member's subscription before it calls the assignor, and asks for its topics' metadata. One
+that ends early (sarama's "version 1" has the fields of version 0), is broken, or names a topic that no broker would
+create ends the whole group's rebalance with an exception, again and again. So does, in the member that gets it, an
+assignment that cannot be read, as from a leader that forgot a member.
 """
 
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from rebalance_agent.clients.participant import read_assignment
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION, decode_subscription, encode_subscription
-from rebalance_agent.model.subscription import ConsumerSubscription
+from rebalance_agent.groupprotocol.consumer import (
+    NEWEST_VERSION,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["complete", "read_tolerantly"]
 
 _logger = logging.getLogger(__name__)
 
+_TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
+"""A topic's name, by Kafka's own rules."""
+
+_NOTHING = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
+
 
 def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Make a consumer's coordinator see `complete` subscriptions only.
+    """Make a consumer's coordinator see `complete` subscriptions, and assignments that can be read, only.
 
-    ``_perform_assignment`` is the method that kafka-python's ``BaseCoordinator`` documents for group types to fill in;
-    there is no public place between the coordinator's answer and the assignor.
+    ``_perform_assignment`` and ``_on_join_complete_async`` are the methods that kafka-python's ``BaseCoordinator``
+    documents for group types to fill in; there is no public place between the coordinator's answers and these.
     """
     perform = coordinator._perform_assignment  # noqa: SLF001
+    join_complete = coordinator._on_join_complete_async  # noqa: SLF001
 
     def perform_assignment(leader_id: str, protocol: str, members: Iterable[Any]) -> Mapping[str, Any]:
         for member in members:
@@ -34,14 +49,25 @@ def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is
         result: Mapping[str, Any] = perform(leader_id, protocol, members)
         return result
 
+    async def on_join_complete(generation: int, member_id: str, protocol: str, data: bytes) -> None:
+        await join_complete(generation, member_id, protocol, _NOTHING if read_assignment(data) is None else data)
+
     coordinator._perform_assignment = perform_assignment  # noqa: SLF001
+    coordinator._on_join_complete_async = on_join_complete  # noqa: SLF001
 
 
 def complete(member_id: str, data: bytes) -> bytes:
-    """The same subscription with every field there; one that cannot be read subscribes to nothing."""
+    """The same subscription with every field there; one that cannot be read subscribes to nothing.
+
+    Topics that cannot exist are left out.
+    """
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
         _logger.warning("member %s gets nothing: its subscription cannot be read: %s", member_id, error)
         subscription = ConsumerSubscription(NEWEST_VERSION, ())
-    return encode_subscription(replace(subscription, version=NEWEST_VERSION))
+    topics = tuple(filter(_TOPIC.fullmatch, subscription.topics))
+    if topics != subscription.topics:
+        impossible = next(topic for topic in subscription.topics if topic not in topics)
+        _logger.warning("member %s subscribes to a topic that cannot exist: %r", member_id, impossible[:40])
+    return encode_subscription(replace(subscription, version=NEWEST_VERSION, topics=topics))

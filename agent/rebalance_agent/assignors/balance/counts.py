@@ -1,0 +1,43 @@
+"""Decisions on counts: how many partitions of each topic stay with, leave and go to every member."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.assignors.claims import Ownership
+
+__all__ = ["NO_EXTRA", "Placement"]
+
+NO_EXTRA = -1
+"""The rank of a member whose share is whole: it never gets one more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What changes for ``ownership``, and the ``loads`` by member that come of it.
+
+    By topic: ``gains`` names a member once for each partition that is new to it, ``losses`` says how many of its own a
+    member gives up.
+    """
+
+    ownership: Sequence[Ownership]
+    gains: Sequence[Sequence[int]]
+    losses: Sequence[Mapping[int, int]]
+    loads: Sequence[int]
+
+    @property
+    def kept(self) -> int:
+        """How many partitions stay with their owner."""
+        return sum(self.loads) - sum(map(len, self.gains))
+
+    @property
+    def counts(self) -> tuple[dict[int, tuple[int, int]], ...]:
+        """By topic: member -> (partitions it keeps, partitions that are new to it)."""
+        by_topic = []
+        for known, gains, losses in zip(self.ownership, self.gains, self.losses, strict=True):
+            kept = {member: len(numbers) - losses.get(member, 0) for member, numbers in known.owned.items()}
+            new = Counter(gains)
+            by_topic.append({member: (kept.get(member, 0), new[member]) for member in sorted(kept.keys() | new.keys())})
+        return tuple(by_topic)

@@ -1,0 +1,103 @@
+"""From counts to partitions: what is owned stays, the rest is dealt so that every topic spreads over many members.
+
+A plan begins as a copy of what the members own, so that only members and topics that change cost anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rebalance_agent.assignors.balance.counts import Placement
+from rebalance_agent.assignors.balance.placement import fill, place
+from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.balance.releasing import release
+from rebalance_agent.assignors.balance.slices import deal_all, deal_topic, single_numbers
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.errors import AssignmentError
+
+__all__ = ["balance"]
+
+
+def balance(roster: Roster, promise: Promise) -> Plan:
+    """Keep ``promise`` with the fewest moves.
+
+    Raises:
+        AssignmentError: the promise cannot be kept; not for promises made for this roster.
+    """
+    if roster.uniform():
+        return _deal(roster, fill(promise, roster.owned_counts(), sum(roster.partitions)))
+    placement = place(roster, promise.floors, promise.ranks, levels=promise.levels)
+    if placement is None:
+        raise AssignmentError("the promised loads do not fit the subscriptions")
+    return _pick(roster, placement)
+
+
+def _deal(roster: Roster, loads: Sequence[int]) -> Plan:
+    """Equal subscriptions: everybody keeps up to its load, the others' room is dealt evenly over the topics."""
+    owned = roster.owned_counts()
+    rooms = [max(0, load - have) for load, have in zip(loads, owned, strict=True)]
+    if not any(owned) and max(rooms, default=0) - min(filter(None, rooms), default=0) <= 1:
+        return deal_all(roster, _rounds(rooms))
+    plan: Plan = list(map(dict, roster.ledger.holdings))
+    freed = release(plan, owned, loads)
+    turns = _turns(rooms)
+    taken = 0
+    for topic, gaps in zip(roster.topics, roster.ledger.gaps, strict=True):
+        numbers = sorted((*gaps, *freed[topic])) if topic in freed else gaps
+        if numbers:
+            _give(plan, topic, zip(numbers, turns[taken : taken + len(numbers)], strict=True))
+            taken += len(numbers)
+    return plan
+
+
+def _rounds(rooms: Sequence[int]) -> list[int]:
+    """Who has room, and first who has more of it: what `_turns` begins with where rooms differ by one at most."""
+    return sorted((member for member, room in enumerate(rooms) if room), key=lambda member: -rooms[member])
+
+
+def _turns(rooms: Sequence[int]) -> list[int]:
+    """An order in which each member appears as often as it has room, and as evenly as can be."""
+    alike: dict[int, list[int]] = {}
+    for member, room in enumerate(rooms):
+        if room:
+            alike.setdefault(room, []).append(member)
+    times = sorted(((2 * turn + 1) / room, -room) for room in alike for turn in range(room))
+    return [member for _, room in times for member in alike[-room]]
+
+
+def _pick(roster: Roster, placement: Placement) -> Plan:
+    """Mixed subscriptions: the placement says how many of each topic go to and leave each member."""
+    plan: Plan = list(map(dict, roster.ledger.holdings))
+    singles = single_numbers(roster.partitions)
+    for place_, (topic, count, gaps) in enumerate(
+        zip(roster.topics, roster.partitions, roster.ledger.gaps, strict=True)
+    ):
+        takers = placement.gains[place_]
+        if not takers:
+            continue
+        losses = placement.losses[place_]
+        numbers = sorted((*gaps, *_take_back(plan, topic, losses))) if losses else gaps
+        if len(numbers) == count and len(set(takers)) == count:
+            deal_topic(plan, topic, count, takers, singles)
+        else:
+            _give(plan, topic, zip(numbers, sorted(takers), strict=True))
+    return plan
+
+
+def _take_back(plan: Plan, topic: str, losses: Mapping[int, int]) -> list[int]:
+    """What the members give up: the last of what they have."""
+    freed: list[int] = []
+    for member, count in losses.items():
+        numbers = plan[member].pop(topic)
+        freed += numbers[len(numbers) - count :]
+        if count < len(numbers):
+            plan[member][topic] = numbers[: len(numbers) - count]
+    return freed
+
+
+def _give(plan: Plan, topic: str, gained: Iterable[tuple[int, int]]) -> None:
+    by_member: dict[int, list[int]] = {}
+    for number, member in gained:
+        by_member.setdefault(member, []).append(number)
+    for member, numbers in by_member.items():
+        plan[member][topic] = tuple(sorted((*plan[member].get(topic, ()), *numbers)))

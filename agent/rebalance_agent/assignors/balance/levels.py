@@ -1,0 +1,67 @@
+"""Whether one density holds for a whole group: the usual case of mixed subscriptions, asked before any flow.
+
+A draft has whole loads around the fair shares. Who has more than its share has less than one partition too much, so
+every partition it holds could carry all of that to another subscriber. If all surplus reaches all deficit that way, the
+shares are met in fractions, and there are no levels to look for. The converse does not hold: a failure proves nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from rebalance_agent.assignors.balance.counts import Placement
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["one_density", "shows_one_level"]
+
+
+def one_density(roster: Roster, weights: Sequence[int]) -> list[Fraction]:
+    """Load per weight of each member if one density held for all; 0 for members without topics."""
+    members = _subscribed(roster)
+    nothing = Fraction(0)
+    if not members:
+        return [nothing] * len(weights)
+    density = Fraction(sum(roster.partitions), sum(weights[member] for member in members))
+    return [density if member in members else nothing for member in range(len(weights))]
+
+
+def _subscribed(roster: Roster) -> set[int]:
+    members: set[int] = set()
+    for places in roster.subscribers:
+        members.update(places)
+        if len(members) == len(roster.members):
+            break
+    return members
+
+
+def shows_one_level(roster: Roster, weights: Sequence[int], placement: Placement) -> bool:
+    """Whether ``placement`` can be evened out in fractions, by each giver to subscribers of topics that it holds."""
+    members = _subscribed(roster)
+    weight = sum(weights[member] for member in members)
+    total = sum(roster.partitions)
+    # In parts of a partition, `weight` to the whole one, so that all numbers are whole.
+    above = {member: over for member in members if (over := placement.loads[member] * weight - weights[member] * total)}
+    if any(abs(over) >= weight for over in above.values()):
+        return False
+    givers = {member for member, over in above.items() if over > 0}
+    takers = above.keys() - givers
+    for topic, (known, places) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
+        if not givers:
+            break
+        losses = placement.losses[topic]
+        giving = givers.intersection(placement.gains[topic])
+        giving.update(m for m in givers.intersection(known.owned) if losses.get(m, 0) < len(known.owned[m]))
+        taking = takers.intersection(places) if giving else set[int]()
+        while giving and taking:
+            giver, taker = min(giving), min(taking)
+            part = min(above[giver], -above[taker])
+            above[giver] -= part
+            above[taker] += part
+            if not above[giver]:
+                giving.remove(giver)
+                givers.remove(giver)
+            if not above[taker]:
+                taking.remove(taker)
+                takers.remove(taker)
+    return not givers

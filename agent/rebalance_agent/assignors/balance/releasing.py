@@ -1,0 +1,40 @@
+"""What members give up who own more than their load, where all subscribe alike and any partition will do."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
+from rebalance_agent.assignors.roster import Plan
+
+__all__ = ["release"]
+
+
+def release(plan: Plan, owned: Sequence[int], loads: Sequence[int]) -> dict[str, list[int]]:
+    """Take from ``plan`` what members own above their loads; topic -> numbers that are free now.
+
+    Every n-th partition goes, and each member begins to count elsewhere: a newcomer then gets some of every topic.
+    """
+    freed: dict[str, list[int]] = {}
+    overfull = [member for member, have in enumerate(owned) if have > loads[member]]
+    for turn, member in enumerate(overfull):
+        have, given = owned[member], plan[member]
+        gone = have - loads[member]
+        begin = turn * have // len(overfull)
+        topics = sorted(given)
+        ends = list(accumulate(len(given[topic]) for topic in topics))
+        going: dict[str, set[int]] = {}
+        for step in range(1, gone + 1):
+            # The places where (begin + place * gone) // have goes up: found, not looked for.
+            place = -((begin - step * have) // gone) - 1
+            at = bisect_right(ends, place)
+            topic = topics[at]
+            going.setdefault(topic, set()).add(given[topic][place - ends[at]])
+        for topic, numbers in going.items():
+            freed.setdefault(topic, []).extend(numbers)
+            if len(numbers) == len(given[topic]):
+                del given[topic]
+            else:
+                given[topic] = tuple(number for number in given[topic] if number not in numbers)
+    return freed

@@ -1,0 +1,95 @@
+"""What is fair when not everybody may take everything: shares in proportion to weight, as far as subscriptions allow.
+
+With equal subscriptions a member's share is the group's partitions times its part of all weights. With mixed ones no
+division can be proportional throughout, so the shares are the fairest there are: the highest load per weight is as low
+as it can be, then the next highest, and so on. These shares exist once (the lexicographically optimal base of a
+polymatroid: Fujishige 1980), in levels: a level's topics go to that level's members, all with one load per weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from rebalance_agent.assignors.balance.flow import Network
+
+__all__ = ["fair_densities"]
+
+
+def fair_densities(
+    partitions: Sequence[int], subscribers: Sequence[tuple[int, ...]], weights: Sequence[int]
+) -> list[Fraction]:
+    """Load per weight of each member: its fair share is this times its weight; 0 for members without topics.
+
+    ``partitions`` and ``subscribers`` go by topic, ``weights`` (> 0) by member.
+    """
+    topics: dict[tuple[int, ...], int] = {}
+    for count, places in zip(partitions, subscribers, strict=True):
+        topics[places] = topics.get(places, 0) + count
+    classes = _classes(topics, len(weights))
+    weight_of = {kind: sum(weights[member] for member in members) for kind, members in classes.items()}
+    class_topics = list(topics.values())
+    density: dict[tuple[int, ...], Fraction] = {}
+    pending = [(list(range(len(class_topics))), list(classes))]
+    while pending:
+        some_topics, kinds = pending.pop()
+        total = sum(class_topics[topic] for topic in some_topics)
+        weight = sum(weight_of[kind] for kind in kinds)
+        crowded = _crowded(some_topics, class_topics, kinds, weight_of, total, weight)
+        if crowded is None:
+            density.update(dict.fromkeys(kinds, Fraction(total, weight)))
+            continue
+        dense_topics, dense_kinds = crowded
+        pending.append((dense_topics, dense_kinds))
+        dense, held = set(dense_topics), set(dense_kinds)
+        pending.append(([t for t in some_topics if t not in dense], [k for k in kinds if k not in held]))
+    densities = [Fraction(0)] * len(weights)
+    for kind, members in classes.items():
+        for member in members:
+            densities[member] = density[kind]
+    return densities
+
+
+def _classes(topics: dict[tuple[int, ...], int], members: int) -> dict[tuple[int, ...], list[int]]:
+    """Members by what they subscribe to: places of topic classes -> members. Members of one class share alike."""
+    subscribed: list[list[int]] = [[] for _ in range(members)]
+    for topic, places in enumerate(topics):
+        for place in places:
+            subscribed[place].append(topic)
+    classes: dict[tuple[int, ...], list[int]] = {}
+    for place, some in enumerate(subscribed):
+        if some:
+            classes.setdefault(tuple(some), []).append(place)
+    return classes
+
+
+def _crowded(
+    topics: list[int],
+    partitions: list[int],
+    kinds: list[tuple[int, ...]],
+    weight_of: dict[tuple[int, ...], int],
+    total: int,
+    weight: int,
+) -> tuple[list[int], list[tuple[int, ...]]] | None:
+    """The topics that cannot be spread at one density over ``kinds``, with all members that may take them.
+
+    None when they can: a flow of every topic's partitions (scaled by ``weight``) into each class's part of ``total``.
+    """
+    if len(kinds) == 1 or not topics:
+        return None
+    node = {topic: 2 + place for place, topic in enumerate(topics)}
+    network = Network(2 + len(topics) + len(kinds))
+    supply = [network.add(0, node[topic], partitions[topic] * weight) for topic in topics]
+    for place, kind in enumerate(kinds):
+        network.add(2 + len(topics) + place, 1, weight_of[kind] * total)
+        for topic in kind:
+            if topic in node:
+                network.add(node[topic], 2 + len(topics) + place, total * weight)
+    network.send(0, 1)
+    if not any(network.room[arc] for arc in supply):
+        return None
+    side = network.reachable(0)
+    return (
+        [topic for topic in topics if side[node[topic]]],
+        [kind for place, kind in enumerate(kinds) if side[2 + len(topics) + place]],
+    )

@@ -1,0 +1,44 @@
+"""A group of several levels as so many groups: who may take what in the best balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["Split", "split_levels"]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """``levels``: members and topics of each, lower ones first. ``subscribers`` by topic: those of its own level.
+
+    ``outside``: the (topic, member) pairs where a member owns some of a topic that is not of its level.
+    """
+
+    levels: Sequence[tuple[Sequence[int], Sequence[int]]]
+    subscribers: Sequence[Sequence[int]]
+    outside: Sequence[tuple[int, int]]
+
+
+def split_levels(roster: Roster, levels: Sequence[int]) -> Split:
+    """Give each topic to the lowest level among its subscribers: higher ones have enough that nobody else may take."""
+    if len(set(levels)) <= 1:
+        return Split([(range(len(roster.members)), range(len(roster.topics)))], roster.subscribers, ())
+    members: dict[int, list[int]] = {level: [] for level in sorted(set(levels))}
+    for member, level in enumerate(levels):
+        members[level].append(member)
+    topics: dict[int, list[int]] = {level: [] for level in members}
+    lowest: dict[int, tuple[int, list[int]]] = {}
+    subscribers = []
+    outside = []
+    for topic, (known, places) in enumerate(zip(roster.ownership, roster.subscribers, strict=True)):
+        if id(places) not in lowest:
+            level = min(levels[member] for member in places)
+            lowest[id(places)] = level, [member for member in places if levels[member] == level]
+        level, entitled = lowest[id(places)]
+        topics[level].append(topic)
+        subscribers.append(entitled)
+        outside += [(topic, member) for member in known.owned if levels[member] != level]
+    return Split([(members[level], topics[level]) for level in members], subscribers, outside)

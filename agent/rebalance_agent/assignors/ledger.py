@@ -1,0 +1,194 @@
+"""The claims of a whole group, settled: what each member owns, who owns what of each topic, and what nobody owns.
+
+Claims are nearly always in order, so that is asked first, of a whole topic at a time and without a look at each
+partition: sorted, the numbers that all members claim must be distinct and exist. Where they are, a member's claim is
+what it owns, and who owns what by topic is written down only if somebody asks. Otherwise topics are settled one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import overload
+
+from rebalance_agent.assignors.claims import Ownership, settle
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["Ledger", "LedgerByTopic", "by_hand", "distinct", "in_order", "settle_all", "unowned"]
+
+_ALIKE_MIN = 4
+"""So many members with the same topics are read column by column; fewer are faster one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """``ownership`` and ``gaps`` (what nobody owns) by topic, ``holdings`` by member: the same facts three ways.
+
+    A member whose claims all hold has the very mapping that it sent as its holdings: nothing is copied. ``disputed``:
+    topics with partitions that belong to nobody although somebody holds them.
+    """
+
+    ownership: Sequence[Ownership]
+    gaps: Sequence[Sequence[int]]
+    holdings: Sequence[TopicPartitions]
+    disputed: frozenset[str] = frozenset()
+
+
+class LedgerByTopic(Sequence[Ownership]):
+    """Undisputed holdings by topic, put together at the first look: a million entries that sticky plans never read."""
+
+    def __init__(self, topics: Collection[str], holdings: Sequence[TopicPartitions]) -> None:
+        """``holdings`` by member, of no other than these ``topics``."""
+        self._topics = topics
+        self._holdings = holdings
+        self._made: tuple[Ownership, ...] | None = None
+
+    def _all(self) -> tuple[Ownership, ...]:
+        if self._made is None:
+            owned: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in self._topics}
+            for member, held in enumerate(self._holdings):
+                for topic, numbers in held.items():
+                    owned[topic][member] = numbers
+            self._made = tuple(map(Ownership, owned.values()))
+        return self._made
+
+    def __len__(self) -> int:
+        return len(self._topics)
+
+    def __iter__(self) -> Iterator[Ownership]:
+        return iter(self._all())
+
+    @overload
+    def __getitem__(self, place: int) -> Ownership: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Ownership]: ...
+
+    def __getitem__(self, place: int | slice) -> Ownership | Sequence[Ownership]:
+        return self._all()[place]
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == tuple(other) if isinstance(other, (LedgerByTopic, tuple)) else NotImplemented
+
+    def __hash__(self) -> int:
+        raise TypeError("ownership holds mappings, and has no hash")
+
+
+def settle_all(
+    claims: Sequence[tuple[int, TopicPartitions]],
+    topics: Mapping[str, int],
+    subscribers: Sequence[tuple[int, ...]],
+    subscriptions: Sequence[Sequence[str]],
+) -> Ledger:
+    """Reduce what each member claims: its generation, topic -> numbers.
+
+    ``topics`` come with their partition counts, ``subscribers`` by topic and ``subscriptions`` by member say the same.
+    """
+    holdings = [owned for _, owned in claims]
+    gaps = None
+    if all(len(places) == len(claims) for places in subscribers) or _entitled(holdings, subscriptions):
+        gaps = _gaps_of_plain(holdings, topics)
+    if gaps is not None:
+        return Ledger(LedgerByTopic(topics, holdings), gaps, holdings)
+    return _settle_each(claims, topics, subscribers)
+
+
+def _entitled(holdings: Sequence[TopicPartitions], subscriptions: Sequence[Sequence[str]]) -> bool:
+    return all(
+        owned.keys() <= frozenset(topics) for owned, topics in zip(holdings, subscriptions, strict=True) if owned
+    )
+
+
+def _gaps_of_plain(holdings: Sequence[TopicPartitions], topics: Mapping[str, int]) -> list[Sequence[int]] | None:
+    """What nobody owns by topic; None if claims meet or any is void."""
+    claimed = _claimed_numbers(holdings, topics)
+    if claimed is None:
+        return None
+    gaps: list[Sequence[int]] = []
+    for numbers, count in zip(claimed.values(), topics.values(), strict=True):
+        numbers.sort()
+        if not distinct(numbers, count):
+            return None
+        if len(numbers) == count:
+            gaps.append(())
+        else:
+            gaps.append(sorted(set(range(count)).difference(numbers)) if numbers else range(count))
+    return gaps
+
+
+def _claimed_numbers(holdings: Sequence[TopicPartitions], topics: Mapping[str, int]) -> dict[str, list[int]] | None:
+    """Topic -> the numbers claimed of it; None if one claims another topic, or numbers out of order."""
+    alike: dict[tuple[str, ...], list[TopicPartitions]] = {}
+    for owned in holdings:
+        alike.setdefault(tuple(owned), []).append(owned)
+    claimed: dict[str, list[int]] = {topic: [] for topic in topics}
+    for names, some in alike.items():
+        if not claimed.keys() >= set(names) or not all(in_order(owned.values()) for owned in some):
+            return None
+        if len(some) >= _ALIKE_MIN:
+            # Member by member first, since what one member brought lies close together in memory.
+            flat = [list(chain.from_iterable(owned.values())) for owned in some]
+            if all(map(len(names).__eq__, map(len, flat))):
+                for topic, column in zip(names, zip(*flat, strict=True), strict=True):
+                    claimed[topic] += column
+                continue
+            for topic, column in zip(names, zip(*(owned.values() for owned in some), strict=True), strict=True):
+                claimed[topic] += chain.from_iterable(column)
+        else:
+            for owned in some:
+                for topic, numbers in owned.items():
+                    claimed[topic] += numbers
+    return claimed
+
+
+def distinct(numbers: Sequence[int], count: int) -> bool:
+    """Whether ``numbers``, which are sorted, are different partitions of a topic of ``count``."""
+    if numbers and (numbers[0] < 0 or numbers[-1] >= count):
+        return False
+    if len(numbers) == count:
+        # As many as there are, all in bounds: distinct if and only if they are 0, 1, 2 ...
+        return numbers == list(range(count))
+    return len(set(numbers)) == len(numbers)
+
+
+def in_order(parts: Collection[Sequence[int]]) -> bool:
+    """Whether each of ``parts`` is some numbers, ascending."""
+    lengths = set(map(len, parts))
+    return 0 not in lengths and (lengths <= {1} or all(len(some) == 1 or list(some) == sorted(some) for some in parts))
+
+
+def _settle_each(
+    claims: Sequence[tuple[int, TopicPartitions]], topics: Mapping[str, int], subscribers: Sequence[tuple[int, ...]]
+) -> Ledger:
+    claimed: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in topics}
+    for member, (_, owned) in enumerate(claims):
+        for topic in owned.keys() & claimed.keys():
+            claimed[topic][member] = owned[topic]
+    ownership = []
+    for parts, count, places in zip(claimed.values(), topics.values(), subscribers, strict=True):
+        plain = distinct(sorted(chain.from_iterable(parts.values())), count) and in_order(parts.values())
+        if plain and parts.keys() <= frozenset(places):
+            ownership.append(Ownership(parts))
+        else:
+            dated = [(claims[member][0], member, numbers) for member, numbers in parts.items()]
+            ownership.append(settle(dated, count, places))
+    return by_hand(ownership, topics, len(claims))
+
+
+def by_hand(ownership: Sequence[Ownership], topics: Mapping[str, int], members: int) -> Ledger:
+    """The ledger of any ``ownership`` of ``topics`` with these partition counts."""
+    holdings: list[dict[str, tuple[int, ...]]] = [{} for _ in range(members)]
+    for topic, known in zip(topics, ownership, strict=True):
+        for member, numbers in known.owned.items():
+            holdings[member][topic] = numbers
+    gaps = [unowned(known, count) for known, count in zip(ownership, topics.values(), strict=True)]
+    disputed = frozenset(topic for topic, known in zip(topics, ownership, strict=True) if known.disputed)
+    return Ledger(tuple(ownership), gaps, holdings, disputed)
+
+
+def unowned(ownership: Ownership, count: int) -> Sequence[int]:
+    """The partitions of a topic of ``count`` that nobody owns, ascending."""
+    if not ownership.owned:
+        return range(count)
+    return sorted(set(range(count)).difference(chain.from_iterable(ownership.owned.values())))

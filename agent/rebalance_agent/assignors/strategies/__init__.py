@@ -1,0 +1,1 @@
+"""One strategy each, ``Roster -> Plan``, with what only it needs beside it."""

@@ -1,0 +1,126 @@
+"""How many copies every member gets when each partition goes to several: as evenly as subscriptions allow, exactly.
+
+No member takes two copies of one partition, so of a topic it takes at most all partitions once. Within that, the
+highest number of copies is as low as it can be, then the next highest, and so on. Everybody's number rises in step; who
+cannot take one more at some point never can again (Megiddo, 1974), and the others go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.flow import Network
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["Shares", "copies_of", "share_copies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """By member: it gets ``floors`` copies for certain, and one more by ``ranks``, lowest first (`NO_EXTRA`: never)."""
+
+    floors: tuple[int, ...]
+    ranks: tuple[int, ...]
+
+
+def copies_of(roster: Roster, redundancy: int) -> list[int]:
+    """How many copies each topic's partitions have: fewer than ``redundancy`` where fewer subscribe."""
+    return [min(redundancy, len(places)) for places in roster.subscribers]
+
+
+def share_copies(roster: Roster, redundancy: int) -> Shares:
+    """The best balance of copies, over all ways to reach it."""
+    if roster.uniform():
+        return _equal_shares(roster, redundancy)
+    crowd = _Crowd(roster, redundancy)
+    loads = crowd.fill()
+    floors, ranks = list(loads), [NO_EXTRA] * len(loads)
+    for low in set(loads):
+        above = [member for member, load in enumerate(loads) if load == low + 1]
+        level = [member for member, load in enumerate(loads) if load == low]
+        # Where one more can be handed on from a member to another without any other change, either may have it.
+        for member in (*crowd.reach(above, level), *crowd.reach(level, above, backwards=True)):
+            floors[member] = ranks[member] = low
+    return Shares(tuple(floors), tuple(ranks))
+
+
+def _equal_shares(roster: Roster, redundancy: int) -> Shares:
+    total = sum(map(int.__mul__, roster.partitions, copies_of(roster, redundancy)))
+    entitled = set(roster.subscribers[0]) if roster.subscribers else set[int]()
+    low, more = divmod(total, len(entitled) or 1)
+    everybody = range(len(roster.members))
+    return Shares(
+        tuple(low if member in entitled else 0 for member in everybody),
+        tuple(low if member in entitled and more else NO_EXTRA for member in everybody),
+    )
+
+
+class _Crowd:
+    """Topics with equal subscribers as one, the members, and who can take how much of what."""
+
+    def __init__(self, roster: Roster, redundancy: int) -> None:
+        self._partitions: dict[tuple[int, ...], int] = {}
+        for places, count in zip(roster.subscribers, roster.partitions, strict=True):
+            self._partitions[places] = self._partitions.get(places, 0) + count
+        self._redundancy = redundancy
+        self._members = len(roster.members)
+        self._sent: dict[tuple[int, int], int] = {}
+
+    def fill(self) -> list[int]:
+        """Everybody's number of copies."""
+        loads = [0] * self._members
+        active = sorted({member for places in self._partitions for member in places})
+        total = sum(count * min(self._redundancy, len(places)) for places, count in self._partitions.items())
+        while active and sum(loads) < total:
+            low, high = 0, (total - sum(loads)) // len(active)
+            while low < high:
+                middle = (low + high + 1) // 2
+                raised = self._raised(loads, active, middle)
+                low, high = (middle, high) if self._send(raised) == raised else (low, middle - 1)
+            raised = self._raised(loads, active, low)
+            loads = self._send(raised, active)
+            active = [member for member in active if loads[member] > raised[member]]
+        return loads
+
+    @staticmethod
+    def _raised(loads: Sequence[int], active: Sequence[int], step: int) -> list[int]:
+        raised = list(loads)
+        for member in active:
+            raised[member] += step
+        return raised
+
+    def _send(self, limits: Sequence[int], one_more: Sequence[int] = ()) -> list[int]:
+        """The most copies that fit within ``limits``; on top of that, one more for as many as can of some members."""
+        first = 2 + len(self._partitions)
+        network = Network(first + self._members)
+        arcs = {}
+        for place, (members, count) in enumerate(self._partitions.items()):
+            network.add(0, 2 + place, count * min(self._redundancy, len(members)))
+            for member in members:
+                arcs[place, member] = network.add(2 + place, first + member, count)
+        sinks = [network.add(first + member, 1, limit) for member, limit in enumerate(limits)]
+        network.send(0, 1)
+        # What has reached the sink stays there: sending more never lowers a limit that is full.
+        extra = {member: network.add(first + member, 1, 1) for member in one_more}
+        if extra:
+            network.send(0, 1)
+        self._sent = {key: network.sent(arc) for key, arc in arcs.items()}
+        loads = [network.sent(arc) for arc in sinks]
+        for member, arc in extra.items():
+            loads[member] += network.sent(arc)
+        return loads
+
+    def reach(self, givers: Sequence[int], takers: Sequence[int], *, backwards: bool = False) -> list[int]:
+        """Which takers one copy could end up with, if a giver handed it on; ``backwards`` turns all ways around."""
+        first = 1 + len(self._partitions)
+        network = Network(first + self._members)
+        for place, (members, count) in enumerate(self._partitions.items()):
+            for member in members:
+                ends = (first + member, 1 + place) if backwards else (1 + place, first + member)
+                network.add(*ends, count, sent=self._sent[place, member])
+        for member in givers:
+            network.add(0, first + member, 1)
+        reached = network.reachable(0)
+        return [member for member in takers if reached[first + member]]

@@ -1,0 +1,80 @@
+"""``failover``: active and passive members. Every partition goes to the member with the highest priority.
+
+Topic by topic, the active is the subscriber with the highest priority; of equal ones who owns (most of) the topic
+already, then who owns most of all, then the first in member order: an equal newcomer never takes over.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.settings import INT32_MAX, INT32_MIN, whole_number
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.groupprotocol.userdata import decode_priority, encode_priority
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["FAILOVER", "PRIORITY", "failover", "promise_failover", "read_priority", "write_priority"]
+
+PRIORITY = whole_number(
+    name="assignment.consumer.priority",
+    default=INT32_MAX,
+    minimum=INT32_MIN,
+    maximum=INT32_MAX,
+    meaning="the member with the highest priority gets every partition; the others wait",
+)
+
+
+def failover(roster: Roster) -> Plan:
+    """Every topic wholly to its active member."""
+    plan = roster.empty_plan()
+    for topic, active, count in zip(roster.topics, _actives(roster), roster.partitions, strict=True):
+        plan[active][topic] = tuple(range(count))
+    return plan
+
+
+def promise_failover(roster: Roster) -> Promise:
+    """Everything for the active, nothing for the others."""
+    loads = [0] * len(roster.members)
+    for active, count in zip(_actives(roster), roster.partitions, strict=True):
+        loads[active] += count
+    return Promise(roster.of(PRIORITY), tuple(loads), (NO_EXTRA,) * len(loads))
+
+
+def _actives(roster: Roster) -> list[int]:
+    priorities = roster.of(PRIORITY)
+    overall = roster.owned_counts()
+    actives = []
+    for places, ownership in zip(roster.subscribers, roster.ownership, strict=True):
+        highest = max(priorities[member] for member in places)
+        equals = [member for member in places if priorities[member] == highest]
+        owned = ownership.owned
+        # max() takes the first of equals, and subscribers are in member order.
+        actives.append(max(equals, key=lambda member: (len(owned.get(member, ())), overall[member])))
+    return actives
+
+
+def read_priority(user_data: bytes) -> Told:
+    """The priority from a member's user data.
+
+    Raises:
+        DecodeError: it is not one int32.
+    """
+    return Told({PRIORITY.name: decode_priority(user_data)})
+
+
+def write_priority(told: Told) -> bytes:
+    """A member's user data; what it owns travels in the subscription itself."""
+    return encode_priority(told.settings[PRIORITY.name])
+
+
+FAILOVER = Strategy(
+    name="failover",
+    protocol=RebalanceProtocol.EAGER,
+    summary="every partition to the member with the highest priority; an equal newcomer never takes over",
+    plan=failover,
+    promise=promise_failover,
+    config=(PRIORITY,),
+    reader=read_priority,
+    writer=write_priority,
+)

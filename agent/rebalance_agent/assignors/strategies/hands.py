@@ -1,0 +1,173 @@
+"""Partitions of different weight in members' hands: given out heaviest first, and evened out one by one.
+
+Giving out is longest-processing-time first (Graham, 1969). Everybody has a limit to the number of partitions it holds.
+All is exact: weights are whole numbers, and each partition weighs one unit more than its load, so small that no number
+of partitions adds up to a difference in load. Where loads are equal, counts then decide.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Sequence
+
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["Hands", "Item", "weigh"]
+
+Item = tuple[int, int, int]
+"""Weight, topic (its place in the roster), partition number."""
+
+STEPS_PER_PARTITION_MAX = 20
+"""Steps of `Hands.even_out`: in practice about one per partition that moves; theory allows many more."""
+
+
+def weigh(roster: Roster) -> list[list[Item]]:
+    """Every partition by topic, weighed by its load. A load that is unknown, or no float from 0 up, counts as 1."""
+    ratios = [
+        [_ratio(loads[number] if number < len(loads) else 1.0) for number in range(known.partitions)]
+        for known in roster.metadata
+        for loads in [known.loads or ()]
+    ]
+    scale = math.lcm(*{denominator for row in ratios for _, denominator in row})
+    unit = sum(map(len, ratios)) + 1
+    return [
+        [(above * (scale // below) * unit + 1, topic, number) for number, (above, below) in enumerate(row)]
+        for topic, row in enumerate(ratios)
+    ]
+
+
+def _ratio(load: float) -> tuple[int, int]:
+    try:
+        return load.as_integer_ratio() if math.isfinite(load) and load >= 0 else (1, 1)
+    except OverflowError:  # a whole number above every float
+        return (1, 1)
+
+
+class Hands:
+    """Who holds what. ``weights`` and ``counts`` go by member."""
+
+    def __init__(self, roster: Roster, limits: Sequence[int]) -> None:
+        """Begin with empty hands; nobody ever holds more than its ``limits`` partitions."""
+        classes = {id(places): places for places in roster.subscribers}
+        order = {key: place for place, key in enumerate(classes)}
+        self._class_of = [order[id(places)] for places in roster.subscribers]
+        self._members_of = list(classes.values())
+        self._classes_of: list[list[int]] = [[] for _ in limits]
+        for kind, places in enumerate(self._members_of):
+            for member in places:
+                self._classes_of[member].append(kind)
+        self._limits = limits
+        # By member: class of topics -> its items, lightest first.
+        self._held: list[dict[int, list[Item]]] = [{} for _ in limits]
+        self._lightest: list[list[tuple[int, int]]] = [[(0, member) for member in some] for some in self._members_of]
+        self.weights = [0] * len(limits)
+        self.counts = [0] * len(limits)
+
+    def items(self, member: int) -> list[Item]:
+        """What a member holds, lightest first."""
+        return sorted(item for items in self._held[member].values() for item in items)
+
+    def hold(self, member: int, item: Item) -> None:
+        """Put ``item`` into the hands of ``member``."""
+        insort(self._held[member].setdefault(self._class_of[item[1]], []), item)
+        self.counts[member] += 1
+        self._weigh_in(member, item[0])
+
+    def _let_go(self, member: int, item: Item) -> None:
+        kind = self._class_of[item[1]]
+        items = self._held[member][kind]
+        del items[bisect_left(items, item)]
+        if not items:
+            del self._held[member][kind]
+        self.counts[member] -= 1
+        self._weigh_in(member, -item[0])
+
+    def _weigh_in(self, member: int, weight: int) -> None:
+        self.weights[member] += weight
+        for kind in self._classes_of[member]:
+            heapq.heappush(self._lightest[kind], (self.weights[member], member))
+
+    def _least(self, kind: int) -> int | None:
+        """The subscriber with the least weight among those with room, the first of equals; None if all are full."""
+        heap = self._lightest[kind]
+        while heap:
+            weight, member = heap[0]
+            if weight == self.weights[member] and self.counts[member] < self._limits[member]:
+                return member
+            heapq.heappop(heap)  # out of date; whoever gets room again is weighed in again
+        return None
+
+    def give_out(self, items: Iterable[Item], may_pass_on: Callable[[Item], bool]) -> bool:
+        """Give every item, heaviest first, to the lightest subscriber with room.
+
+        Where all are full, room is made by passing other items on, as far as ``may_pass_on`` allows; False if there is
+        no way to do so.
+        """
+        for item in sorted(items, key=lambda item: (-item[0], item[1:])):
+            kind = self._class_of[item[1]]
+            member = self._least(kind)
+            if member is None:
+                member = self._make_room(kind, may_pass_on)
+            if member is None:
+                return False
+            self.hold(member, item)
+        return True
+
+    def _make_room(self, kind: int, may_pass_on: Callable[[Item], bool]) -> int | None:
+        """Pass items on along a shortest way to somebody with room; the subscriber of ``kind`` who then has it."""
+        came: dict[int, tuple[int, Item] | None] = dict.fromkeys(self._members_of[kind])
+        queue = list(came)
+        for giver in queue:
+            for other, items in self._held[giver].items():
+                item = next((item for item in items if may_pass_on(item)), None)
+                for taker in self._members_of[other] if item else ():
+                    if taker in came or item is None:
+                        continue
+                    came[taker] = (giver, item)
+                    queue.append(taker)
+                    if self.counts[taker] < self._limits[taker]:
+                        return self._pass_on(taker, came)
+        return None
+
+    def _pass_on(self, taker: int, came: dict[int, tuple[int, Item] | None]) -> int:
+        while (step := came[taker]) is not None:
+            giver, item = step
+            self._let_go(giver, item)
+            self.hold(taker, item)
+            taker = giver
+        return taker
+
+    def even_out(self, may_move: Callable[[Item, int, int], bool]) -> None:
+        """Move items from heavier to the lightest members, as long as that makes the heavier of the two lighter.
+
+        The heaviest member that can be helped comes first; each time the item goes that evens the two out best. No
+        member ever gets as heavy as the giver was. Ends when nobody can be helped, or ``may_move`` (item, giver,
+        taker) says no.
+        """
+        members = sorted(range(len(self.weights)), key=lambda member: -self.weights[member])
+        for _ in range(STEPS_PER_PARTITION_MAX * sum(self.counts)):
+            step = next(filter(None, map(self._best_step, members)), None)
+            if step is None or not may_move(*step):
+                return
+            item, giver, taker = step
+            self._let_go(giver, item)
+            self.hold(taker, item)
+            members.sort(key=lambda member: -self.weights[member])
+
+    def _best_step(self, giver: int) -> tuple[Item, int, int] | None:
+        best: tuple[int, Item, int] | None = None
+        for kind, items in self._held[giver].items():
+            taker = self._least(kind)
+            if taker is None:
+                continue
+            gap = self.weights[giver] - self.weights[taker]
+            if items[0][0] >= gap:
+                continue
+            middle = bisect_left(items, (gap // 2,))
+            for item in items[max(0, middle - 1) : middle + 1]:
+                uneven = abs(2 * item[0] - gap)
+                if item[0] < gap and (best is None or (uneven, item) < best[:2]):
+                    best = (uneven, item, taker)
+        return None if best is None else (best[1], giver, best[2])

@@ -1,0 +1,23 @@
+"""Which members are alike: those that subscribe to the same known topics."""
+
+from __future__ import annotations
+
+from rebalance_agent.assignors.roster import Roster
+
+__all__ = ["topics_of_members"]
+
+
+def topics_of_members(roster: Roster) -> list[tuple[int, ...]]:
+    """What each member subscribes to: equal for two members if and only if they subscribe to the same known topics.
+
+    Topics with equal subscribers stand for each other: only the place of the first one is in the tuples.
+    """
+    subscribed: list[list[int]] = [[] for _ in roster.members]
+    seen: set[int] = set()
+    for topic, places in enumerate(roster.subscribers):
+        # Equal subscribers are one shared tuple, see Roster.
+        if id(places) not in seen:
+            seen.add(id(places))
+            for member in places:
+                subscribed[member].append(topic)
+    return [tuple(topics) for topics in subscribed]

@@ -1,0 +1,93 @@
+"""Labels of members and affinities of topics: two settings in text form, and what the texts mean.
+
+Labels are ``key=value`` pairs separated by commas: ``zone=eu,tier=gold``. An affinity names for some topics the labels
+that members should have, pairs separated by semicolons, topics by commas: ``orders:zone=eu;tier=gold,clicks:zone=us``.
+Keys and values are letters, digits and ``. _ - /``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_agent.assignors.settings import Setting
+
+__all__ = ["AFFINITY", "LABELS", "LABELS_MAX", "Labels", "affinities_of", "labels_of"]
+
+Labels = frozenset[tuple[str, str]]
+"""Keys with their values; a key has one value."""
+
+LABELS_MAX = 64
+"""Labels of one member, or of one topic's affinity: more than anybody can keep in mind."""
+
+_PAIR = re.compile(r"([A-Za-z0-9._/-]{1,255})=([A-Za-z0-9._/-]{1,255})")
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # what Kafka takes for a topic's name
+
+
+def labels_of(text: str) -> Labels:
+    """Read a member's labels; the empty text is none.
+
+    Raises:
+        ValueError: the text says what is wrong.
+    """
+    return _pairs(text, ",") if text else frozenset()
+
+
+def affinities_of(text: str) -> dict[str, Labels]:
+    """Read the labels that topics prefer; the empty text is none.
+
+    Raises:
+        ValueError: the text says what is wrong.
+    """
+    affinities: dict[str, Labels] = {}
+    for part in text.split(",") if text else ():
+        topic, _, wanted = part.partition(":")
+        if not _TOPIC.fullmatch(topic):
+            raise ValueError(f"{topic[:40]!r} is not the name of a topic")
+        if topic in affinities:
+            raise ValueError(f"{topic[:40]!r} appears twice")
+        affinities[topic] = _pairs(wanted, ";")
+    return affinities
+
+
+def _pairs(text: str, separator: str) -> Labels:
+    labels: dict[str, str] = {}
+    for part in text.split(separator):
+        pair = _PAIR.fullmatch(part)
+        if not pair:
+            raise ValueError(f"{part[:40]!r} is not key=value")
+        key, value = pair.groups()
+        if key in labels:
+            raise ValueError(f"{key[:40]!r} appears twice")
+        labels[key] = value
+    if len(labels) > LABELS_MAX:
+        raise ValueError(f"{len(labels)} labels are more than {LABELS_MAX}")
+    return frozenset(labels.items())
+
+
+def _checked_labels(text: str) -> str:
+    labels_of(text)
+    return text
+
+
+def _checked_affinity(text: str) -> str:
+    affinities_of(text)
+    return text
+
+
+LABELS: Setting[str] = Setting(
+    name="assignment.consumer.labels",
+    default="",
+    meaning="what this member is, for topics that prefer certain members: zone=eu,tier=gold",
+    values="labels such as zone=eu,tier=gold",
+    read=_checked_labels,
+)
+
+AFFINITY: Setting[str] = Setting(
+    name="assignment.topic.affinity",
+    default="",
+    meaning="labels that topics prefer in their owners: orders:zone=eu;tier=gold,clicks:zone=us"
+    " (a member matches that has all of a topic's labels)",
+    values="topics with labels such as orders:zone=eu;tier=gold,clicks:zone=us",
+    read=_checked_affinity,
+    shared=True,
+)

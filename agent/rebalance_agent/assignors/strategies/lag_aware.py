@@ -1,0 +1,245 @@
+"""``lag-aware``: like ``sticky``, with a load for each partition (its lag, or its rate) in place of 1.
+
+Everybody keeps what it owns, up to ``assignment.max.count.factor`` times what the best balance of counts would give it;
+what nobody owns goes heaviest first to the least loaded; then partitions move from the most loaded to the least loaded
+members, as long as that makes the heavier of the two lighter and ``assignment.max.moves`` allows it. Where the highest
+load may then still be more than a third above the least possible, and dealing out the whole group afresh would make it
+lower within the allowed moves, that is done instead. The fresh deal does not depend on who owns what, so a group that
+has settled stays as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.placement import best, place
+from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.settings import INT32_MAX, decimal_number, whole_number
+from rebalance_agent.assignors.strategies.hands import Hands, Item, weigh
+from rebalance_agent.assignors.strategies.kinds import topics_of_members
+from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = [
+    "COOPERATIVE_LAG_AWARE",
+    "COUNT_FACTOR",
+    "LAG_AWARE",
+    "MAX_MOVES",
+    "lag_aware",
+    "promise_lag_aware",
+]
+
+MAX_MOVES = whole_number(
+    name="assignment.max.moves",
+    default=INT32_MAX,
+    minimum=0,
+    maximum=INT32_MAX,
+    meaning="the most partitions that one rebalance takes from their owners to even out loads",
+    shared=True,
+)
+
+COUNT_FACTOR = decimal_number(
+    name="assignment.max.count.factor",
+    default=2.0,
+    minimum=1.0,
+    maximum=1_000_000.0,
+    meaning="no member gets more partitions than this times what the best balance of counts gives it, rounded up",
+    shared=True,
+)
+
+
+def lag_aware(roster: Roster) -> Plan:
+    """Loads as even as few moves make them, within the limits on counts and moves."""
+    items = weigh(roster)
+    limits = _limits(roster)
+    owners = _Owners(roster)
+    hands = _settle_in(roster, items, limits, owners)
+    allowed = max(roster.shared_by_all(MAX_MOVES), owners.moves(roster, _plan(roster, hands)))
+    if len({item[0] for row in items for item in row}) <= 1:
+        even = balance(roster, by_count(roster))
+        if owners.moves(roster, even) <= allowed:
+            return even
+    stayed = _stay(roster, items, hands, owners, allowed)
+    if 3 * stayed.maximum <= 4 * _least_maximum(items, len(limits)):
+        return stayed.plan
+    fresh = _afresh(roster, items, limits, owners)
+    if fresh.maximum < stayed.maximum and owners.moves(roster, fresh.plan) <= allowed:
+        return fresh.plan
+    return stayed.plan
+
+
+def promise_lag_aware(roster: Roster) -> Promise:
+    """No member above its limit of partitions; how many it gets below depends on their loads."""
+    limits = _limits(roster)
+    # A floor that nobody has to reach: that makes it the most that anybody may have.
+    return Promise((0,) * len(limits), limits, (NO_EXTRA,) * len(limits))
+
+
+def _limits(roster: Roster) -> tuple[int, ...]:
+    promise = by_count(roster)
+    balanced = best(roster, promise)
+    targets = promise.floors if balanced is None else promise.targets(balanced[0])
+    factor = Fraction(str(roster.shared_by_all(COUNT_FACTOR)))  # as it was written, not as binary rounds it
+    return tuple(math.ceil(factor * target) for target in targets)
+
+
+class _Owners:
+    """Who owns what, to count moves."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.of = {
+            (topic, number): member
+            for topic, ownership in enumerate(roster.ownership)
+            for member, numbers in ownership.owned.items()
+            for number in numbers
+        }
+        self.total = len(self.of)
+
+    def moves(self, roster: Roster, plan: Plan) -> int:
+        kept = 0
+        for name, ownership in zip(roster.topics, roster.ownership, strict=True):
+            for member, numbers in ownership.owned.items():
+                kept += len(set(plan[member].get(name, ())).intersection(numbers))
+        return self.total - kept
+
+
+def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> Hands:
+    """Everybody keeps as much as the limits allow, the heaviest goes first; what is loose is given out."""
+    owned: list[list[Item]] = [[] for _ in limits]
+    for (topic, number), member in owners.of.items():
+        owned[member].append(items[topic][number])
+    fits = all(len(some) <= limit for some, limit in zip(owned, limits, strict=True))
+    if fits or roster.uniform():
+        hands = _hand_out(
+            roster, items, limits, [sorted(some)[:limit] for some, limit in zip(owned, limits, strict=True)]
+        )
+        if hands is not None:
+            return hands
+    # Somebody must let go of something, so that others can take what only they may take: as little as possible.
+    placement = place(roster, limits, [NO_EXTRA] * len(limits))
+    kept: list[list[Item]] = [[] for _ in limits]
+    for topic, counts in enumerate(placement.counts if placement else ()):
+        for member, (stay, _) in counts.items():
+            if stay:
+                kept[member] += sorted(items[topic][number] for number in roster.ownership[topic].owned[member])[:stay]
+    hands = _hand_out(roster, items, limits, kept)
+    if hands is None:
+        raise AssignmentError("the limits on counts do not fit the subscriptions")
+    return hands
+
+
+def _hand_out(
+    roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], kept: Sequence[Sequence[Item]]
+) -> Hands | None:
+    hands = Hands(roster, limits)
+    loose = {item for row in items for item in row}
+    for member, some in enumerate(kept):
+        for item in some:
+            hands.hold(member, item)
+        loose.difference_update(some)
+    return hands if hands.give_out(loose, loose.__contains__) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Dealt:
+    plan: Plan
+    maximum: int
+
+
+def _stay(roster: Roster, items: Sequence[Sequence[Item]], hands: Hands, owners: _Owners, allowed: int) -> _Dealt:
+    """Even out what everybody has settled in with, by the moves that are left."""
+    moves = owners.moves(roster, _plan(roster, hands))
+
+    def may_move(item: Item, giver: int, taker: int) -> bool:
+        nonlocal moves
+        owner = owners.of.get(item[1:])
+        then = moves + (owner == giver) - (owner == taker)
+        if then > allowed:
+            return False
+        moves = then
+        return True
+
+    hands.even_out(may_move)
+    return _Dealt(_plan(roster, hands), _maximum(hands, items))
+
+
+def _afresh(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> _Dealt:
+    """The whole group dealt out whoever owns what; then members of one subscription swap, to keep what they own."""
+    hands = Hands(roster, limits)
+    hands.give_out((item for row in items for item in row), lambda _: True)
+    hands.even_out(lambda _item, _giver, _taker: True)
+    return _Dealt(_swapped(roster, _plan(roster, hands), owners), _maximum(hands, items))
+
+
+def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
+    """The pair of member and hand that keeps most first, then the next."""
+    alike: dict[tuple[int, ...], list[int]] = {}
+    places = {name: topic for topic, name in enumerate(roster.topics)}
+    kind_of = topics_of_members(roster)
+    common: dict[tuple[int, int], int] = {}
+    for hand, given in enumerate(plan):
+        alike.setdefault(kind_of[hand], []).append(hand)
+        for name, numbers in given.items():
+            for number in numbers:
+                owner = owners.of.get((places[name], number))
+                if owner is not None and kind_of[owner] == kind_of[hand]:
+                    common[owner, hand] = common.get((owner, hand), 0) + 1
+    taken: dict[int, int] = {}
+    chosen: set[int] = set()
+    for member, hand in sorted(common, key=lambda pair: (-common[pair], pair)):
+        if member not in taken and hand not in chosen:
+            taken[member] = hand
+            chosen.add(hand)
+    swapped = roster.empty_plan()
+    for members in alike.values():
+        left = iter([hand for hand in members if hand not in chosen])
+        for member in members:
+            swapped[member] = plan[taken[member] if member in taken else next(left)]
+    return swapped
+
+
+def _plan(roster: Roster, hands: Hands) -> Plan:
+    plan = roster.empty_plan()
+    for member in range(len(plan)):
+        by_topic: dict[int, list[int]] = {}
+        for _, topic, number in hands.items(member):
+            by_topic.setdefault(topic, []).append(number)
+        plan[member] = {roster.topics[topic]: tuple(sorted(by_topic[topic])) for topic in sorted(by_topic)}
+    return plan
+
+
+def _maximum(hands: Hands, items: Sequence[Sequence[Item]]) -> int:
+    """The highest load, in its exact whole unit, without what counts add to weights."""
+    return max(hands.weights, default=0) // (sum(map(len, items)) + 1)
+
+
+def _least_maximum(items: Sequence[Sequence[Item]], members: int) -> Fraction:
+    """What no assignment's highest load can be below: the mean, and the heaviest partition. In the same unit."""
+    weights = [item[0] for row in items for item in row]
+    loads = [weight // (len(weights) + 1) for weight in weights]
+    return max(Fraction(sum(loads), max(1, members)), Fraction(max(loads, default=0)))
+
+
+LAG_AWARE = Strategy(
+    name="lag-aware",
+    protocol=RebalanceProtocol.EAGER,
+    summary="the load of partitions (lag or rate) spread evenly, heaviest first, with few moves; counts stay within a"
+    " factor of their best balance",
+    plan=lag_aware,
+    promise=promise_lag_aware,
+    config=(MAX_MOVES, COUNT_FACTOR),
+    reader=read_previous,
+    writer=write_previous,
+    only_owned=True,
+    by_load=True,
+)
+
+COOPERATIVE_LAG_AWARE = replace(LAG_AWARE.cooperative(), reader=read_generation, writer=write_generation)

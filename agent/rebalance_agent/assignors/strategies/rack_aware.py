@@ -1,0 +1,191 @@
+"""``rack-aware-sticky``: balance first, then the fewest misses, then the fewest moves; each exact.
+
+A miss is a partition whose owner is in a rack without a replica of it, or does not have the labels that its topic
+prefers (see ``nearness``). Partitions with equal wishes are interchangeable but for who owned them, and so are members
+of one kind but for what they owned. One cheapest flow decides all three at once: wishes send their partitions to
+present owners, or to kinds of members and on to any member of the kind. A miss outweighs any number of moves, balance
+outweighs any number of misses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.flow import Network
+from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
+from rebalance_agent.assignors.strategies.nearness import Kind, Nearness, Wish, nearness
+from rebalance_agent.assignors.strategies.turns import deal_evenly, keep_evenly
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.userdata import LabelledUserData, decode_labelled, encode_labelled
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+
+__all__ = [
+    "COOPERATIVE_RACK_AWARE_STICKY",
+    "RACK_AWARE_STICKY",
+    "rack_aware",
+    "read_labelled",
+    "write_labelled",
+    "write_labels",
+]
+
+_Partition = tuple[str, int]
+_SOURCE, _SINK, _FIRST = 0, 1, 2
+_MISSES_MAX = 2
+"""Misses of one partition: its racks and its labels."""
+
+
+def rack_aware(roster: Roster) -> Plan:
+    """The best balance of counts; among those the fewest misses; among those the fewest moves."""
+    near = nearness(roster)
+    if not near.matters:
+        return balance(roster, by_count(roster))
+    pools = _pools(roster, near)
+    return _deal(roster, pools, near, _cheapest(pools, near, by_count(roster)))
+
+
+class _Pool:
+    """The partitions of one wish, by owner; ``None`` owns the others. Topics in order, their partitions ascending."""
+
+    def __init__(self) -> None:
+        self.owned: dict[int | None, list[_Partition]] = {}
+        self.size = 0
+
+
+class _Flow:
+    """What the cheapest flow says. By place: of the wish, of the kind, of the member."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[int, int], int] = {}  # (wish, member) -> partitions that stay
+        self.sent: dict[tuple[int, int], int] = {}  # (wish, kind) -> partitions that go to members of the kind
+        self.gained: dict[int, int] = {}  # member -> partitions that are new to it
+
+
+def _pools(roster: Roster, near: Nearness) -> dict[Wish, _Pool]:
+    pools: dict[Wish, _Pool] = {}
+    for topic, wishes, ownership in zip(roster.topics, near.wishes, roster.ownership, strict=True):
+        owners = {number: member for member, numbers in ownership.owned.items() for number in numbers}
+        by_wish = {id(wish): pools.setdefault(wish, _Pool()) for wish in dict.fromkeys(wishes)}
+        for number, wish in enumerate(wishes):
+            pool = by_wish[id(wish)]
+            pool.owned.setdefault(owners.get(number), []).append((topic, number))
+            pool.size += 1
+    return pools
+
+
+def _members_of(near: Nearness) -> dict[Kind, list[int]]:
+    members: dict[Kind, list[int]] = {}
+    for member, kind in enumerate(near.kinds):
+        members.setdefault(kind, []).append(member)
+    return members
+
+
+def _cheapest(pools: dict[Wish, _Pool], near: Nearness, promise: Promise) -> _Flow:
+    """Send every partition to a member for the least cost of balance, misses and moves, in this order."""
+    kinds = _members_of(near)
+    total = sum(pool.size for pool in pools.values())
+    per_miss = total + 1
+    outweigh = (_MISSES_MAX * total + 1) * per_miss
+    first_kind = _FIRST + len(pools)
+    first_member = first_kind + len(kinds)
+    network = Network(first_member + len(near.kinds))
+    kept: dict[tuple[int, int], int] = {}
+    sent: dict[tuple[int, int], int] = {}
+    for place, (wish, pool) in enumerate(pools.items()):
+        network.add(_SOURCE, _FIRST + place, pool.size)
+        entitled = set(wish.subscribers)
+        for member, partitions in pool.owned.items():
+            if member is not None:
+                cost = near.kinds[member].misses(wish) * per_miss
+                kept[place, member] = network.add(_FIRST + place, first_member + member, len(partitions), cost)
+        for kind_place, (kind, members) in enumerate(kinds.items()):
+            if members[0] in entitled:
+                cost = kind.misses(wish) * per_miss + 1
+                sent[place, kind_place] = network.add(_FIRST + place, first_kind + kind_place, pool.size, cost)
+    gained: dict[int, int] = {}
+    for kind_place, members in enumerate(kinds.values()):
+        for member in members:
+            gained[member] = network.add(first_kind + kind_place, first_member + member, total)
+    for member, (low, rank) in enumerate(zip(promise.floors, promise.ranks, strict=True)):
+        network.add(first_member + member, _SINK, low)
+        if rank != NO_EXTRA:
+            network.add(first_member + member, _SINK, 1, (rank + 1) * outweigh)
+    network.send_cheapest(_SOURCE, _SINK)
+    flow = _Flow()
+    flow.kept = {key: network.sent(arc) for key, arc in kept.items()}
+    flow.sent = {key: network.sent(arc) for key, arc in sent.items()}
+    flow.gained = {member: network.sent(arc) for member, arc in gained.items()}
+    return flow
+
+
+def _deal(roster: Roster, pools: dict[Wish, _Pool], near: Nearness, flow: _Flow) -> Plan:
+    """Pick the partitions, so that those of one topic spread over many members.
+
+    Nothing that its owner lets go of can come back to it: keeping it would have been cheaper.
+    """
+    kinds = _members_of(near)
+    given: list[list[_Partition]] = [[] for _ in roster.members]
+    arrivals: list[list[_Partition]] = [[] for _ in kinds]
+    for place, pool in enumerate(pools.values()):
+        loose = list(pool.owned.get(None, ()))
+        for member, partitions in pool.owned.items():
+            if member is not None:
+                stay, leave = keep_evenly(partitions, flow.kept[place, member])
+                given[member] += stay
+                loose += leave
+        rooms = {kind: flow.sent.get((place, kind), 0) for kind in range(len(kinds))}
+        for kind, some in deal_evenly(sorted(loose), rooms).items():
+            arrivals[kind] += some
+    for members, some in zip(kinds.values(), arrivals, strict=True):
+        for member, gained in deal_evenly(sorted(some), {member: flow.gained[member] for member in members}).items():
+            given[member] += gained
+    plan = roster.empty_plan()
+    for member, partitions in enumerate(given):
+        by_topic: dict[str, list[int]] = {}
+        for topic, number in sorted(partitions):
+            by_topic.setdefault(topic, []).append(number)
+        plan[member] = {topic: tuple(numbers) for topic, numbers in by_topic.items()}
+    return plan
+
+
+def read_labelled(user_data: bytes) -> Told:
+    """Labels, last assignment and its generation from a member's user data.
+
+    Raises:
+        DecodeError: it breaks the format, or the labels are none.
+    """
+    said = decode_labelled(user_data)
+    try:
+        labels_of(said.labels)
+    except ValueError as error:
+        raise DecodeError(f"rack-aware-sticky user data, labels: {error}") from None
+    return Told({LABELS.name: said.labels}, said.owned, max(UNKNOWN_GENERATION, said.generation))
+
+
+def write_labelled(told: Told) -> bytes:
+    """A member's user data under the eager protocol."""
+    return encode_labelled(LabelledUserData(told.settings[LABELS.name], told.owned, told.generation))
+
+
+def write_labels(told: Told) -> bytes:
+    """A member's user data under the cooperative protocol, where the subscription says what it owns."""
+    return encode_labelled(LabelledUserData(told.settings[LABELS.name], generation=told.generation))
+
+
+RACK_AWARE_STICKY = Strategy(
+    name="rack-aware-sticky",
+    protocol=RebalanceProtocol.EAGER,
+    summary="the best balance of partition counts; then a replica in the member's rack and the labels that topics"
+    " prefer, as often as that allows; then as few moves as that allows",
+    plan=rack_aware,
+    config=(LABELS, AFFINITY),
+    reader=read_labelled,
+    writer=write_labelled,
+)
+
+COOPERATIVE_RACK_AWARE_STICKY = replace(RACK_AWARE_STICKY.cooperative(), writer=write_labels)

@@ -1,0 +1,133 @@
+"""``range``: per topic, one run of consecutive partitions for each member; Kafka's own, rack-aware since KIP-881.
+
+Source: Kafka's RangeAssignor. Without racks, arithmetic alone co-partitions topics of equal count and subscribers. With
+racks known, members first take partitions that have a replica in their rack (topics of equal count and subscribers
+together, so that they stay co-partitioned), then runs of what is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["RANGE", "ranges"]
+
+
+def ranges(roster: Roster) -> Plan:
+    """The first ``partitions % members`` members get one partition more than the others, topic by topic."""
+    racks = [member.rack or None for member in roster.members]
+    topics = [_RackTopic(roster, topic, racks) for topic in range(len(roster.topics))] if any(racks) else []
+    plan = roster.empty_plan()
+    if any(topic.matters for topic in topics):
+        _match_racks(topics, racks)
+        for name, topic in zip(roster.topics, topics, strict=True):
+            topic.give_the_rest()
+            for member, numbers in topic.given.items():
+                if numbers:
+                    plan[member][name] = tuple(sorted(numbers))
+        return plan
+    rows: dict[tuple[int, int], list[tuple[int, ...]]] = {}
+    for name, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
+        row = rows.get((count, len(places)))
+        if row is None:
+            row = rows[count, len(places)] = _row(count, len(places))
+        for member, run in zip(places, row, strict=False):
+            plan[member][name] = run
+    return plan
+
+
+def _row(count: int, members: int) -> list[tuple[int, ...]]:
+    """``count`` partitions in runs for ``members`` or, if there are fewer partitions, for the first of them.
+
+    The same for all topics of that count and number of subscribers, so it is made once.
+    """
+    each, extra = divmod(count, members)
+    starts = [place * each + min(place, extra) for place in range(min(count, members) + 1)]
+    return [tuple(range(start, end)) for start, end in pairwise(starts)]
+
+
+class _RackTopic:
+    """One topic while it is handed out: what is left, and what each of its subscribers may still take."""
+
+    def __init__(self, roster: Roster, topic: int, racks: Sequence[str | None]) -> None:
+        known = roster.metadata[topic]
+        self.count = known.partitions
+        self.subscribers = roster.subscribers[topic]
+        replicas = [frozenset(some) for some in known.racks or ()][: self.count]
+        self.replicas = replicas + [frozenset[str]()] * (self.count - len(replicas))
+        self.given: dict[int, list[int]] = {member: [] for member in self.subscribers}
+        self.left = dict.fromkeys(range(self.count))
+        self.each, self.extra = divmod(self.count, len(self.subscribers))
+        everywhere = frozenset[str]().union(*self.replicas)
+        wanted = {rack for member in self.subscribers if (rack := racks[member])}
+        # Where every partition has a replica in every rack, matching gains nothing.
+        self.matters = not everywhere.isdisjoint(wanted) and any(some != everywhere for some in self.replicas)
+
+    def matches(self, rack: str | None, number: int) -> bool:
+        return rack is None or rack in self.replicas[number]
+
+    def room(self, member: int) -> int:
+        return max(0, self.each + (self.extra > 0) - len(self.given[member]))
+
+    def give(self, member: int, numbers: Sequence[int]) -> None:
+        self.given[member] += numbers
+        if len(self.given[member]) > self.each:
+            self.extra -= 1
+        for number in numbers:
+            del self.left[number]
+
+    def give_matching(self, racks: Sequence[str | None]) -> None:
+        for member in self.subscribers:
+            if not self.left:
+                return
+            numbers = [number for number in self.left if self.matches(racks[member], number)][: self.room(member)]
+            if numbers:
+                self.give(member, numbers)
+
+    def give_the_rest(self) -> None:
+        for member in self.subscribers:
+            numbers = list(self.left)[: self.room(member)]
+            if numbers:
+                self.give(member, numbers)
+
+
+def _match_racks(topics: Sequence[_RackTopic], racks: Sequence[str | None]) -> None:
+    together: dict[tuple[tuple[int, ...], int], list[_RackTopic]] = {}
+    for topic in topics:
+        together.setdefault((topic.subscribers, topic.count), []).append(topic)
+    for (subscribers, count), alike in together.items():
+        if len(alike) > 1:
+            _match_together(alike, subscribers, count, racks)
+        elif alike[0].matters:
+            alike[0].give_matching(racks)
+
+
+def _match_together(
+    topics: Sequence[_RackTopic], subscribers: Sequence[int], count: int, racks: Sequence[str | None]
+) -> None:
+    """Give partition ``n`` of all ``topics`` to the first member whose rack has replicas of all of them."""
+    remaining = list(subscribers)
+    for number in range(count):
+        for member in remaining:
+            if all(topic.room(member) > 0 and topic.matches(racks[member], number) for topic in topics):
+                for topic in topics:
+                    topic.give(member, [number])
+                break
+        else:
+            continue
+        if all(topic.room(member) == 0 for topic in topics):
+            remaining.remove(member)
+            if not remaining:
+                return
+
+
+RANGE = Strategy(
+    name="range",
+    protocol=RebalanceProtocol.EAGER,
+    summary="consecutive partitions of each topic to members in order; co-partitions topics of equal count",
+    plan=ranges,
+)

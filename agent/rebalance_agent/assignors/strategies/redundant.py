@@ -1,0 +1,149 @@
+"""``redundant``: every partition to several members, in different racks where racks are known.
+
+Copies are spread as evenly as subscriptions allow (`share_copies`); among all ways to do so, the fewest copies share a
+rack with another one of their partition; among those, the fewest copies are new to their holder. One cheapest flow
+decides: partitions with equal subscribers and equal present holders are one group, which sends its copies to racks and
+on to members, no more to a member than the group has partitions. Laid out rack by rack and member by member, the copies
+are then dealt around the group's partitions: nobody gets one twice, and no rack gets a second before it has all once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.flow import Network
+from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.settings import whole_number
+from rebalance_agent.assignors.strategies.copy_shares import Shares, copies_of, share_copies
+from rebalance_agent.assignors.strategies.sticky import read_previous, write_previous
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]
+
+REDUNDANCY_MAX = 1000
+"""Members that get one partition; more is a group in which everybody has everything."""
+
+REDUNDANCY = whole_number(
+    name="assignment.redundancy",
+    default=2,
+    minimum=1,
+    maximum=REDUNDANCY_MAX,
+    meaning="how many members get each partition; all its subscribers where there are fewer",
+    shared=True,
+)
+
+_SOURCE, _SINK, _FIRST = 0, 1, 2
+
+
+@dataclass(slots=True)
+class _Alike:
+    """Partitions (number, topic) with the same subscribers and holders, and how many copies each has."""
+
+    subscribers: tuple[int, ...]
+    holders: tuple[int, ...]
+    copies: int
+    partitions: list[tuple[int, str]] = field(default_factory=list)
+
+
+def redundancy(roster: Roster) -> int:
+    """How many members each partition is to go to."""
+    return roster.shared_by_all(REDUNDANCY)
+
+
+def redundant(roster: Roster) -> Plan:
+    """The best balance of copies, the fewest that share a rack, the fewest new ones."""
+    groups = _groups(roster)
+    racks = _racks(roster)
+    given: list[dict[str, list[int]]] = [{} for _ in roster.members]
+    for group, counts in zip(groups, _cheapest(groups, racks, share_copies(roster, redundancy(roster))), strict=True):
+        # Neighbours are of different topics, so that a member's copies are.
+        group.partitions.sort()
+        turn = 0
+        for member in sorted(counts, key=lambda member: (racks[member], member)):
+            for slot in range(turn, turn + counts[member]):
+                number, topic = group.partitions[slot % len(group.partitions)]
+                given[member].setdefault(topic, []).append(number)
+            turn += counts[member]
+    return [{topic: tuple(sorted(topics[topic])) for topic in sorted(topics)} for topics in given]
+
+
+def promise_redundant(roster: Roster) -> Promise:
+    """The most copies that each member has in a best balance."""
+    shares = share_copies(roster, redundancy(roster))
+    most = tuple(low + (rank != NO_EXTRA) for low, rank in zip(shares.floors, shares.ranks, strict=True))
+    # Stated as floors without extras, because copies, unlike partitions, add up to more than the group has.
+    return Promise((0,) * len(most), most, (NO_EXTRA,) * len(most))
+
+
+def _groups(roster: Roster) -> list[_Alike]:
+    groups: dict[tuple[int, tuple[int, ...]], _Alike] = {}
+    copies = copies_of(roster, redundancy(roster))
+    for topic, places in enumerate(roster.subscribers):
+        entitled = set(places)
+        holders = roster.ownership[topic].holders()
+        for number in range(roster.metadata[topic].partitions):
+            held = tuple(sorted(entitled.intersection(holders.get(number, ()))))
+            # Topics with the same subscribers share one tuple, see Roster.
+            group = groups.setdefault((id(places), held), _Alike(places, held, copies[topic]))
+            group.partitions.append((number, roster.topics[topic]))
+    return list(groups.values())
+
+
+def _racks(roster: Roster) -> list[tuple[str, int]]:
+    """Each member's rack; one of its own for a member whose rack is not known."""
+    return [(member.rack, -1) if member.rack else ("", place) for place, member in enumerate(roster.members)]
+
+
+def _cheapest(groups: list[_Alike], racks: list[tuple[str, int]], shares: Shares) -> list[Mapping[int, int]]:
+    """By group: member -> how many of its copies."""
+    total = sum(len(group.partitions) * group.copies for group in groups)
+    per_clash = total + 1
+    outweigh = (total + 1) * per_clash
+    first_rack = _FIRST + len(groups) + len(racks)
+    rooms = [_by_rack(group, racks) for group in groups]
+    network = Network(first_rack + sum(len(members) > 1 for some in rooms for members in some))
+    arcs: list[dict[int, int]] = []
+    for place, (group, some) in enumerate(zip(groups, rooms, strict=True)):
+        size, node = len(group.partitions), _FIRST + len(racks) + place
+        network.add(_SOURCE, node, size * group.copies)
+        arcs.append({})
+        for members in some:
+            tail = node
+            if len(members) > 1:
+                tail = first_rack
+                first_rack += 1
+                network.add(node, tail, size)
+                network.add(node, tail, size * (len(members) - 1), per_clash)
+            for member in members:
+                arcs[-1][member] = network.add(tail, _FIRST + member, size, int(member not in group.holders))
+    for member, (low, rank) in enumerate(zip(shares.floors, shares.ranks, strict=True)):
+        network.add(_FIRST + member, _SINK, low)
+        if rank != NO_EXTRA:
+            network.add(_FIRST + member, _SINK, 1, (rank + 1) * outweigh)
+    network.send_cheapest(_SOURCE, _SINK)
+    return [{member: network.sent(arc) for member, arc in some.items() if network.sent(arc)} for some in arcs]
+
+
+def _by_rack(group: _Alike, racks: list[tuple[str, int]]) -> list[list[int]]:
+    by_rack: dict[tuple[str, int], list[int]] = {}
+    for member in group.subscribers:
+        by_rack.setdefault(racks[member], []).append(member)
+    return list(by_rack.values())
+
+
+REDUNDANT = Strategy(
+    name="redundant",
+    protocol=RebalanceProtocol.EAGER,
+    summary="every partition to several members, in different racks where known; copies spread evenly, few of them new",
+    plan=redundant,
+    promise=promise_redundant,
+    config=(REDUNDANCY,),
+    reader=read_previous,
+    writer=write_previous,
+    only_owned=True,
+    redundancy=redundancy,
+)

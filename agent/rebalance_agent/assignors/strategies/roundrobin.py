@@ -1,0 +1,90 @@
+"""``roundrobin``, Kafka's own, and ``shuffled-roundrobin``, the same over members in an order of the group's own.
+
+Source: Kafka's RoundRobinAssignor. Dealing a topic to its subscribers in turn is slicing: no partition is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Sequence
+
+from rebalance_agent.assignors.balance.slices import deal_all, deal_topic, single_numbers
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.subscription import MemberSubscription
+
+__all__ = ["ROUNDROBIN", "SHUFFLED_ROUNDROBIN", "roundrobin", "shuffled_roundrobin"]
+
+DIGEST_BYTES = 16
+"""Enough that two members never share a place in the shuffled order."""
+
+
+def roundrobin(roster: Roster) -> Plan:
+    """All topic-partitions in order, dealt in turn to the members in order; who does not subscribe is passed over."""
+    return _deal(roster, range(len(roster.members)))
+
+
+def shuffled_roundrobin(roster: Roster) -> Plan:
+    """As `roundrobin`, with the members in a pseudo-random order that nothing but their names and topics decides.
+
+    Groups of many one-partition topics then do not all pile up on the members whose names sort first.
+    """
+    seed = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    for text in (*map(_name, roster.members), "", *roster.topics):
+        data = text.encode("utf-8", "surrogatepass")
+        seed.update(len(data).to_bytes(4, "big") + data)
+    key = seed.digest()
+    lots = [_lot(key, member) for member in roster.members]
+    return _deal(roster, sorted(range(len(lots)), key=lots.__getitem__))
+
+
+def _name(member: MemberSubscription) -> str:
+    # A static member keeps its place over restarts, which change its member id.
+    return member.member_id if member.instance_id is None else member.instance_id
+
+
+def _lot(key: bytes, member: MemberSubscription) -> bytes:
+    kind = b"s" if member.instance_id is not None else b"d"
+    return hashlib.blake2b(
+        kind + _name(member).encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES, key=key
+    ).digest()
+
+
+def _deal(roster: Roster, order: Sequence[int]) -> Plan:
+    if roster.uniform():
+        entitled = frozenset(roster.subscribers[0] if roster.subscribers else ())
+        return deal_all(roster, [member for member in order if member in entitled])
+    plan = roster.empty_plan()
+    seat = [0] * len(order)
+    for place, member in enumerate(order):
+        seat[member] = place
+    circles: dict[int, tuple[list[int], list[int]]] = {}
+    singles = single_numbers(roster.partitions)
+    turn = 0
+    for topic, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
+        # Equal subscribers are one tuple (see Roster), and its identity is known without a look at all of it.
+        if id(places) not in circles:
+            seats = sorted(map(seat.__getitem__, places))
+            circles[id(places)] = seats, [order[place] for place in seats] * 2
+        seats, circle = circles[id(places)]
+        first = bisect_left(seats, turn) % len(seats)
+        deal_topic(plan, topic, count, circle[first : first + min(count, len(seats))], singles)
+        turn = seats[(first + count - 1) % len(seats)] + 1
+    return plan
+
+
+ROUNDROBIN = Strategy(
+    name="roundrobin",
+    protocol=RebalanceProtocol.EAGER,
+    summary="all topic-partitions dealt in turn to members in order",
+    plan=roundrobin,
+)
+
+SHUFFLED_ROUNDROBIN = Strategy(
+    name="shuffled-roundrobin",
+    protocol=RebalanceProtocol.EAGER,
+    summary="as roundrobin, over members in a pseudo-random order of the group's own",
+    plan=shuffled_roundrobin,
+)

@@ -1,0 +1,85 @@
+"""``sticky`` and ``cooperative-sticky``: the best balance of partition counts, then as few moves as that allows.
+
+Both speak the language of Kafka's own assignors of these names (KIP-54, KIP-341, KIP-429), so Java, librdkafka,
+franz-go and Python members share a group. Under the eager protocol, ownership travels in user data; under the
+cooperative one the subscription says it, and user data adds no more than the generation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.promise import by_count
+from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.groupprotocol.plainly import StickyUserData
+from rebalance_agent.groupprotocol.userdata import (
+    decode_cooperative_sticky,
+    decode_sticky,
+    encode_generation,
+    encode_sticky,
+)
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+
+__all__ = [
+    "COOPERATIVE_STICKY",
+    "STICKY",
+    "read_generation",
+    "read_previous",
+    "sticky",
+    "write_generation",
+    "write_previous",
+]
+
+
+def sticky(roster: Roster) -> Plan:
+    """The best balance of counts that the subscriptions allow, with the fewest moves."""
+    return balance(roster, by_count(roster))
+
+
+def read_previous(user_data: bytes) -> Told:
+    """A member's last assignment and its generation, as Kafka's ``StickyAssignor`` writes them.
+
+    Raises:
+        DecodeError: it is neither version 1 nor version 0 of that schema.
+    """
+    return _told(decode_sticky(user_data))
+
+
+def write_previous(told: Told) -> bytes:
+    """A member's user data under the eager protocol."""
+    return encode_sticky(StickyUserData(told.owned, told.generation))
+
+
+def read_generation(user_data: bytes) -> Told:
+    """The generation of a cooperative member, in any of its clients' forms.
+
+    Raises:
+        DecodeError: it is none of them.
+    """
+    return _told(decode_cooperative_sticky(user_data))
+
+
+def write_generation(told: Told) -> bytes:
+    """A member's user data under the cooperative protocol."""
+    return encode_generation(told.generation)
+
+
+def _told(said: StickyUserData) -> Told:
+    # A generation below zero is none: no such claim is older than another.
+    return Told(owned=said.owned, generation=max(UNKNOWN_GENERATION, said.generation))
+
+
+STICKY = Strategy(
+    name="sticky",
+    protocol=RebalanceProtocol.EAGER,
+    summary="the best balance of partition counts, with as few moves as that allows; Kafka's own wire format",
+    plan=sticky,
+    reader=read_previous,
+    writer=write_previous,
+    only_owned=True,
+)
+
+COOPERATIVE_STICKY = replace(STICKY.cooperative(), reader=read_generation, writer=write_generation)

@@ -1,0 +1,62 @@
+"""``weighted-sticky``: partitions in proportion to members' weights, kept in place as far as that allows.
+
+Weights 900, 90 and 10 on 100 partitions give 90, 9 and 1; what is left over by rounding goes by largest remainder, of
+equal ones first to who owns it already. With mixed subscriptions the shares are those of `fair_densities`.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.assignors.balance.dealing import balance
+from rebalance_agent.assignors.balance.promise import Promise, by_weight
+from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.settings import INT32_MAX, whole_number
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.groupprotocol.userdata import WeightedUserData, decode_weighted, encode_weighted
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["WEIGHT", "WEIGHTED_STICKY", "promise_weighted", "read_weighted", "weighted", "write_weighted"]
+
+WEIGHT = whole_number(
+    name="assignment.consumer.weight",
+    default=1,
+    minimum=1,
+    maximum=INT32_MAX,
+    meaning="this member's part of all partitions, in proportion to the other members' weights",
+)
+
+
+def weighted(roster: Roster) -> Plan:
+    """Members get their weight's share with the fewest moves."""
+    return balance(roster, promise_weighted(roster))
+
+
+def promise_weighted(roster: Roster) -> Promise:
+    """Each member's share by weight."""
+    return by_weight(roster, roster.of(WEIGHT))
+
+
+def read_weighted(user_data: bytes) -> Told:
+    """Weight and owned partitions from a member's user data.
+
+    Raises:
+        DecodeError: it breaks the format, or the weight is not above zero.
+    """
+    told = decode_weighted(user_data)
+    return Told({WEIGHT.name: told.weight}, told.owned)
+
+
+def write_weighted(told: Told) -> bytes:
+    """A member's user data."""
+    return encode_weighted(WeightedUserData(told.settings[WEIGHT.name], told.owned))
+
+
+WEIGHTED_STICKY = Strategy(
+    name="weighted-sticky",
+    protocol=RebalanceProtocol.EAGER,
+    summary="partitions in proportion to members' weights, with as few moves as that allows",
+    plan=weighted,
+    promise=promise_weighted,
+    config=(WEIGHT,),
+    reader=read_weighted,
+    writer=write_weighted,
+)

@@ -1,0 +1,1 @@
+"""Partitions that stay together: co-partitioned topics and tasks, with standby copies elsewhere."""

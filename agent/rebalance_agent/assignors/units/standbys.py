@@ -1,0 +1,102 @@
+"""What the strategies with standbys have in common beside the plan: settings, and user data both ways."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_agent.assignors.roster import Told
+from rebalance_agent.assignors.settings import Setting, whole_number
+from rebalance_agent.groupprotocol.standbydata import (
+    PROCESS_ID_MAX,
+    StandbyAssignment,
+    StandbyUserData,
+    decode_standby_assignment,
+    decode_standby_subscription,
+    encode_standby_assignment,
+    encode_standby_subscription,
+)
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = [
+    "NUM_STANDBYS",
+    "PROCESS_ID",
+    "STANDBYS_MAX",
+    "answer_standbys",
+    "copies_in_answer",
+    "read_told",
+    "topic_name",
+    "write_told",
+]
+
+STANDBYS_MAX = 100
+"""Copies of one unit: more than anybody keeps, and few enough for a message."""
+
+NUM_STANDBYS = whole_number(
+    name="assignment.num.standbys",
+    default=0,
+    minimum=0,
+    maximum=STANDBYS_MAX,
+    meaning="standby copies of each unit's state on other members; a copy costs disk and network, so nobody has one "
+    "who did not ask for it",
+    shared=True,
+)
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+
+def _process_id(text: str) -> str:
+    if len(text) > PROCESS_ID_MAX:
+        raise ValueError
+    return text
+
+
+PROCESS_ID = Setting(
+    name="assignment.process.id",
+    default="",
+    meaning="members with the same text are threads of one process and share its state; without it, each member is a "
+    "process of its own",
+    values=f"a text of at most {PROCESS_ID_MAX} characters",
+    read=_process_id,
+)
+
+
+def topic_name(text: str) -> str:
+    """``text`` without blanks around it.
+
+    Raises:
+        ValueError: Kafka allows no topic of that name.
+    """
+    name = text.strip()
+    if _TOPIC.fullmatch(name) is None or name in {".", ".."}:
+        raise ValueError(f"{name[:40]!r} is no name of a topic")
+    return name
+
+
+def read_told(user_data: bytes) -> Told:
+    """Process, owned partitions and standby copies from a member's user data.
+
+    Raises:
+        DecodeError: it breaks the format.
+    """
+    told = decode_standby_subscription(user_data)
+    return Told({PROCESS_ID.name: told.process_id}, told.owned, told.generation, told.standbys)
+
+
+def write_told(told: Told) -> bytes:
+    """A member's user data."""
+    process_id = told.settings.get(PROCESS_ID.name, PROCESS_ID.default)
+    return encode_standby_subscription(StandbyUserData(process_id, told.owned, told.generation, told.standbys))
+
+
+def answer_standbys(active: TopicPartitions, standbys: TopicPartitions) -> bytes:
+    """The user data of a member's assignment."""
+    return encode_standby_assignment(StandbyAssignment(active, standbys))
+
+
+def copies_in_answer(user_data: bytes) -> TopicPartitions:
+    """The standby copies that the user data of an assignment asks for.
+
+    Raises:
+        DecodeError: it breaks the format.
+    """
+    return decode_standby_assignment(user_data).standbys

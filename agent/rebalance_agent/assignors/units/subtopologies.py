@@ -1,0 +1,114 @@
+"""Sub-topologies: which topics a task reads, writes again and keeps its state in; given as one setting."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rebalance_agent.assignors.settings import Setting
+from rebalance_agent.assignors.units.standbys import topic_name
+from rebalance_agent.model.partitions import PARTITION_MAX
+
+__all__ = ["SUBTOPOLOGIES", "SubTopology", "wanted_partitions"]
+
+_REPARTITION, _CHANGELOG = "repartition", "changelog"
+
+
+@dataclass(frozen=True, slots=True)
+class SubTopology:
+    """Topics whose partitions of one number are one task's.
+
+    It reads ``sources``, writes ``repartition`` topics for others to read (-> partitions, 0 where not stated) and keeps
+    its state in ``changelogs``; None: not said, empty: it has no state.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    repartition: Mapping[str, int] = field(default_factory=dict)
+    changelogs: tuple[str, ...] | None = None
+
+
+def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, int]) -> dict[str, int]:
+    """Internal topic -> the partitions that it must have; 0 where that cannot be known.
+
+    A repartition topic has what is stated, else as many as its writer has tasks; a changelog as many as there are
+    tasks: the most partitions of a source. ``found``: partitions of the topics that exist.
+    """
+    counts = dict(found)
+    wanted = {topic: stated for each in subtopologies for topic, stated in each.repartition.items()}
+    counts.update(wanted)
+    for _ in subtopologies:
+        # What one writes another reads, so counts travel one step further in each round, at most through all.
+        before = dict(wanted)
+        for each in subtopologies:
+            for topic, stated in each.repartition.items():
+                counts[topic] = wanted[topic] = stated or _tasks(each, counts)
+        if wanted == before:
+            break
+    for each in subtopologies:
+        wanted.update(dict.fromkeys(each.changelogs or (), _tasks(each, counts)))
+    return wanted
+
+
+def _tasks(each: SubTopology, counts: Mapping[str, int]) -> int:
+    return max((counts.get(topic, 0) for topic in each.sources), default=0)
+
+
+def _read(text: str) -> tuple[SubTopology, ...]:
+    subtopologies = tuple(_read_one(part) for part in text.split(";")) if text.strip() else ()
+    for what, names in (
+        ("sub-topology", [each.name for each in subtopologies]),
+        ("source topic", [topic for each in subtopologies for topic in each.sources]),
+        (
+            "internal topic",
+            [topic for each in subtopologies for topic in (*each.repartition, *(each.changelogs or ()))],
+        ),
+    ):
+        if len(names) > len(set(names)):
+            twice = next(name for name, times in Counter(names).items() if times > 1)
+            raise ValueError(f"{what} {twice} appears twice")
+    return subtopologies
+
+
+def _read_one(text: str) -> SubTopology:
+    first, *parts = text.split("|")
+    name, colon, sources = first.partition(":")
+    if not colon:
+        raise ValueError(f"{first.strip()[:40]!r} is not NAME:TOPIC,...")
+    repartition: dict[str, int] = {}
+    changelogs: tuple[str, ...] | None = None
+    for part in parts:
+        key, _, value = part.partition("=")
+        if key.strip() == _REPARTITION and not repartition:
+            repartition = dict(_counted(entry) for entry in value.split(","))
+        elif key.strip() == _CHANGELOG and changelogs is None:
+            changelogs = tuple(topic_name(entry) for entry in value.split(",")) if value.strip() else ()
+        else:
+            raise ValueError(f"{part.strip()[:40]!r} is neither {_REPARTITION}=... nor {_CHANGELOG}=..., once each")
+    return SubTopology(
+        topic_name(name), tuple(topic_name(entry) for entry in sources.split(",")), repartition, changelogs
+    )
+
+
+def _counted(text: str) -> tuple[str, int]:
+    name, star, count = text.partition("*")
+    digits = count.strip()
+    if not star:
+        return topic_name(name), 0
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= len(str(PARTITION_MAX))):
+        raise ValueError(f"{text.strip()[:40]!r} is not TOPIC*PARTITIONS")
+    if not 0 < int(digits) <= PARTITION_MAX:
+        raise ValueError(f"{text.strip()[:40]!r} must have from 1 to {PARTITION_MAX} partitions")
+    return topic_name(name), int(digits)
+
+
+SUBTOPOLOGIES: Setting[tuple[SubTopology, ...]] = Setting(
+    name="assignment.task.subtopologies",
+    default=(),
+    meaning="which topics are read together; without it, those of equal partition count and subscribers are",
+    values="NAME:TOPIC,... separated by semicolons, each with |repartition=TOPIC,TOPIC*PARTITIONS,... and "
+    "|changelog=TOPIC,... where it has them",
+    read=_read,
+    shared=True,
+)

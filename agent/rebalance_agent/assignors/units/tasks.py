@@ -1,0 +1,113 @@
+"""``task-sticky``: partitions in tasks, tasks to processes in proportion to their threads, state where it already is.
+
+The idea is that of Kafka Streams' assignor. A task is one partition number of a sub-topology's source topics; members
+with one process id are the threads of a process. A task goes to the process that ran it, else to one that has a copy
+of its state, as far as balance allows (see ``allotment``), and there to the thread that had it.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.assignors.balance.promise import Promise
+from rebalance_agent.assignors.roster import Plan, Roster
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.units.standbys import (
+    NUM_STANDBYS,
+    PROCESS_ID,
+    answer_standbys,
+    copies_in_answer,
+    read_told,
+    write_told,
+)
+from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
+from rebalance_agent.assignors.units.unitpromise import promise_units
+from rebalance_agent.assignors.units.units import Kind, copartitions, plan_standbys, plan_units
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["TASK_STICKY", "promise_tasks", "task_standbys", "tasks", "wanted_internal_topics"]
+
+
+def tasks(roster: Roster) -> Plan:
+    """Every task to one member: balanced by sub-topology, then over all, then with the fewest moves."""
+    return plan_units(roster, _kinds(roster), _processes(roster))
+
+
+def task_standbys(roster: Roster, plan: Plan) -> Plan:
+    """The copies beside ``plan``, in other processes than the task's."""
+    return plan_standbys(roster, _kinds(roster), _processes(roster), roster.shared_by_all(NUM_STANDBYS), plan)
+
+
+def promise_tasks(roster: Roster) -> Promise:
+    """Each thread's share of every sub-topology's tasks, rounded up as far as all of them together allow."""
+    return promise_units(roster, _kinds(roster))
+
+
+def wanted_internal_topics(roster: Roster) -> dict[str, int]:
+    """Repartition and changelog topics -> partitions that they must have; 0: not known."""
+    found = dict(zip(roster.topics, roster.partitions, strict=True))
+    subtopologies = roster.shared_by_all(SUBTOPOLOGIES)
+    return wanted_partitions(subtopologies, found)
+
+
+def _processes(roster: Roster) -> list[int]:
+    """Each member's process, numbered in member order."""
+    numbers: dict[tuple[str, str], int] = {}
+    return [
+        # A text that is another member's id is still no other member's process.
+        numbers.setdefault((text, "" if text else member.member_id), len(numbers))
+        for member, text in zip(roster.members, roster.of(PROCESS_ID), strict=True)
+    ]
+
+
+def _kinds(roster: Roster) -> list[Kind]:
+    place = {name: topic for topic, name in enumerate(roster.topics)}
+    left = set(place.values())
+    kinds = []
+    for each in roster.shared_by_all(SUBTOPOLOGIES):
+        sources = [place[name] for name in each.sources if name in place]
+        left.difference_update(sources)
+        kinds += _kinds_of(roster, each, sources)
+    for topics in copartitions(roster):
+        rest = tuple(topic for topic in topics if topic in left)
+        if rest:
+            count = roster.metadata[rest[0]].partitions
+            copied = dict.fromkeys((roster.topics[topic] for topic in rest), count)
+            kinds.append(Kind(rest, roster.subscribers[rest[0]], count, copied))
+    return kinds
+
+
+def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[Kind]:
+    """One kind of task; or, while members subscribe to different sources, one for each set of subscribers."""
+    parts: dict[int, list[int]] = {}
+    for topic in sources:
+        parts.setdefault(id(roster.subscribers[topic]), []).append(topic)
+    kinds = []
+    state = None
+    partitions = roster.partitions
+    for topics in sorted(parts.values(), key=lambda topics: -max(partitions[topic] for topic in topics)):
+        units = max(partitions[topic] for topic in topics)
+        copied = {roster.topics[topic]: partitions[topic] for topic in topics}
+        if each.changelogs is not None:
+            # The part with all task numbers has the state. What others are active for is no copy.
+            own = set(copied)
+            names = each.changelogs if state is None else ()
+            copied = {name: units for name in names if name in own or name not in roster.topics}
+        state = True
+        kinds.append(Kind(tuple(topics), roster.subscribers[topics[0]], units, copied))
+    return kinds
+
+
+TASK_STICKY = Strategy(
+    name="task-sticky",
+    protocol=RebalanceProtocol.EAGER,
+    summary="partitions in tasks, tasks to processes in proportion to their threads, where they ran or their state is; "
+    "standbys in other processes",
+    plan=tasks,
+    promise=promise_tasks,
+    config=(NUM_STANDBYS, PROCESS_ID, SUBTOPOLOGIES),
+    reader=read_told,
+    writer=write_told,
+    standbys=task_standbys,
+    answer=answer_standbys,
+    copies_in=copies_in_answer,
+    internal_topics=wanted_internal_topics,
+)

@@ -1,0 +1,78 @@
+"""``rebalance-agent strategies``: every assignor by its name on the wire, what it promises and how it is configured."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterable
+
+from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
+from rebalance_agent.errors import AssignmentError
+
+__all__ = ["add_parser", "run"]
+
+EXIT_WRONG_INPUT = 2
+WIDTH = 100
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command's arguments."""
+    parser = subparsers.add_parser(
+        "strategies",
+        help="list the assignors with what they promise and their settings",
+        description="Lists the assignors by their names on the wire, with what they promise and their settings. "
+        "`rebalance-agent assign` tries one on a group.",
+    )
+    parser.add_argument("name", metavar="NAME", nargs="*", help="only these (default: all)")
+    parser.add_argument("--json", action="store_true", help="as JSON, one array")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command; 2 for a name that there is not."""
+    try:
+        chosen = [strategy(name) for name in args.name] or list(STRATEGIES.values())
+    except AssignmentError as error:
+        print(f"rebalance-agent strategies: {error}", file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    print(json.dumps([_as_json(each) for each in chosen], indent=2) if args.json else _as_text(chosen), flush=True)
+    return 0
+
+
+def _as_text(chosen: Iterable[Strategy]) -> str:
+    return "\n\n".join(
+        "\n".join(
+            [
+                f"{each.name}  ({each.protocol})",
+                *textwrap.wrap(each.summary, WIDTH, initial_indent="  ", subsequent_indent="  "),
+                *(
+                    line
+                    for setting in each.config
+                    for line in textwrap.wrap(
+                        setting.describe(), WIDTH, initial_indent="    ", subsequent_indent="      "
+                    )
+                ),
+            ]
+        )
+        for each in chosen
+    )
+
+
+def _as_json(each: Strategy) -> dict[str, object]:
+    return {
+        "name": each.name,
+        "protocol": each.protocol,
+        "promise": each.summary,
+        "settings": [
+            {
+                "name": setting.name,
+                "default": setting.default if isinstance(setting.default, (int, float, str)) else None,
+                "values": setting.values,
+                "shared": setting.shared,
+                "meaning": setting.meaning,
+            }
+            for setting in each.config
+        ],
+    }

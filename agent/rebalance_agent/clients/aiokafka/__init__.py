@@ -1,0 +1,7 @@
+"""aiokafka: its consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``."""
+
+from __future__ import annotations
+
+from rebalance_agent.clients.aiokafka.consumer import AIOKafkaConsumer
+
+__all__ = ["AIOKafkaConsumer"]

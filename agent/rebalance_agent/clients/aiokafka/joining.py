@@ -1,0 +1,64 @@
+"""Between aiokafka's coordinator and the broker: the two requests of a rebalance, and nothing else.
+
+aiokafka 0.14 reads no more of a subscription than Kafka 0.9 put there. Where one cannot be read, no rebalance of the
+group succeeds; where its own assignment cannot, the consumer's coordination ends for good. Where several strategies are
+listed it joins once for each of them, first with one, then with two, and every join begins another rebalance
+(aio-libs/aiokafka#1168).
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
+from rebalance_agent.clients.participant import read_assignment, read_member
+from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION, encode_assignment, encode_subscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
+
+__all__ = ["Joining"]
+
+JOIN_GROUP = 11
+SYNC_GROUP = 14
+
+_NOTHING_WANTED = encode_subscription(ConsumerSubscription(NEWEST_VERSION, ()))
+_NOTHING_GIVEN = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
+
+
+class Joining:
+    """Watches one consumer's client.
+
+    ``members``: the whole subscriptions of the group, by member id, when this consumer leads it. ``complete``: whether
+    the next JoinGroup has all strategies in it; one that has not is answered here and never sent.
+    """
+
+    def __init__(self, client: Any, topics: TopicsAhead | None = None) -> None:  # noqa: ANN401 - aiokafka is untyped
+        """Take over ``client.send``, which every request passes; ``topics`` look before a leader assigns."""
+        self.members: dict[str, MemberSubscription] = {}
+        self.complete = True
+        self._client = client
+        self._topics = topics
+        self._send = client.send
+        client.send = self.send
+
+    async def send(self, node_id: int, request: Any, **options: Any) -> Any:  # noqa: ANN401
+        """As ``AIOKafkaClient.send``; answers to JoinGroup and SyncGroup can be read."""
+        if request.API_KEY == JOIN_GROUP and not self.complete:
+            return SimpleNamespace(error_code=0)
+        response = await self._send(node_id, request, **options)
+        if request.API_KEY == JOIN_GROUP:
+            self.members = {}
+            response.members = [self._readable(*row) for row in response.members]
+            if self.members and self._topics is not None:  # only the leader is told of members
+                await self._topics.look(self._client, response.group_protocol)
+        elif request.API_KEY == SYNC_GROUP and response.error_code == 0:
+            data = response.member_assignment or b""
+            response.member_assignment = _NOTHING_GIVEN if read_assignment(data) is None else data
+        return response
+
+    def _readable(self, member_id: str, *rest: Any) -> tuple[Any, ...]:  # noqa: ANN401
+        # Versions below 5 have no instance id between the member's id and its subscription.
+        instance_id, data = (None, *rest)[-2:]
+        member = read_member(member_id, instance_id, data or b"")
+        self.members[member_id] = member or MemberSubscription(member_id, (), instance_id)
+        return (member_id, *rest[:-1], _NOTHING_WANTED if member is None else data)

@@ -1,0 +1,133 @@
+"""Rebalances on the application's thread: the user's callbacks, and what the data consumer has to take or give up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from rebalance_agent.clients.confluent.offsets import Ledger, Offsets, listed
+
+__all__ = ["Callback", "Callbacks", "Rebalancing"]
+
+Callback = Callable[[Any, list[TopicPartition]], object]
+"""Called with the consumer and the partitions concerned."""
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """The user's own, as given to ``subscribe``."""
+
+    on_assign: Callback | None = None
+    on_revoke: Callback | None = None
+    on_lost: Callback | None = None
+
+
+class Rebalancing:
+    """A rebalance listener. What a callback leaves undone of ``assign`` and ``unassign`` is done after it.
+
+    A callback's exception goes on, when all is done, to the application's ``poll``.
+    """
+
+    def __init__(
+        self,
+        consumer: Any,  # noqa: ANN401 - what the user's callbacks are called with
+        data: confluent_kafka.Consumer,
+        ledger: Ledger,
+        commit: Callable[[Offsets], None],
+        *,
+        cooperative: bool,
+    ) -> None:
+        """Move ``data`` between partitions; ``commit`` what is due of those that go."""
+        self.callbacks = Callbacks()
+        self._consumer = consumer
+        self._data = data
+        self._ledger = ledger
+        self._commit = commit
+        self._cooperative = cooperative
+        self._assigning = False
+        self._revoking = False
+        self._lost = False
+
+    def on_partitions_assigned(self, assigned: Iterable[tuple[str, int]]) -> None:
+        """The group has given ``assigned`` to this consumer."""
+        partitions = listed(assigned)
+        self._assigning = True
+        try:
+            _call(self.callbacks.on_assign, self._consumer, partitions)
+        finally:
+            if self._assigning:
+                (self.incremental_assign if self._cooperative else self.assign)(partitions)
+
+    def on_partitions_revoked(self, revoked: Iterable[tuple[str, int]]) -> None:
+        """The group wants ``revoked`` back, and waits for it."""
+        self._end(revoked, self.callbacks.on_revoke)
+
+    def on_partitions_lost(self, lost: Iterable[tuple[str, int]]) -> None:
+        """``lost`` may be others' already: nothing is committed of them."""
+        self._lost = True
+        try:
+            self._end(lost, self.callbacks.on_lost or self.callbacks.on_revoke)
+        finally:
+            self._lost = False
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        """``consumer.assign()`` in ``on_assign``."""
+        self._inside(self._assigning, "assign() outside of on_assign: who is assigned what is the group's to say")
+        self._assigning = False
+        self._data.assign(partitions)
+        self._ledger.disown(self._ledger.owned)
+        self._ledger.own((each.topic, each.partition) for each in partitions)
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        """``consumer.incremental_assign()`` in ``on_assign``."""
+        self._inside(self._assigning, "incremental_assign() outside of on_assign")
+        self._assigning = False
+        self._data.incremental_assign(partitions)
+        self._ledger.own((each.topic, each.partition) for each in partitions)
+
+    def unassign(self) -> None:
+        """``consumer.unassign()`` in ``on_revoke`` or ``on_lost``."""
+        self._inside(self._revoking, "unassign() outside of on_revoke and on_lost: call unsubscribe() to leave")
+        self._data.unassign()
+        self._settle(self._ledger.disown(self._ledger.owned))
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        """``consumer.incremental_unassign()`` in ``on_revoke`` or ``on_lost``."""
+        self._inside(self._revoking, "incremental_unassign() outside of on_revoke and on_lost")
+        self._data.incremental_unassign(partitions)
+        self._settle(self._ledger.disown((each.topic, each.partition) for each in partitions))
+
+    def _end(self, partitions: Iterable[tuple[str, int]], callback: Callback | None) -> None:
+        going = frozenset((topic, number) for topic, number in partitions)
+        self._revoking = True
+        try:
+            _call(callback, self._consumer, listed(going))
+        finally:
+            try:
+                self._release(going & self._ledger.owned)
+            finally:
+                self._revoking = False
+
+    def _release(self, left: frozenset[tuple[str, int]]) -> None:
+        if left and left == self._ledger.owned:
+            self.unassign()
+        elif left:
+            self.incremental_unassign(listed(left))
+
+    def _settle(self, due: Offsets) -> None:
+        if due and not self._lost:
+            self._commit(due)
+
+    @staticmethod
+    def _inside(allowed: bool, text: str) -> None:
+        if not allowed:
+            raise KafkaException(KafkaError(KafkaError._STATE, text))  # noqa: SLF001
+
+
+def _call(callback: Callback | None, consumer: Any, partitions: list[TopicPartition]) -> None:  # noqa: ANN401
+    if callback is not None:
+        callback(consumer, partitions)

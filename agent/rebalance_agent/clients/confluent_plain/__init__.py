@@ -1,0 +1,7 @@
+"""confluent-kafka: its consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``."""
+
+from __future__ import annotations
+
+from rebalance_agent.clients.confluent_plain.consumer import Consumer
+
+__all__ = ["Consumer"]

@@ -1,0 +1,47 @@
+"""Where a confluent-kafka consumer stands in its group, by what its public methods give away without waiting."""
+
+from __future__ import annotations
+
+import struct
+
+import confluent_kafka
+
+from rebalance_agent.instrumentation import Membership
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+
+__all__ = ["generation_in", "membership_of"]
+
+_MAGIC = b"CGMDv2:"
+_GENERATION = struct.Struct("=i")
+
+
+def membership_of(consumer: confluent_kafka.Consumer, instance_id: str | None) -> Membership:
+    """The membership of ``consumer`` now, with its ``group.instance.id``; none if it is closed.
+
+    The cluster's id stays unknown. This is asked for in rebalance callbacks, and there confluent-kafka 2.16 aborts the
+    process if a method that may wait, as ``cluster_id()`` does, has run before the next callback of the same poll.
+    """
+    try:
+        member_id, metadata = consumer.memberid(), consumer.consumer_group_metadata()
+    except RuntimeError:
+        return Membership()
+    if not member_id:
+        return Membership()
+    generation = generation_in(metadata, member_id)
+    return Membership(generation, member_id, instance_id, tells_generation=generation != UNKNOWN_GENERATION)
+
+
+def generation_in(metadata: object, member_id: str) -> int:
+    """The generation in what ``consumer_group_metadata()`` gives; -1 unless it is of ``member_id`` and can be read.
+
+    confluent-kafka calls it opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native int32, the
+    group's name and a zero, the member's id and a zero. Anything else is left alone.
+    """
+    if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC):
+        return UNKNOWN_GENERATION
+    rest = metadata[len(_MAGIC) :]
+    _group, _zero, member = rest[_GENERATION.size :].partition(b"\0")
+    if member.partition(b"\0")[0] != member_id.encode():
+        return UNKNOWN_GENERATION
+    generation: int = _GENERATION.unpack_from(rest)[0]
+    return generation

@@ -1,0 +1,231 @@
+"""One consumer's part in its group's assignments, whatever its client: a client's adapter translates and calls this.
+
+As a member it says in its subscription what it owns; as the leader it decides for all. What it was given stays here.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from rebalance_agent.assignors import Strategy
+from rebalance_agent.assignors.internal_topics import TopicAdmin, prepare, wanted_topics
+from rebalance_agent.clients.copies import Copies, HeldStandbys
+from rebalance_agent.errors import AssignmentError, DecodeError
+from rebalance_agent.groupprotocol.consumer import (
+    NEWEST_VERSION,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.instrumentation.decision import Decision
+from rebalance_agent.instrumentation.quiet import quietly
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
+    ConsumerAssignment,
+    ConsumerSubscription,
+    GroupSubscription,
+    MemberSubscription,
+    TopicMetadata,
+    with_shared_names,
+)
+
+__all__ = ["Loads", "Participant", "TopicSource", "read_assignment", "read_member", "settings_of"]
+
+_logger = logging.getLogger(__name__)
+
+Loads = Callable[[Mapping[str, int]], Mapping[str, Sequence[float]]]
+"""Topic -> number of partitions in, topic -> a load for each of them out (lag, records a second, ...).
+
+The leader calls it while the group waits: it answers from what it knows already. A topic may be left out.
+"""
+
+
+class TopicSource(TopicAdmin, Protocol):
+    """What knows topics that the group does not subscribe to, and may create them."""
+
+    def partitions_of(self, topics: Collection[str]) -> Mapping[str, int]:
+        """Those of ``topics`` that are there -> how many partitions they have.
+
+        Raises:
+            RebalanceAgentError: that cannot be known now.
+        """
+        ...
+
+
+class Participant:
+    """What one consumer says, decides and was given. Its state is its own: consumers of one process share nothing.
+
+    ``owned`` was assigned in ``generation``, with copies of ``standbys``. It stays until the next assignment: a claim
+    that is out of date does no harm, since every claim carries its generation.
+    """
+
+    def __init__(
+        self,
+        strategies: Iterable[Strategy],
+        config: Mapping[str, str],
+        *,
+        group: str,
+        rack: str | None = None,
+        loads: Loads | None = None,
+        internal_topics: TopicSource | None = None,
+        create_internal_topics: bool = False,
+        held_standbys: HeldStandbys | None = None,
+    ) -> None:
+        """Take part in ``group`` with ``strategies`` configured by ``config``, in ``rack``.
+
+        ``loads`` are asked for where a strategy goes by them. With ``internal_topics`` those that a strategy needs are
+        checked before anyone is assigned, and created if ``create_internal_topics``; without, nobody looks.
+        ``held_standbys`` reports which copies there are, before any assignment, too; without, those last assigned are.
+
+        Raises:
+            AssignmentError: a setting is not what its strategy takes.
+        """
+        for each in strategies:
+            for setting in each.config:
+                setting.of(config)
+        self.owned: TopicPartitions = {}
+        self.generation = UNKNOWN_GENERATION
+        self.standbys: TopicPartitions = {}
+        self._config = config
+        self._group = group
+        self._rack = rack
+        self._loads = loads
+        self._internal_topics = internal_topics
+        self._create_internal_topics = create_internal_topics
+        self._copies = Copies(held_standbys, group)
+
+    def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
+        """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
+
+        Version 3: generation (KIP-792) and rack (KIP-881) travel, and so do the owned partitions under eager
+        strategies, too, as a hint for the leader; nothing is withheld for it. Under cooperative strategies it must be
+        the truth: ``held`` is what the member has not given up before it joins (KIP-429).
+        """
+        owned = self.owned if held is None else held
+        standbys = self.standbys if strategy.copies_in is None else self._copies.held(self.standbys)
+        return encode_subscription(
+            ConsumerSubscription(
+                version=NEWEST_VERSION,
+                topics=tuple(sorted(topics)),
+                user_data=strategy.user_data(self._config, owned, self.generation, standbys),
+                owned_partitions=owned,
+                generation_id=self.generation,
+                rack_id=self._rack,
+            )
+        )
+
+    def decide(
+        self, strategy: Strategy, topics: Mapping[str, TopicMetadata], members: Iterable[MemberSubscription]
+    ) -> Decision:
+        """Assign for the group, and log what was wrong with members and topics.
+
+        Raises:
+            RebalanceAgentError: internal topics are not what ``strategy`` needs, cannot be created, or are not known.
+        """
+        shared = with_shared_names(members)
+        group = self._prepared(strategy, GroupSubscription(topics, shared, self._group, self._config))
+        if strategy.by_load and self._loads is not None:
+            group = replace(group, topics=self._loaded(group.topics, self._loads))
+        assignment = strategy.assign(group)
+        for member_id, problem in assignment.user_data_errors.items():
+            _logger.warning("group %s, member %s: user data not used: %s", self._group, member_id, problem)
+        if assignment.unknown_topics:
+            _logger.info("group %s: no metadata yet for topics %s", self._group, ", ".join(assignment.unknown_topics))
+        return Decision(group, assignment, strategy)
+
+    @staticmethod
+    def answers(decision: Decision) -> dict[str, bytes]:
+        """Member id -> its ``ConsumerProtocolAssignment``, encoded."""
+        user_data = decision.assignment.user_data
+        return {
+            member_id: encode_assignment(ConsumerAssignment(NEWEST_VERSION, given, user_data.get(member_id)))
+            for member_id, given in decision.assignment.members.items()
+        }
+
+    def received(
+        self, owned: TopicPartitions, generation: int, strategy: Strategy | None = None, user_data: bytes | None = None
+    ) -> None:
+        """Keep what ``generation`` brought; ``user_data`` came with it and is for ``strategy``, if that is ours."""
+        standbys: TopicPartitions = {}
+        if strategy is not None and strategy.copies_in is not None and user_data:
+            try:
+                standbys = strategy.copies_in(user_data)
+            except DecodeError as error:
+                _logger.warning("group %s: the assignment's user data is not used: %s", self._group, error)
+        self.owned, self.generation, self.standbys = owned, generation, standbys
+
+    def _prepared(self, strategy: Strategy, group: GroupSubscription) -> GroupSubscription:
+        wanted = wanted_topics(strategy, group)
+        if self._internal_topics is None or not wanted:
+            return group
+        subscribed = {topic for member in group.members for topic in member.topics}
+        if unseen := (subscribed | wanted.keys()) - group.topics.keys():
+            found = self._internal_topics.partitions_of(unseen)
+            group = replace(group, topics={**group.topics, **{name: TopicMetadata(found[name]) for name in found}})
+        return prepare(strategy, group, self._internal_topics if self._create_internal_topics else None)
+
+    @staticmethod
+    def _loaded(topics: Mapping[str, TopicMetadata], loads: Loads) -> Mapping[str, TopicMetadata]:
+        with quietly("ask for the partitions' loads"):
+            told = loads({topic: metadata.partitions for topic, metadata in topics.items()})
+            return {topic: _with_loads(topic, metadata, told.get(topic)) for topic, metadata in topics.items()}
+        return topics
+
+
+def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, object]) -> dict[str, str]:
+    """A consumer's ``assignor_config`` as text.
+
+    Raises:
+        AssignmentError: it is no mapping, or a key is no setting of any of ``strategies``.
+    """
+    if not isinstance(configured, Mapping):
+        raise AssignmentError(f"assignor_config: must map settings to values, not be {configured!r:.80}")
+    known = {setting.name for each in strategies.values() for setting in each.config}
+    if unknown := sorted(configured.keys() - known):
+        raise AssignmentError(f"assignor_config: {unknown[0]!r} is no setting of {', '.join(strategies) or 'these'}")
+    return {name: str(value) for name, value in configured.items()}
+
+
+def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberSubscription | None:
+    """A member as the leader is told of it; None, and a line in the log, if its subscription cannot be read."""
+    try:
+        subscription = decode_subscription(data)
+    except DecodeError as error:
+        _logger.warning("member %s gets nothing: its subscription cannot be read: %s", member_id, error)
+        return None
+    return MemberSubscription(
+        member_id=member_id,
+        topics=subscription.topics,
+        instance_id=instance_id,
+        owned=subscription.owned_partitions,
+        generation=subscription.generation_id,
+        rack=subscription.rack_id or None,
+        user_data=subscription.user_data or None,
+    )
+
+
+def read_assignment(data: bytes) -> ConsumerAssignment | None:
+    """What the leader gave this member; None, and a line in the log, if that cannot be read.
+
+    A leader that forgets a member leaves it with no bytes at all.
+    """
+    try:
+        return decode_assignment(data)
+    except DecodeError as error:
+        _logger.warning("this member gets nothing: its assignment cannot be read: %s", error)
+        return None
+
+
+def _with_loads(topic: str, metadata: TopicMetadata, loads: Sequence[float] | None) -> TopicMetadata:
+    if loads is None:
+        return metadata
+    if len(loads) != metadata.partitions or not all(math.isfinite(load) and load >= 0 for load in loads):
+        _logger.warning("loads of topic %s not used: not one of zero or more for each partition", topic)
+        return metadata
+    return replace(metadata, loads=tuple(map(float, loads)))

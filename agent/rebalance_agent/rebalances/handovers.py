@@ -1,0 +1,61 @@
+"""Each partition's way through a rebalance that the coordinator records step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.epochs import CurrentAssignment, MemberState
+from rebalance_agent.model.partitions import TopicPartitions, pairs
+from rebalance_agent.rebalances.generations import Handover
+
+__all__ = ["Handovers"]
+
+_NOTHING = CurrentAssignment(-1, -1, MemberState.STABLE, {})
+
+
+class Handovers:
+    """Follows the current assignments of one group's members; times are the records'."""
+
+    def __init__(self) -> None:
+        """Begin with nothing on its way."""
+        self._ways: dict[tuple[str, int], Handover] = {}
+        self._asked_ms: dict[str, int] = {}
+        self._took_ms: dict[str, int] = {}
+
+    def see(self, member_id: str, old: CurrentAssignment | None, new: CurrentAssignment | None, at_ms: int) -> None:
+        """A member's assignment became ``new``; None: it is gone."""
+        before, after = old or _NOTHING, new or _NOTHING
+        had, has = _working_on(before), _working_on(after)
+        for partition in pairs(after.revoking) - pairs(before.revoking):
+            self._step(partition, asked_ms=at_ms, released_ms=None)
+        for partition in had - has:
+            way = self._ways.get(partition)
+            asked_ms = way.asked_ms if way and partition in pairs(before.revoking) else at_ms
+            self._step(partition, asked_ms=asked_ms, released_ms=at_ms)
+        for partition in pairs(after.assigned) - had:
+            self._step(partition, given_ms=at_ms)
+        self._time_revocation(member_id, after, at_ms)
+
+    def take(self) -> tuple[dict[tuple[str, int], Handover], dict[str, int]]:
+        """What happened since the last call: each partition's way, and how long each member took to give up."""
+        ways, took = self._ways, self._took_ms
+        self._ways, self._took_ms = {}, {}
+        return ways, took
+
+    def _step(self, partition: tuple[str, int], **times: int | None) -> None:
+        self._ways[partition] = replace(self._ways.get(partition, Handover()), **times)
+
+    def _time_revocation(self, member_id: str, after: CurrentAssignment, at_ms: int) -> None:
+        if after.state is MemberState.UNREVOKED:
+            self._asked_ms.setdefault(member_id, at_ms)
+        elif (asked_ms := self._asked_ms.pop(member_id, None)) is not None:
+            took_ms = max(0, at_ms - asked_ms)
+            self._took_ms[member_id] = max(took_ms, self._took_ms.get(member_id, 0))
+
+
+def _working_on(assignment: CurrentAssignment) -> set[tuple[str, int]]:
+    """What the member works on: it goes on with what it is to give up until it has."""
+    nothing: TopicPartitions = {}
+    if assignment.epoch < 0:
+        return pairs(nothing)
+    return pairs(assignment.assigned) | pairs(assignment.revoking)

@@ -1,0 +1,206 @@
+"""One small group per strategy, and what happens to it: the pictures of ``docs/strategies`` are made of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
+
+__all__ = ["STORIES", "Scene", "Story", "play"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """One member of a story: ``note`` is what the picture says under its name."""
+
+    name: str
+    topics: tuple[str, ...]
+    note: str = ""
+    config: Mapping[str, str] = field(default_factory=dict)
+    rack: str | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """A group before and after: ``first`` are its members, ``then`` those after what ``event`` says."""
+
+    strategy: str
+    topics: Mapping[str, TopicMetadata]
+    first: tuple[Member, ...]
+    event: str
+    then: tuple[Member, ...]
+    caption: str
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What one panel shows: who has what; ``new`` are partitions that the member did not have in the scene before."""
+
+    title: str
+    members: tuple[Member, ...]
+    assignment: GroupAssignment
+    had: Mapping[tuple[str, int], frozenset[str]]
+
+
+def play(story: Story) -> tuple[Scene, Scene]:
+    """The two scenes, decided by the strategy itself; the second knows what was owned and copied in the first."""
+    strategy = STRATEGIES[story.strategy]
+    opening = strategy.assign(GroupSubscription(story.topics, _members(story.first), config=story.config))
+    members = tuple(
+        replace(
+            each,
+            owned=opening.members.get(each.member_id, {}),
+            standbys=opening.standbys.get(each.member_id, {}),
+            generation=1,
+        )
+        for each in _members(story.then)
+    )
+    ending = strategy.assign(GroupSubscription(story.topics, members, config=story.config))
+    had: dict[tuple[str, int], set[str]] = {}
+    for name, given in opening.members.items():
+        for topic, numbers in given.items():
+            for number in numbers:
+                had.setdefault((topic, number), set()).add(name)
+    before = {partition: frozenset(names) for partition, names in had.items()}
+    return Scene("before", story.first, opening, {}), Scene(story.event, story.then, ending, before)
+
+
+def _members(members: tuple[Member, ...]) -> tuple[MemberSubscription, ...]:
+    return tuple(MemberSubscription(each.name, each.topics, rack=each.rack, config=each.config) for each in members)
+
+
+def _topics(**counts: int) -> dict[str, TopicMetadata]:
+    return {name: TopicMetadata(count) for name, count in counts.items()}
+
+
+def _plain(names: str, *topics: str) -> tuple[Member, ...]:
+    return tuple(Member(name, topics) for name in names.split())
+
+
+def _weighted(name: str, weight: int) -> Member:
+    return Member(name, ("orders",), f"weight {weight}", {"assignment.consumer.weight": str(weight)})
+
+
+def _ranked(name: str, priority: int) -> Member:
+    return Member(name, ("orders",), f"priority {priority}", {"assignment.consumer.priority": str(priority)})
+
+
+def _racked(name: str, rack: str) -> Member:
+    return Member(name, ("orders",), f"rack {rack}", rack=rack)
+
+
+STORIES = (
+    Story(
+        "range",
+        _topics(orders=5, payments=5),
+        _plain("a b", "orders", "payments"),
+        "after c joined",
+        _plain("a b c", "orders", "payments"),
+        "Consecutive numbers of each topic: the first members get one more, of every topic again. "
+        "The same number of both topics is on the same member.",
+    ),
+    Story(
+        "roundrobin",
+        _topics(orders=5, payments=5),
+        _plain("a b", "orders", "payments"),
+        "after c joined",
+        _plain("a b c", "orders", "payments"),
+        "All partitions dealt in turn: even counts, and nearly everything moves when the group changes.",
+    ),
+    Story(
+        "shuffled-roundrobin",
+        _topics(orders=2, payments=2, refunds=2),
+        _plain("host1 host2 host3", "orders", "payments", "refunds"),
+        "after host4 joined",
+        _plain("host1 host2 host3 host4", "orders", "payments", "refunds"),
+        "Members in an order of the group's own, so that small topics do not all begin on the first host.",
+    ),
+    Story(
+        "sticky",
+        _topics(orders=6, payments=4),
+        _plain("a b", "orders", "payments"),
+        "after c joined",
+        _plain("a b c", "orders", "payments"),
+        "As even as can be, and only what the newcomer needs moves.",
+    ),
+    Story(
+        "weighted-sticky",
+        _topics(orders=12),
+        (_weighted("a", 300), _weighted("b", 100)),
+        "after c joined",
+        (_weighted("a", 300), _weighted("b", 100), _weighted("c", 200)),
+        "In proportion to weights, and only what the newcomer needs moves.",
+    ),
+    Story(
+        "failover",
+        _topics(orders=6),
+        (_ranked("active", 2), _ranked("passive", 1)),
+        "after active left",
+        (_ranked("passive", 1), _ranked("spare", 1)),
+        "Everything on the member with the highest priority. An equal newcomer does not take over.",
+    ),
+    Story(
+        "redundant",
+        _topics(orders=6),
+        (_racked("a", "r1"), _racked("b", "r1"), _racked("c", "r2")),
+        "after d joined in r2",
+        (_racked("a", "r1"), _racked("b", "r1"), _racked("c", "r2"), _racked("d", "r2")),
+        "Every partition on two members, in different racks where that is possible.",
+        {"assignment.redundancy": "2"},
+    ),
+    Story(
+        "rack-aware-sticky",
+        {"orders": TopicMetadata(8, tuple((f"r{1 + number % 2}",) for number in range(8)))},
+        (_racked("a", "r1"), _racked("b", "r2")),
+        "after c joined in r2",
+        (_racked("a", "r1"), _racked("b", "r2"), _racked("c", "r2")),
+        "Even numbers have their replica in r1, odd ones in r2. Balance first, then the rack, then stickiness.",
+    ),
+    Story(
+        "lag-aware",
+        {"orders": TopicMetadata(7, loads=(60, 10, 10, 10, 10, 10, 10))},
+        _plain("a b", "orders"),
+        "after c joined",
+        _plain("a b c", "orders"),
+        "Partition 0 lags six times as far as any other: whoever has it gets little else.",
+    ),
+    Story(
+        "copartitioned-sticky",
+        _topics(clicks=6, views=6),
+        _plain("a b c", "clicks", "views"),
+        "after c was killed",
+        _plain("a b", "clicks", "views"),
+        "The same number of both topics stays together; whoever had a copy (dashed) takes over.",
+        {"assignment.num.standbys": "1"},
+    ),
+    Story(
+        "task-sticky",
+        _topics(clicks=4, views=4),
+        (
+            Member("p1-thread1", ("clicks", "views"), "process p1", {"assignment.process.id": "p1"}),
+            Member("p1-thread2", ("clicks", "views"), "process p1", {"assignment.process.id": "p1"}),
+            Member("p2-thread1", ("clicks", "views"), "process p2", {"assignment.process.id": "p2"}),
+        ),
+        "after process p3 joined",
+        (
+            Member("p1-thread1", ("clicks", "views"), "process p1", {"assignment.process.id": "p1"}),
+            Member("p1-thread2", ("clicks", "views"), "process p1", {"assignment.process.id": "p1"}),
+            Member("p2-thread1", ("clicks", "views"), "process p2", {"assignment.process.id": "p2"}),
+            Member("p3-thread1", ("clicks", "views"), "process p3", {"assignment.process.id": "p3"}),
+        ),
+        "Tasks in proportion to each process's threads, copies (dashed) on another process.",
+        {"assignment.num.standbys": "1"},
+    ),
+    Story(
+        "cooperative-sticky",
+        _topics(orders=6, payments=4),
+        _plain("a b", "orders", "payments"),
+        "after c joined, first of two rounds",
+        _plain("a b c", "orders", "payments"),
+        "What must move is first revoked: c waits for it until the follow-up rebalance. All else goes on.",
+    ),
+)
+"""In the order of the documentation."""

@@ -1,0 +1,45 @@
+"""A confluent-kafka consumer as it was, but for its import: its rebalances are told to the sidecar beside it.
+
+librdkafka assigns as ever. The callbacks below are the application's own, and are timed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from confluent_kafka import TopicPartition
+
+from rebalance_agent.clients.confluent_plain import Consumer
+
+
+def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:
+    """What a consumer does before it goes to work."""
+    print(f"assigned {len(partitions)} partitions")
+
+
+def on_revoke(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+    """What it does before it gives partitions back."""
+    print(f"revoked {len(partitions)} partitions at {len(consumer.position(partitions))} positions")
+
+
+def main() -> None:
+    """Consume until there were enough records, or for long enough."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092")
+    parser.add_argument("--topic", default="orders")
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--records", type=int, default=100)
+    options = parser.parse_args()
+    group = {"group.id": "confluent-instrumented", "auto.offset.reset": "earliest"}
+    until, records = time.monotonic() + options.seconds, 0
+    with Consumer({"bootstrap.servers": options.bootstrap_servers, **group}) as consumer:
+        consumer.subscribe([options.topic], on_assign=on_assign, on_revoke=on_revoke)
+        while records < options.records and time.monotonic() < until:
+            message = consumer.poll(0.5)
+            records += message is not None and message.error() is None
+    print(f"{records} records")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Two confluent-kafka consumers share a topic 3 : 1, as a large machine and a small one would.
+
+librdkafka reads the records. Every rebalance is told to the sidecar at http://127.0.0.1:29309, if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from rebalance_agent.clients.confluent import Consumer
+
+
+def consume(weight: int, options: argparse.Namespace) -> str:
+    """One member of the group, for as long as it is asked to."""
+    config = {
+        "bootstrap.servers": options.bootstrap_servers,
+        "group.id": "confluent-weighted",
+        "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "cooperative-weighted-sticky",
+    }
+    records, until = 0, time.monotonic() + options.seconds
+    with Consumer(config, assignor_config={"assignment.consumer.weight": weight}) as consumer:
+        consumer.subscribe([options.topic])
+        while time.monotonic() < until:
+            message = consumer.poll(0.2)
+            records += message is not None and message.error() is None
+        return f"weight {weight}: {len(consumer.assignment())} partitions, {records} records"
+
+
+def main() -> None:
+    """Run both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092")
+    parser.add_argument("--topic", default="orders")
+    parser.add_argument("--seconds", type=float, default=30)
+    options = parser.parse_args()
+    with ThreadPoolExecutor() as threads:
+        for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()

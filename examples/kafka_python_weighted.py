@@ -1,0 +1,45 @@
+"""Two kafka-python consumers share a topic 3 : 1, as a large machine and a small one would.
+
+Every rebalance of theirs is told to the sidecar at http://127.0.0.1:29309, if there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from rebalance_agent.clients.kafka_python import KafkaConsumer
+
+
+def consume(weight: int, options: argparse.Namespace) -> str:
+    """One member of the group, for as long as it is asked to."""
+    consumer = KafkaConsumer(
+        options.topic,
+        bootstrap_servers=options.bootstrap_servers,
+        group_id="kafka-python-weighted",
+        auto_offset_reset="earliest",
+        partition_assignment_strategy="cooperative-weighted-sticky",
+        assignor_config={"assignment.consumer.weight": weight},
+    )
+    records, until = 0, time.monotonic() + options.seconds
+    with consumer:
+        while time.monotonic() < until:
+            records += sum(map(len, consumer.poll(timeout_ms=200).values()))
+        return f"weight {weight}: {len(consumer.assignment())} partitions, {records} records"
+
+
+def main() -> None:
+    """Run both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092")
+    parser.add_argument("--topic", default="orders")
+    parser.add_argument("--seconds", type=float, default=30)
+    options = parser.parse_args()
+    with ThreadPoolExecutor() as threads:
+        for line in threads.map(lambda weight: consume(weight, options), (300, 100)):
+            print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""An assignor of your own, with kafka-python's interface, instrumented like any other.
+
+It gives every topic as a whole to one member, which is good for work that needs all of a topic in one place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from kafka.cluster import ClusterMetadata
+from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+from rebalance_agent.clients.kafka_python import KafkaConsumer
+
+
+class WholeTopics(AbstractPartitionAssignor):
+    """Topics are dealt out whole, in turn, to the members that subscribe to them."""
+
+    name = "whole-topics"
+
+    def metadata(self, topics: Iterable[str]) -> ConsumerProtocolSubscription:
+        """What this member tells the one that assigns: its topics."""
+        return ConsumerProtocolSubscription(0, sorted(topics), b"")
+
+    def assign(self, cluster: ClusterMetadata, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:
+        """Every member needs an answer, if only an empty one."""
+        wants = {member.member_id: set(member.metadata.topics) for member in members}
+        given: dict[str, list[tuple[str, list[int]]]] = {member: [] for member in sorted(wants)}
+        for topic in sorted(set().union(*wants.values())):
+            emptiest = min((member for member in given if topic in wants[member]), key=lambda each: len(given[each]))
+            given[emptiest].append((topic, sorted(cluster.partitions_for_topic(topic) or ())))
+        return {member: ConsumerProtocolAssignment(0, topics, b"") for member, topics in given.items()}
+
+    def on_assignment(self, assignment: ConsumerProtocolAssignment, generation: int) -> None:
+        """Nothing to remember."""
+
+
+def main() -> None:
+    """Consume for a while."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092")
+    parser.add_argument("--topic", default="orders")
+    parser.add_argument("--seconds", type=float, default=30)
+    options = parser.parse_args()
+    consumer = KafkaConsumer(
+        options.topic,
+        bootstrap_servers=options.bootstrap_servers,
+        group_id="own-assignor",
+        partition_assignment_strategy=[WholeTopics],
+    )
+    until = time.monotonic() + options.seconds
+    with consumer:
+        while time.monotonic() < until:
+            consumer.poll(timeout_ms=200)
+        print(f"{len(consumer.assignment())} partitions of {len({each.topic for each in consumer.assignment()})} topic")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""A strategy of your own: one pure function, in both forms, for every client, judged by what it promises.
+
+Around the function are the order of members, valid ownership, other clients' broken data and the cooperative follow-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from rebalance_agent.assignors import Plan, Roster, Strategy
+from rebalance_agent.clients.kafka_python import KafkaConsumer
+from rebalance_agent.model.group import RebalanceProtocol
+
+
+def stripes(roster: Roster) -> Plan:
+    """Partition ``n`` of every topic to the subscriber in place ``n``, and round again."""
+    plan = roster.empty_plan()
+    for topic, count, places in zip(roster.topics, roster.partitions, roster.subscribers, strict=True):
+        for turn, member in enumerate(places[:count]):
+            plan[member][topic] = tuple(range(turn, count, len(places)))
+    return plan
+
+
+STRIPES = Strategy("stripes", RebalanceProtocol.EAGER, "partition n of every topic to member n", stripes)
+
+
+def main() -> None:
+    """Consume for a while."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bootstrap-servers", default="localhost:9092")
+    parser.add_argument("--topic", default="orders")
+    parser.add_argument("--seconds", type=float, default=30)
+    options = parser.parse_args()
+    consumer = KafkaConsumer(
+        options.topic,
+        bootstrap_servers=options.bootstrap_servers,
+        group_id="own-strategy",
+        partition_assignment_strategy=[STRIPES.cooperative()],
+    )
+    until = time.monotonic() + options.seconds
+    with consumer:
+        while time.monotonic() < until:
+            consumer.poll(timeout_ms=200)
+        print(f"{len(consumer.assignment())} partitions")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Groups whose coordinator assigns, through the whole observer on the session's broker."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import uuid
+from contextlib import contextmanager
+
+import pytest
+
+from support.observing import create_topic, events, eventually, members, observing
+
+pytestmark = pytest.mark.integration
+
+# The coordinator sets the interval of heartbeats; librdkafka refuses one of its own.
+KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
+
+
+@pytest.fixture
+def names():
+    """A topic, a group and a topic of events that no other test has."""
+    unique = uuid.uuid4().hex[:8]
+    return f"topic-{unique}", f"group-{unique}", f"events-{unique}"
+
+
+def _closing(bootstrap, topic, group):
+    return [
+        each
+        for each in events(bootstrap, topic, group=group)
+        if each["kind"] == "generation" and each["closes_episode"] and each["members"]
+    ]
+
+
+def test_a_consumer_groups_join_and_leave_are_two_rebalances_with_their_moves(kafka, names):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 6)
+    with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched:
+        metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
+        with members(bootstrap, group, topic, 1, **KIP_848):
+            eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
+            with members(bootstrap, group, topic, 1, **KIP_848):
+                eventually(lambda: metric("kafka_rebalance_members") == 2)
+                eventually(lambda: metric("kafka_rebalance_group_state", state="Stable") == 1)
+            eventually(lambda: metric("kafka_rebalance_members") == 1)
+            eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
+            eventually(lambda: _closing(bootstrap, published, group)[-1]["trigger"] == "member_gone")
+        eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
+    # Between the start and the join, the coordinator may notice that the new topic has partitions.
+    started, *_, joined, left = _closing(bootstrap, published, group)
+    assert [each["trigger"] for each in (started, joined, left)] == ["group_started", "member_joined", "member_gone"]
+    assert [each["moved"] for each in (started, joined, left)] == [0, 3, 3]
+    assert [each["group_type"] for each in (started, joined, left)] == ["consumer"] * 3
+    assert joined["generation"] == left["previous_generation"]
+    assert all(topic in member["assigned"] for member in joined["members"])
+    phases = joined["phases"]
+    assert phases["started_ms"] <= phases["joined_ms"] <= phases["completed_ms"]
+    assert 0 <= joined["stall"]["lower_seconds"] <= joined["stall"]["seconds"] < 30
+
+
+def test_a_consumer_group_from_before_the_start_is_shown_and_makes_no_events(kafka, names):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    with members(bootstrap, group, topic, 2, **KIP_848):
+        with observing(bootstrap, settle_seconds=0.2) as first:
+            eventually(lambda: first.metric("kafka_rebalance_group_state", consumergroup=group, state="Stable") == 1)
+            epoch = first.metric("kafka_rebalance_generation", consumergroup=group)
+        with observing(bootstrap, events_topic=f"{published}-again", settle_seconds=0.2) as second:
+            eventually(lambda: second.metric("kafka_rebalance_generation", consumergroup=group) == epoch)
+            eventually(lambda: second.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
+            assert second.metric("rebalance_agent_events_published_total", kind="generation") == 0
+
+
+@contextmanager
+def _share_consumer(kafka, group, topic):
+    process = subprocess.Popen(
+        kafka.tool_command(
+            "org.apache.kafka.tools.consumer.ConsoleShareConsumer",
+            *("--bootstrap-server", kafka.bootstrap_servers, "--topic", topic, "--group", group),
+        ),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(30)
+        finally:
+            process.kill()
+            process.wait()
+
+
+def test_a_share_groups_second_member_takes_nothing_from_the_first(kafka, names):
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 3)
+    with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched:
+        metric = lambda name, **labels: watched.metric(name, consumergroup=group, **labels)  # noqa: E731
+        with _share_consumer(kafka, group, topic), _share_consumer(kafka, group, topic):
+            eventually(lambda: metric("kafka_rebalance_members") == 2)
+            eventually(lambda: metric("kafka_rebalance_group_state", state="Stable") == 1)
+            eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
+        eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
+        eventually(lambda: len(_closing(bootstrap, published, group)) >= 2)
+        assert metric("kafka_rebalance_partitions_moved_total") == 0
+        assert {each["group_type"] for each in _closing(bootstrap, published, group)} == {"share"}

@@ -1,0 +1,224 @@
+"""The strategies with standbys, whatever the group and however it got there."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections import Counter
+from dataclasses import replace
+from math import ceil, floor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.model.partitions import count_partitions, pairs
+from support.assignors import check, groups, next_groups, ownership
+from support.standbys import CHANGELOGS, PROCESS, STANDBYS, SUBTOPOLOGIES, equals, holders, owners, settled, without
+
+NAMES = [name for name, each in STRATEGIES.items() if each.standbys and each.internal_topics]
+EAGER = [name for name in NAMES if not name.startswith("cooperative-")]
+
+CONFIGS = st.fixed_dictionaries(
+    {STANDBYS: st.integers(0, 3).map(str)},
+    optional={
+        CHANGELOGS: st.sampled_from(["", "a", "a,c=store", "a=b,d"]),
+        SUBTOPOLOGIES: st.sampled_from(["", "0:a,b;1:c|changelog=store", "0:e,d|repartition=a|changelog=b;1:a"]),
+    },
+)
+
+
+@st.composite
+def groups_with_copies(draw):
+    subject = draw(groups())
+    members = tuple(
+        replace(
+            each,
+            standbys=draw(st.just({}) | ownership([*subject.topics])),
+            config={PROCESS: draw(st.sampled_from(["", "p", "q"]))},
+        )
+        for each in subject.members
+    )
+    return replace(subject, members=members, config=draw(CONFIGS))
+
+
+def place(each):
+    return each.config.get(PROCESS) or f"member {each.member_id}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@settings(deadline=None, max_examples=25)
+def test_rules_hold_along_a_walk_of_changes(name, data):
+    strategy = STRATEGIES[name]
+    subject = data.draw(groups_with_copies())
+    for generation in range(4, 8):
+        assignment = strategy.assign(subject)
+        check(strategy, subject, assignment)
+        check_copies(name, subject, assignment)
+        quality = judge(subject, assignment, strategy)
+        assert (quality.imbalance, quality.skew_ratio) == (0, 1.0)
+        if "copartitioned" in name:
+            assert not quality.copartition_breaks
+        for topic, known in subject.topics.items():
+            counts = [
+                len(assignment.target[each.member_id].get(topic, ()))
+                for each in subject.members
+                if topic in each.topics
+            ]
+            if "copartitioned" in name:
+                assert max(counts, default=0) - min(counts, default=0) <= 1, (topic, known)
+        copied = assignment.standbys
+        config = subject.config
+        after = data.draw(next_groups(subject, assignment, generation))
+        subject = replace(
+            after,
+            members=tuple(replace(each, standbys=copied.get(each.member_id, {})) for each in after.members),
+            config=config,
+        )
+
+
+def check_copies(name, subject, assignment):
+    count = int(subject.config[STANDBYS])
+    where = {each.member_id: place(each) if "task" in name else each.member_id for each in subject.members}
+    active = owners(assignment.target)
+    for pair, members in holders(assignment).items():
+        places = [where[member_id] for member_id in members]
+        assert len(set(places)) == len(places) <= count
+        assert pair not in active or where[active[pair]] not in places
+    if subject.config.keys() == {STANDBYS}:
+        assert holders(assignment).keys() <= active.keys()
+        for topic in {topic for topic, _ in active}:
+            places = len({where[each.member_id] for each in subject.members if topic in each.topics})
+            expected = min(count, places - 1)
+            assert all(len(holders(assignment).get(pair, ())) == expected for pair in active if pair[0] == topic)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(subject=groups_with_copies())
+@settings(deadline=None, max_examples=40)
+def test_a_group_that_has_settled_stays_as_it_is(name, subject):
+    strategy = STRATEGIES[name]
+    first = strategy.assign(subject)
+    again = strategy.assign(settled(subject, first))
+    assert again.target == first.target
+    assert not again.revoking
+    known = {
+        member_id: {topic: numbers for topic, numbers in topics.items() if topic in subject.topics}
+        for member_id, topics in first.standbys.items()
+    }
+    if known == first.standbys:
+        assert again.standbys == first.standbys
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(subject=groups_with_copies(), seed=st.integers(0, 1000))
+@settings(deadline=None, max_examples=20)
+def test_order_of_members_and_claims_changes_nothing(name, subject, seed):
+    shuffle = random.Random(seed).sample
+    members = tuple(
+        replace(each, standbys=dict(shuffle(list(each.standbys.items()), len(each.standbys))))
+        for each in shuffle(subject.members, len(subject.members))
+    )
+    strategy = STRATEGIES[name]
+    assert strategy.assign(replace(subject, members=members)) == strategy.assign(subject)
+
+
+@pytest.mark.parametrize("name", EAGER)
+@given(
+    seed=st.integers(0, 10_000),
+    members=st.integers(2, 5),
+    units=st.integers(1, 6),
+    copies=st.integers(1, 2),
+    gone=st.integers(0, 4),
+)
+@settings(deadline=None, max_examples=150)
+def test_a_killed_actives_units_go_to_holders_of_their_standbys_whenever_balance_allows(
+    name, seed, members, units, copies, gone
+):
+    strategy = STRATEGIES[name]
+    subject = equals({"t": units, "u": units}, members, standbys=copies)
+    # Who owns what to begin with is as chance will have it, so that not all standbys lie alike.
+    rnd = random.Random(seed)
+    owned: dict[str, list[int]] = {each.member_id: [] for each in subject.members}
+    for number in range(units):
+        owned[rnd.choice(sorted(owned))].append(number)
+    subject = replace(
+        subject,
+        members=tuple(
+            replace(each, owned=dict.fromkeys("tu", tuple(owned[each.member_id])), generation=1)
+            for each in subject.members
+        ),
+    )
+    before = strategy.assign(subject)
+    dead = f"m{gone % members}"
+    after = strategy.assign(without(settled(subject, before), dead))
+    had, held, has = owners(before.target), holders(before), owners(after.target)
+    left = sorted(each.member_id for each in subject.members if each.member_id != dead)
+
+    def price(choice):
+        moved = sum(had["t", number] not in {dead, choice[number]} for number in range(units))
+        cold = sum(
+            choice[number] != had["t", number] and choice[number] not in held["t", number] for number in range(units)
+        )
+        return moved, cold
+
+    balanced = [
+        choice
+        for choice in itertools.product(left, repeat=units)
+        if all(floor(units / len(left)) <= choice.count(each) <= ceil(units / len(left)) for each in left)
+    ]
+    choice = tuple(has["t", number] for number in range(units))
+    assert choice in balanced
+    assert price(choice) == min(map(price, balanced))
+    assert all(has["t", number] == has["u", number] for number in range(units))
+
+
+@pytest.mark.parametrize("name", EAGER)
+@given(members=st.integers(1, 6), counts=st.lists(st.integers(1, 9), min_size=1, max_size=4), copies=st.integers(0, 3))
+@settings(deadline=None, max_examples=50)
+def test_equal_subscribers_differ_by_one_unit_and_one_copy_at_most(name, members, counts, copies):
+    topics = {f"t{place}": count for place, count in enumerate(counts)}
+    subject = equals(topics, members, standbys=copies)
+    assignment = STRATEGIES[name].assign(subject)
+    for assigned in (assignment.target, assignment.standbys):
+        units = [len({(topics[topic], number) for topic, number in pairs(given)}) for given in assigned.values()]
+        assert max(units) - min(units) <= 1
+
+
+@given(threads=st.lists(st.integers(1, 3), min_size=1, max_size=4), count=st.integers(1, 12), copies=st.integers(0, 2))
+@settings(deadline=None, max_examples=60)
+def test_processes_have_their_threads_share_of_tasks_and_copies(threads, count, copies):
+    names = [f"{process}{thread}" for process, some in enumerate(threads) for thread in range(some)]
+    subject = equals({"t": count}, len(names), standbys=copies)
+    subject = replace(
+        subject,
+        members=tuple(
+            replace(each, member_id=name, config={PROCESS: f"p{name[0]}"})
+            for each, name in zip(subject.members, names, strict=True)
+        ),
+    )
+    assignment = STRATEGIES["task-sticky"].assign(subject)
+    loads = {name: count_partitions(topics) for name, topics in assignment.target.items()}
+    assert max(loads.values()) - min(loads.values()) <= 1
+    by_process = Counter()
+    for name, load in loads.items():
+        by_process[name[0]] += load
+    for process, some in enumerate(threads):
+        share = count * some / len(names)
+        assert floor(share) <= by_process[str(process)] <= ceil(share)
+        mine = [len(assignment.standbys[f"{process}{thread}"].get("t", ())) for thread in range(some)]
+        assert max(mine) - min(mine) <= 1
+
+
+@given(members=st.integers(2, 5), units=st.integers(1, 8), copies=st.integers(1, 2))
+@settings(deadline=None, max_examples=60)
+def test_new_copies_of_one_members_units_are_in_as_many_different_places_as_there_are(members, units, copies):
+    assignment = STRATEGIES["task-sticky"].assign(equals({"t": units}, members, standbys=copies))
+    where = holders(assignment)
+    sets = len(list(itertools.combinations(range(members - 1), min(copies, members - 1))))
+    for topics in assignment.target.values():
+        numbers = topics.get("t", ())
+        different = {frozenset(where["t", number]) for number in numbers if ("t", number) in where}
+        assert len(different) == min(len(numbers), sets)

@@ -1,0 +1,76 @@
+"""One member of the soak, in a process of its own so that it can be killed: ``confluent_member.py CONFIG TOPIC LOG``.
+
+It writes a line for whatever happens, each with one write, so that none is lost with the process: ``record P O`` after
+a record was processed and before its offset is stored, ``stray P O`` for one of a partition that is not its own,
+``generation N``, ``lost N``, and ``error TEXT``. Commands come on standard input: ``slow SECONDS``, ``leave``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import sys
+import threading
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from rebalance_agent.clients.confluent import Consumer
+
+
+class Member:
+    """What it holds, and its log."""
+
+    def __init__(self, path: str) -> None:
+        self.held: set[int] = set()
+        self._log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def say(self, *words: object) -> None:
+        os.write(self._log, (" ".join(map(str, words)) + "\n").encode())
+
+    def on_assign(self, consumer: Consumer, partitions: list) -> None:
+        self.held.update(each.partition for each in partitions)
+        self.say("generation", consumer._membership.group_metadata.generation_id)
+
+    def on_revoke(self, _consumer: Consumer, partitions: list) -> None:
+        self.held.difference_update(each.partition for each in partitions)
+
+    def on_lost(self, consumer: Consumer, partitions: list) -> None:
+        self.on_revoke(consumer, partitions)
+        self.say("lost", len(partitions))
+
+    def process(self, consumer: Consumer, message: Message) -> None:
+        if message.error() is not None:
+            expected = message.error().code() == KafkaError._MAX_POLL_EXCEEDED
+            self.say("exceeded" if expected else "error", message.error())
+            return
+        self.say("record" if message.partition() in self.held else "stray", message.partition(), message.offset())
+        try:
+            consumer.store_offsets(message=message)
+        except KafkaException as error:
+            self.say("error", error)
+
+
+def main() -> None:
+    """Consume until told to leave."""
+    config, topic, path = json.loads(sys.argv[1]), sys.argv[2], sys.argv[3]
+    member = Member(path)
+    commands: queue.Queue[list[str]] = queue.Queue()
+    threading.Thread(target=lambda: [commands.put(line.split()) for line in sys.stdin], daemon=True).start()
+    weight = {"assignment.consumer.weight": 1 + os.getpid() % 3}
+    with Consumer(config, assignor_config=weight, events_url="") as consumer:
+        consumer.subscribe([topic], on_assign=member.on_assign, on_revoke=member.on_revoke, on_lost=member.on_lost)
+        while True:
+            if not commands.empty():
+                command, *rest = commands.get()
+                if command == "leave":
+                    break
+                threading.Event().wait(float(rest[0]))
+            message = consumer.poll(0.1)
+            if message is not None:
+                member.process(consumer, message)
+    member.say("left")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Where a draft must not need the search, and where it must not claim to be the best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.assignors import judge, strategy
+from rebalance_agent.assignors.balance.bounds import bounds
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.draft import draft
+from rebalance_agent.assignors.balance.promise import by_count
+from rebalance_agent.assignors.balance.releasing import release
+from rebalance_agent.assignors.balance.splitting import split_levels
+from rebalance_agent.assignors.roster import call_the_roll
+from support.assignors import group, member
+from support.mixed import random_half
+
+
+def drafted(subscription):
+    roster = call_the_roll(subscription)
+    promised = by_count(roster)
+    return draft(roster, promised.floors, promised.ranks, promised.levels)
+
+
+def settled(subscription):
+    target = strategy("weighted-sticky").assign(subscription).target
+    return replace(
+        subscription,
+        members=tuple(replace(each, owned=target[each.member_id], generation=1) for each in subscription.members),
+    )
+
+
+class TestProof:
+    def test_mixed_subscriptions_need_no_search_at_first(self):
+        assert drafted(random_half(60, 20, 40)).proven
+
+    def test_mixed_subscriptions_need_no_search_when_a_member_leaves(self):
+        before = settled(random_half(60, 20, 40))
+        assert drafted(replace(before, members=before.members[1:])).proven
+
+    def test_mixed_subscriptions_need_no_search_when_a_member_joins(self):
+        before = settled(random_half(60, 20, 40))
+        newcomer = replace(before.members[0], member_id="new", owned={})
+        assert drafted(replace(before, members=(*before.members, newcomer))).proven
+
+    def test_levels_need_no_search_when_a_member_joins_the_crowded_one(self):
+        before = settled(
+            group(
+                {"a": 40, "b": 15},
+                *(member(f"crowded-{place}", "a") for place in range(4)),
+                *(member(f"calm-{place}", "b") for place in range(6)),
+            )
+        )
+        found = drafted(replace(before, members=(*before.members, member("new", "a"))))
+        assert found.proven
+        assert sorted(found.placement.loads) == [2, 2, 2, 3, 3, 3, 8, 8, 8, 8, 8]
+
+    def test_a_draft_that_moves_too_much_does_not_pass_for_the_best(self):
+        # The draft gives the gap in g to x, where y needed it: y then takes from w what w could have kept.
+        unlucky = group(
+            {"g": 1, "h": 3, "k": 2},
+            member("w", "k", owned={"k": (0, 1)}, generation=1),
+            member("x", "g h"),
+            member("y", "g k"),
+            member("z", "h", owned={"h": (0, 1, 2)}, generation=1),
+        )
+        assert not drafted(unlucky).proven
+        quality = judge(unlucky, strategy("weighted-sticky").assign(unlucky))
+        assert (quality.moved, quality.moved_min) == (1, 1)
+
+
+class TestBounds:
+    def test_lowest_ranks_get_one_more_and_all_of_a_rank_alike(self):
+        limits = bounds(range(4), (2, 2, 1, 3), (5, 5, 0, NO_EXTRA), (0, 0, 0, 0), 10)
+        assert (limits.least, limits.most) == ([2, 2, 2, 3], [3, 3, 2, 3])
+
+    def test_what_stays_is_limited_by_who_may_have_one_more(self):
+        assert bounds(range(3), (1, 1, 1), (0, 0, 0), (2, 2, 0), 4).kept == 3
+
+    @pytest.mark.parametrize("partitions", [2, 7])
+    def test_loads_that_do_not_add_up_have_no_bounds(self, partitions):
+        assert bounds(range(3), (1, 1, 1), (0, 0, 0), (0, 0, 0), partitions) is None
+
+
+def test_a_topic_belongs_to_the_lowest_level_that_subscribes_to_it():
+    roster = call_the_roll(
+        group(
+            {"a": 9, "b": 2},
+            member("high", "a b", owned={"b": (1,)}, generation=1),
+            member("low", "b", owned={"b": (0,)}, generation=1),
+        )
+    )
+    split = split_levels(roster, (9, 2))
+    assert [(list(members), list(topics)) for members, topics in split.levels] == [([1], [1]), ([0], [0])]
+    assert list(map(list, split.subscribers)) == [[0], [1]]
+    assert split.outside == [(1, 0)]
+
+
+class TestRelease:
+    def test_a_newcomer_gets_some_of_every_topic(self):
+        plan = [dict.fromkeys("abcd", (number,)) for number in range(4)]
+        freed = release(plan, [4] * 4, [3] * 4)
+        assert sorted(freed) == ["a", "b", "c", "d"]
+        assert list(map(len, plan)) == [3] * 4

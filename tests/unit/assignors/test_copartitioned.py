@@ -1,0 +1,219 @@
+"""What copartitioned-sticky promises, case by case."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.assignors import judge, strategy
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.groupprotocol.standbydata import decode_standby_assignment
+from rebalance_agent.model.partitions import count_partitions
+from support.assignors import member
+from support.standbys import CHANGELOGS, STANDBYS, equals, holders, loads, owners, settled, stateful, without
+
+EAGER = strategy("copartitioned-sticky")
+COOPERATIVE = strategy("cooperative-copartitioned-sticky")
+
+
+def test_the_same_partition_number_of_all_topics_of_one_count_goes_to_one_member():
+    subject = equals({"orders": 6, "payments": 6, "audit": 4}, 3)
+    assignment = EAGER.assign(subject)
+    assert all(topics["orders"] == topics["payments"] for topics in assignment.members.values())
+    assert set(loads(assignment.members, "orders").values()) == {2}
+    assert sorted(loads(assignment.members, "audit").values()) == [1, 1, 2]
+    assert judge(subject, assignment, EAGER).copartition_breaks == 0
+
+
+def test_all_groups_together_are_even_too():
+    subject = equals({"a": 1, "b": 2, "c": 3}, 3)
+    assigned = EAGER.assign(subject).members
+    assert [count_partitions(topics) for topics in assigned.values()] == [2, 2, 2]
+
+
+def test_topics_of_equal_count_with_different_subscribers_are_groups_of_their_own():
+    subject = stateful({"t": 4, "u": 4}, member("a", "t u"), member("b", "t"))
+    assigned = EAGER.assign(subject).members
+    assert loads(assigned, "t") == {"a": 2, "b": 2}
+    assert loads(assigned, "u") == {"a": 4, "b": 0}
+
+
+def test_only_the_units_of_who_left_move():
+    subject = equals({"orders": 12, "payments": 12}, 4)
+    assignment = EAGER.assign(subject)
+    left = without(settled(subject, assignment), "m1")
+    after = EAGER.assign(left).members
+    assert all(set(assignment.members[name]["orders"]) <= set(after[name]["orders"]) for name in ("m0", "m2", "m3"))
+    assert set(loads(after, "payments").values()) == {4}
+
+
+def test_a_new_topic_joins_the_units_where_they_are():
+    assignment = EAGER.assign(equals({"orders": 6}, 3))
+    grown = settled(equals({"orders": 6, "payments": 6}, 3), assignment)
+    after = EAGER.assign(grown).members
+    assert {name: topics["orders"] for name, topics in after.items()} == {
+        name: topics["orders"] for name, topics in assignment.members.items()
+    }
+    assert all(topics["orders"] == topics["payments"] for topics in after.values())
+
+
+def test_a_unit_that_was_torn_apart_goes_to_one_of_those_who_had_most_of_it():
+    owned = {"m0": {"a": (0,), "b": (0,), "c": (1,)}, "m1": {"a": (1,), "b": (1,), "c": (0,)}}
+    subject = stateful({"a": 2, "b": 2, "c": 2}, *(member(name, "a b c", owned=has) for name, has in owned.items()))
+    assert EAGER.assign(subject).members == {
+        "m0": {"a": (0,), "b": (0,), "c": (0,)},
+        "m1": {"a": (1,), "b": (1,), "c": (1,)},
+    }
+
+
+class TestStandbys:
+    def test_nobody_has_copies_unasked(self):
+        assert EAGER.assign(equals({"t": 4}, 3)).standbys == {"m0": {}, "m1": {}, "m2": {}}
+
+    @pytest.mark.parametrize("copies", [1, 2])
+    def test_copies_are_on_others_and_spread_evenly(self, copies):
+        assignment = EAGER.assign(equals({"t": 12, "u": 12}, 4, standbys=copies))
+        where, active = holders(assignment), owners(assignment.target)
+        assert where.keys() == active.keys()
+        assert all(len(members) == copies and active[pair] not in members for pair, members in where.items())
+        assert set(loads(assignment.standbys, "t").values()) == {3 * copies}
+        assert all(topics["t"] == topics["u"] for topics in assignment.standbys.values())
+
+    def test_there_are_no_more_copies_than_other_members(self):
+        assignment = EAGER.assign(equals({"t": 2}, 2, standbys=5))
+        assert assignment.standbys == {"m0": {"t": (1,)}, "m1": {"t": (0,)}}
+        assert EAGER.assign(equals({"t": 2}, 1, standbys=5)).standbys == {"m0": {}}
+
+    def test_copies_of_one_members_units_are_on_many_members(self):
+        assignment = EAGER.assign(equals({"t": 12}, 4, standbys=1))
+        where = holders(assignment)
+        for topics in assignment.target.values():
+            assert len(set().union(*(where["t", number] for number in topics["t"]))) == 3
+
+    @pytest.mark.parametrize("form", [EAGER, COOPERATIVE])
+    def test_who_has_a_copy_takes_over_from_an_active_that_is_gone(self, form):
+        subject = equals({"t": 12, "u": 12}, 4, standbys=1)
+        before = EAGER.assign(subject)
+        after = form.assign(without(settled(subject, before), "m2")).target
+        where, active = holders(before), owners(after)
+        assert all({active["t", number]} == where["t", number] for number in before.target["m2"]["t"])
+
+    def test_a_newcomer_is_given_the_units_that_it_has_copies_of(self):
+        subject = equals({"t": 6}, 2)
+        ready = settled(subject, EAGER.assign(subject))
+        warm = member("new", "t", standbys={"t": (1, 4)})
+        assert EAGER.assign(replace(ready, members=(*ready.members, warm))).target["new"] == {"t": (1, 4)}
+
+    def test_who_loses_a_unit_is_first_to_keep_a_copy(self):
+        subject = equals({"t": 4}, 2, standbys=1)
+        ready = settled(subject, EAGER.assign(subject))
+        joined = replace(ready, members=(*ready.members, member("m2", "t")))
+        after = EAGER.assign(joined)
+        (moved,) = after.target["m2"]["t"]
+        before = owners({each.member_id: each.owned for each in ready.members})
+        former = {each.member_id: set(each.standbys["t"]) for each in ready.members}
+        (holder,) = holders(after)["t", moved]
+        assert holder == before["t", moved] or moved in former[holder]
+
+    def test_only_changelogs_are_copied_where_they_are_named(self):
+        assignment = EAGER.assign(equals({"orders": 3, "table": 3, "other": 2}, 3, standbys=1, changelogs="table"))
+        assert {topic for topics in assignment.standbys.values() for topic in topics} == {"table"}
+
+    def test_a_changelog_that_nobody_subscribes_to_is_copied_with_its_topic(self):
+        subject = stateful(
+            {"orders": 3, "store": 3},
+            *(member(f"m{n}", "orders") for n in range(3)),
+            standbys=1,
+            changelogs="orders=store",
+        )
+        assignment = EAGER.assign(subject)
+        assert holders(assignment).keys() == {("store", number) for number in range(3)}
+        after = EAGER.assign(without(settled(subject, assignment), "m0")).target
+        (orphan,) = assignment.target["m0"]["orders"]
+        assert {owners(after)["orders", orphan]} == holders(assignment)["store", orphan]
+
+    def test_what_others_consume_is_no_changelog_of_a_topic_of_another_group(self):
+        subject = stateful({"t": 2, "u": 3}, member("a", "t u"), member("b", "t u"), standbys=1, changelogs="t=u")
+        assert EAGER.assign(subject).standbys == {"a": {}, "b": {}}
+
+
+class TestUserData:
+    def test_what_members_tell_counts_as_owned_and_copied(self):
+        config = {STANDBYS: "1"}
+        said = {
+            "a": EAGER.user_data(config, {"t": (0, 1)}, 4, {"t": (2,)}),
+            "b": EAGER.user_data(config, {"t": (3, 4)}, 4, {"t": (5,)}),
+        }
+        subject = stateful({"t": 6}, *(member(name, "t", user_data=data) for name, data in said.items()))
+        assert EAGER.assign(subject).target == {"a": {"t": (0, 1, 2)}, "b": {"t": (3, 4, 5)}}
+        # What the cooperative protocol does not believe of what is owned, it believes of copies.
+        free = COOPERATIVE.assign(subject).target
+        assert 2 in free["a"]["t"]
+        assert 5 in free["b"]["t"]
+
+    def test_active_and_standby_partitions_travel_in_the_assignment(self):
+        assignment = EAGER.assign(equals({"t": 4, "u": 4}, 2, standbys=1))
+        for name, data in assignment.user_data.items():
+            told = decode_standby_assignment(data)
+            assert told.active == assignment.members[name]
+            assert told.standbys == EAGER.copies_in(data) == assignment.standbys[name]
+
+    @pytest.mark.parametrize("data", [b"\0", b"nonsense", b"\0\1\xff\xff", b"\xff" * 40])
+    def test_what_cannot_be_read_is_that_members_problem_only(self, data):
+        subject = equals({"t": 4}, 2, standbys=1)
+        odd = replace(subject, members=(replace(subject.members[0], user_data=data), subject.members[1]))
+        assignment = EAGER.assign(odd)
+        assert assignment.target == EAGER.assign(subject).target
+        assert assignment.user_data_errors.keys() == {"m0"}
+
+    def test_copies_of_what_does_not_exist_count_for_nothing(self):
+        subject = equals({"t": 4}, 2, standbys=1)
+        claims = {"gone": (0,), "t": (-1, 4, 2**31 - 1)}
+        odd = replace(subject, members=(replace(subject.members[0], standbys=claims), subject.members[1]))
+        assert EAGER.assign(odd) == EAGER.assign(subject)
+
+    def test_copies_of_who_does_not_subscribe_count_for_nothing(self):
+        idle = member("idle", "", standbys={"t": (0, 1)})
+        subject = stateful({"t": 2}, member("a", "t"), member("b", "t"), idle, standbys=1)
+        assignment = EAGER.assign(subject)
+        assert assignment.target["idle"] == assignment.standbys["idle"] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        (STANDBYS, "-1", "must be a whole number from 0 to 100, not '-1'"),
+        (STANDBYS, "101", "must be a whole number from 0 to 100"),
+        (CHANGELOGS, "a b", "'a b' is no name of a topic"),
+        (CHANGELOGS, "a,,b", "'' is no name of a topic"),
+        (CHANGELOGS, "a,b=a", "a appears twice"),
+        (CHANGELOGS, "=x", "'' is no name of a topic"),
+        (CHANGELOGS, "x" * 250, "is no name of a topic"),
+        (CHANGELOGS, "x," * 20_000, "must be topics separated by commas"),
+    ],
+)
+def test_a_wrong_setting_of_who_assigns_is_refused(name, text, problem):
+    with pytest.raises(AssignmentError, match=f"^{name}: ") as caught:
+        EAGER.assign(replace(equals({"t": 2}, 2), config={name: text}))
+    assert problem in str(caught.value)
+
+
+def test_blanks_around_names_of_changelogs_do_no_harm():
+    assignment = EAGER.assign(equals({"t": 2, "u": 2}, 2, standbys=1, changelogs=" t , t = s "))
+    assert holders(assignment).keys() == {("t", 0), ("t", 1), ("s", 0), ("s", 1)}
+
+
+def test_skew_is_measured_against_a_share_of_every_group_rounded_up():
+    subject = equals({"a": 3, "b": 3, "c": 2}, 2)
+    assignment = EAGER.assign(subject)
+    quality = judge(subject, assignment, EAGER)
+    assert (quality.skew_ratio, quality.imbalance) == (1.0, 0)
+    assert EAGER.targets(subject) == {"m0": 5, "m1": 5}
+    piled = replace(assignment, target={"m0": {"a": (0, 1, 2), "b": (0, 1, 2), "c": (0, 1)}, "m1": {}})
+    assert judge(subject, piled, EAGER).skew_ratio == 8 / 5
+
+
+def test_targets_follow_each_members_own_groups():
+    subject = stateful({"t": 4, "u": 3}, member("a", "t u"), member("b", "t"))
+    assert EAGER.targets(subject) == {"a": 5, "b": 2}

@@ -1,0 +1,137 @@
+"""Internal topics are right before anyone is assigned, or it is said what is wrong."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rebalance_agent.assignors import strategy
+from rebalance_agent.assignors.internal_topics import PROBLEMS_MAX, prepare, wanted_topics
+from rebalance_agent.errors import AssignmentError, ClusterError, InternalTopicError
+from rebalance_agent.model.subscription import TopicMetadata
+from support.assignors import group, member
+from support.standbys import stateful
+
+TASKS = strategy("task-sticky")
+COPARTITIONED = strategy("copartitioned-sticky")
+TOPOLOGY = "0:orders,users|repartition=by-user|changelog=store;1:by-user|repartition=by-day*2|changelog=totals;2:by-day"
+
+
+class Admin:
+    def __init__(self, refuse=False):
+        self.created = []
+        self.refuse = refuse
+
+    def create_topics(self, topics):
+        if self.refuse:
+            raise ClusterError("may not create topics")
+        self.created.append(dict(topics))
+
+
+def tasks(topics, subtopologies=TOPOLOGY):
+    return stateful(topics, member("m", "orders users by-user by-day"), subtopologies=subtopologies)
+
+
+def test_counts_follow_from_the_most_partitions_of_a_source_through_all_subtopologies():
+    assert wanted_topics(TASKS, tasks({"orders": 6, "users": 8})) == {
+        "by-user": 8,
+        "store": 8,
+        "totals": 8,
+        "by-day": 2,
+    }
+
+
+def test_the_order_of_the_subtopologies_does_not_matter():
+    turned = ";".join(reversed(TOPOLOGY.split(";")))
+    subject = {"orders": 6, "users": 8}
+    assert wanted_topics(TASKS, tasks(subject, turned)) == wanted_topics(TASKS, tasks(subject))
+
+
+def test_a_stated_count_outranks_the_writers():
+    assert wanted_topics(TASKS, tasks({"orders": 6}, "0:orders|repartition=r*3;1:r|changelog=s")) == {"r": 3, "s": 3}
+
+
+def test_a_loop_has_the_count_of_what_comes_into_it():
+    assert wanted_topics(TASKS, tasks({"orders": 6}, "0:orders,back|repartition=on;1:on|repartition=back")) == {
+        "on": 6,
+        "back": 6,
+    }
+
+
+def test_a_long_chain_is_followed_in_reasonable_time():
+    length = 1000
+    chain = ";".join(f"{n}:t{n}|repartition=t{n + 1}" for n in reversed(range(length)))
+    subject = stateful({"t0": 5}, member("m", "t0"), subtopologies=chain)
+    before = time.process_time()
+    assert set(wanted_topics(TASKS, subject).values()) == {5}
+    assert time.process_time() - before < 5
+
+
+def test_a_changelog_of_a_copartition_group_has_its_topics_count():
+    subject = stateful({"t": 4}, member("m", "t"), changelogs="t,t=store,gone=other")
+    assert wanted_topics(COPARTITIONED, subject) == {"store": 4, "other": 0}
+
+
+def test_a_group_with_everything_in_place_is_returned_as_it_is():
+    subject = tasks({"orders": 8, "by-user": 8, "store": 8, "totals": 8, "by-day": 2})
+    admin = Admin()
+    assert prepare(TASKS, subject) is subject
+    assert prepare(TASKS, subject, admin) is subject
+    assert admin.created == []
+
+
+@pytest.mark.parametrize("name", ["range", "weighted-sticky", "task-sticky", "cooperative-copartitioned-sticky"])
+def test_without_internal_topics_there_is_nothing_to_do(name):
+    subject = group({"t": 4}, member("m", "t"))
+    assert prepare(strategy(name), subject, Admin(refuse=True)) is subject
+
+
+def test_missing_topics_are_created_and_then_known():
+    admin = Admin()
+    prepared = prepare(TASKS, tasks({"orders": 8, "store": 8}), admin)
+    assert admin.created == [{"by-user": 8, "totals": 8, "by-day": 2}]
+    assert prepared.topics == {
+        name: TopicMetadata(count)
+        for name, count in {"orders": 8, "store": 8, "by-user": 8, "totals": 8, "by-day": 2}.items()
+    }
+    assert len(TASKS.assign(prepared).members["m"]["by-user"]) == 8
+
+
+def test_without_an_admin_every_problem_is_named_with_what_to_do():
+    with pytest.raises(InternalTopicError) as caught:
+        prepare(TASKS, tasks({"orders": 8, "store": 4, "by-user": 8, "totals": 8}))
+    assert str(caught.value) == (
+        "task-sticky: internal topic by-day: wanted 2 partitions, not found; create it, or assign with an admin; "
+        "internal topic store: wanted 8 partitions, found 4; delete it to have it made anew (its data would be lost), "
+        "or bring the topics that decide its count to agree with it"
+    )
+    assert isinstance(caught.value, AssignmentError)
+
+
+def test_nothing_is_created_while_something_is_wrong():
+    admin = Admin()
+    with pytest.raises(InternalTopicError, match="store: wanted 8 partitions, found 4") as caught:
+        prepare(TASKS, tasks({"orders": 8, "store": 4}), admin)
+    assert admin.created == []
+    assert "by-day" not in str(caught.value)
+
+
+def test_a_count_that_cannot_be_known_is_a_problem_with_an_admin_too():
+    with pytest.raises(InternalTopicError, match="store: wanted partitions unknown; none of the topics that decide it"):
+        prepare(TASKS, tasks({}, "0:orders|changelog=store"), Admin())
+
+
+def test_what_the_admin_cannot_do_is_its_own_error():
+    with pytest.raises(ClusterError, match="may not create topics"):
+        prepare(TASKS, tasks({"orders": 8}), Admin(refuse=True))
+
+
+def test_an_error_has_an_end():
+    names = ",".join(f"s{n:04}" for n in range(PROBLEMS_MAX + 20))
+    with pytest.raises(InternalTopicError, match=r"; and 20 more$"):
+        prepare(TASKS, tasks({"orders": 8}, f"0:orders|changelog={names}"))
+
+
+def test_assign_itself_never_asks_for_internal_topics():
+    assert TASKS.assign(tasks({"orders": 8, "store": 4})).members["m"]["orders"] == tuple(range(8))

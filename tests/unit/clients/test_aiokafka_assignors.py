@@ -1,0 +1,294 @@
+"""aiokafka's adapters without a broker: what each part says to the other."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+from aiokafka.cluster import ClusterMetadata
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.protocol import ConsumerProtocol
+from aiokafka.structs import BrokerMetadata, PartitionMetadata
+
+from rebalance_agent.assignors import strategy
+from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
+from rebalance_agent.clients.aiokafka.assignors import Assignor, Joined, PlainAssignor, StrategyAssignor
+from rebalance_agent.clients.aiokafka.cluster import topic_metadata
+from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, SYNC_GROUP, Joining
+from rebalance_agent.clients.aiokafka.listener import Listener
+from rebalance_agent.clients.participant import Participant
+from rebalance_agent.errors import AssignmentError, InvalidInputError
+from rebalance_agent.groupprotocol.consumer import (
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.groupprotocol.standbydata import decode_standby_subscription
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
+from support.witnessed import Witnessed
+
+WEIGHTED = strategy("weighted-sticky")
+SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t": (1,)}, 7, "r1"))
+SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"
+
+
+class TP(NamedTuple):
+    topic: str
+    partition: int
+
+
+class Client:
+    """Answers every request with ``answer``."""
+
+    def __init__(self, **answer):
+        self.answer = SimpleNamespace(**{"error_code": 0, **answer})
+        self.requests = []
+
+    async def send(self, node_id, request, *, group=None):
+        self.requests.append((node_id, request.API_KEY, group))
+        return self.answer
+
+
+def ask(client, key, **options):
+    return asyncio.run(client.send(1, SimpleNamespace(API_KEY=key), **options))
+
+
+def cluster(racks=(None, None), **topics):
+    metadata = ClusterMetadata()
+    metadata._brokers = {node: BrokerMetadata(node, "host", 9092, rack) for node, rack in enumerate(racks)}
+    metadata._partitions = {
+        topic: {number: PartitionMetadata(topic, number, 0, [number % 2], [], 0) for number in range(count)}
+        for topic, count in topics.items()
+    }
+    return metadata
+
+
+def participant(config=None):
+    return Participant([WEIGHTED], config or {}, group="group")
+
+
+def assignment(**partitions):
+    return ConsumerProtocol.ASSIGNMENT.decode(encode_assignment(ConsumerAssignment(3, partitions, b"copies")))
+
+
+def test_the_leader_learns_all_that_members_say_and_aiokafka_what_it_can_read():
+    client = Client(members=[("m", "i", SUBSCRIPTION), ("short", None, SHORT_V1), ("broken", None, b"\0\1\x7f")])
+    joining = Joining(client)
+    answer = ask(client, JOIN_GROUP, group="coordination")
+    assert client.requests == [(1, JOIN_GROUP, "coordination")]
+    assert joining.members == {
+        "m": MemberSubscription("m", ("t",), "i", {"t": (1,)}, 7, "r1", b"data"),
+        "short": MemberSubscription("short", ("t",)),
+        "broken": MemberSubscription("broken", ()),
+    }
+    read = [(row[:2], ConsumerProtocol.METADATA.decode(row[2]).subscription) for row in answer.members]
+    assert read == [(("m", "i"), ["t"]), (("short", None), ["t"]), (("broken", None), [])]
+
+
+def test_members_of_older_answers_have_no_instance_id():
+    client = Client(members=[("m", SUBSCRIPTION)])
+    joining = Joining(client)
+    assert ask(client, JOIN_GROUP).members == [("m", SUBSCRIPTION)]
+    assert joining.members["m"].instance_id is None
+
+
+@pytest.mark.parametrize("data", [b"", None, b"\0\1\x7f"])
+def test_an_assignment_that_cannot_be_read_is_an_empty_one(data):
+    client = Client(member_assignment=data)
+    Joining(client)
+    assert decode_assignment(ask(client, SYNC_GROUP).member_assignment).partitions == {}
+
+
+def test_an_assignment_and_a_refusal_are_left_alone():
+    data = encode_assignment(ConsumerAssignment(1, {"t": (1,)}))
+    client = Client(member_assignment=data)
+    Joining(client)
+    assert ask(client, SYNC_GROUP).member_assignment is data
+    client = Client(member_assignment=b"", error_code=27)
+    Joining(client)
+    assert ask(client, SYNC_GROUP).member_assignment == b""
+
+
+def test_a_join_without_all_strategies_is_never_sent():
+    client = Client(members=[])
+    joining = Joining(client)
+    first, last = (
+        Assignor(StrategyAssignor(WEIGHTED, participant()), joining, lambda: 1, last=last) for last in (False, True)
+    )
+    first.metadata(["t"])
+    assert ask(client, JOIN_GROUP).error_code == 0
+    ask(client, 12)
+    assert client.requests == [(1, 12, None)]
+    last.metadata(["t"])
+    assert ask(client, JOIN_GROUP) is client.answer
+
+
+def test_a_strategy_decides_by_what_members_said():
+    one = StrategyAssignor(WEIGHTED, participant())
+    members = [
+        Joined(
+            MemberSubscription("a", ("t",), user_data=WEIGHTED.user_data({"assignment.consumer.weight": "3"}, {})), None
+        ),
+        Joined(MemberSubscription("b", ("t", "unknown")), None),
+    ]
+    answer = {name: decode_assignment(data) for name, data in one.assign(cluster(t=4), members).items()}
+    assert {name: len(each.partitions["t"]) for name, each in answer.items()} == {"a": 3, "b": 1}
+    assert one.decision.assignment.unknown_topics == ("unknown",)
+
+
+def test_what_is_assigned_is_said_in_the_next_subscription():
+    one = Assignor(StrategyAssignor(WEIGHTED, participant()), Joining(Client()), lambda: 9, last=True)
+    one.on_assignment(assignment(t=(0, 2)))
+    said = decode_subscription(one.metadata(["t"]))
+    assert (said.version, said.owned_partitions, said.generation_id) == (3, {"t": (0, 2)}, 9)
+
+
+def test_two_consumers_share_no_state():
+    heavy, light = (StrategyAssignor(WEIGHTED, participant({"assignment.consumer.weight": weight})) for weight in "91")
+    heavy.on_assignment(assignment(t=(0, 2)), 1)
+    assert decode_subscription(light.metadata(["t"])) == ConsumerSubscription(
+        3, ("t",), WEIGHTED.user_data({"assignment.consumer.weight": "1"}, {})
+    )
+    assert decode_subscription(heavy.metadata(["t"])).owned_partitions == {"t": (0, 2)}
+
+
+def test_aiokafkas_own_assignor_gets_and_gives_what_it_would_without_us():
+    keeps = participant()
+    one = PlainAssignor(RangePartitionAssignor, keeps, "group")
+    metadata = {name: RangePartitionAssignor.metadata(["t"]) for name in "ab"}
+    members = [Joined(MemberSubscription(name, ("t",)), each) for name, each in metadata.items()]
+    answer = one.assign(cluster(t=3), members)
+    assert {name: each.encode() for name, each in answer.items()} == {
+        name: each.encode() for name, each in RangePartitionAssignor.assign(cluster(t=3), metadata).items()
+    }
+    assert one.decision.assignment.members == {"a": {"t": (0, 1)}, "b": {"t": (2,)}}
+    one.on_assignment(answer["a"], 3)
+    assert (keeps.owned, keeps.generation) == ({"t": (0, 1)}, 3)
+
+
+def test_racks_are_those_of_the_replicas_if_a_member_has_one():
+    known = cluster(racks=("r0", "r1"), t=3)
+    assert topic_metadata(known, [MemberSubscription("a", ("t",))])["t"].racks is None
+    racks = topic_metadata(known, [MemberSubscription("a", ("t",), rack="r1")])["t"].racks
+    assert racks == (("r0",), ("r1",), ("r0",))
+
+
+class Users:
+    def __init__(self):
+        self.calls = []
+
+    def on_partitions_revoked(self, revoked):
+        self.calls.append(("revoked", revoked))
+        return "revoked"
+
+    def on_partitions_assigned(self, assigned):
+        self.calls.append(("assigned", assigned))
+        return "assigned"
+
+
+class Knowing(Users):
+    def on_partitions_lost(self, lost):
+        self.calls.append(("lost", lost))
+
+
+@pytest.mark.parametrize(
+    ("users", "joined", "told", "called"),
+    [
+        (Users(), True, Callback.REVOKED, "revoked"),
+        (Users(), False, Callback.LOST, "revoked"),
+        (Knowing(), True, Callback.REVOKED, "revoked"),
+        (Knowing(), False, Callback.LOST, "lost"),
+    ],
+)
+def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, told, called):
+    seen = Witnessed()
+    listener = Listener(seen.hooks.listener(users), lambda: joined)
+    listener.on_partitions_revoked({TP("t", 1)})
+    assert [event.callback for event in seen.events] == [told]
+    assert users.calls == [(called, {TP("t", 1)})]
+
+
+def test_before_the_first_join_nothing_is_lost():
+    users, seen = Knowing(), Witnessed()
+    Listener(seen.hooks.listener(users), lambda: False).on_partitions_revoked(set())
+    assert users.calls == [("revoked", set())]
+    assert seen.events == []
+
+
+def test_coroutines_of_the_users_go_on_to_aiokafka():
+    class Async(Users):
+        async def on_partitions_assigned(self, assigned):
+            return assigned
+
+    seen = Witnessed()
+    result = Listener(seen.hooks.listener(Async()), lambda: True).on_partitions_assigned({TP("t", 1)})
+    assert asyncio.iscoroutine(result)
+    assert asyncio.run(result) == {TP("t", 1)}
+
+
+def make(*topics, **configs):
+    """A consumer that never starts."""
+
+    async def inside():
+        consumer = AIOKafkaConsumer(*topics, **configs)
+        await consumer.stop()
+        return consumer
+
+    return asyncio.run(inside())
+
+
+@pytest.mark.parametrize("name", ["cooperative-failover", ["range", "cooperative-weighted-sticky"]])
+def test_a_cooperative_strategy_is_refused_with_the_reason(name):
+    with pytest.raises(AssignmentError, match="is cooperative, and aiokafka speaks the eager protocol only"):
+        make(partition_assignment_strategy=name)
+
+
+@pytest.mark.parametrize(
+    ("configs", "problem"),
+    [
+        ({"partition_assignment_strategy": "nosuch"}, "there is no strategy 'nosuch'"),
+        ({"partition_assignment_strategy": []}, "must name at least one"),
+        ({"partition_assignment_strategy": ["range", RangePartitionAssignor]}, "two entries are named 'range'"),
+        ({"assignor_config": {"weight": 1}}, "'weight' is no setting of roundrobin"),
+        (
+            {"partition_assignment_strategy": "weighted-sticky", "assignor_config": {"assignment.consumer.weight": 0}},
+            "assignment.consumer.weight",
+        ),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_named(configs, problem):
+    with pytest.raises(AssignmentError, match=problem):
+        make(**configs)
+
+
+def test_a_listener_goes_with_topics():
+    with pytest.raises(InvalidInputError, match="goes with topics"):
+        make(listener=Users())
+
+
+def test_a_listener_that_is_none_of_aiokafkas_is_refused_before_anything_is_opened():
+    with pytest.raises(InvalidInputError, match="ConsumerRebalanceListener"):
+        make("t", listener=object())
+
+
+def test_copies_that_are_on_disk_are_reported_in_the_first_join():
+    consumer = make(
+        "t",
+        group_id="g",
+        events_url="",
+        partition_assignment_strategy="copartitioned-sticky",
+        held_standbys=lambda: {"t": [2, 1]},
+    )
+    (assignor,) = consumer._partition_assignment_strategy
+    said = decode_subscription(assignor.metadata({"t"}))
+    assert decode_standby_subscription(said.user_data).standbys == {"t": (1, 2)}
+
+
+def test_before_it_starts_a_consumer_has_no_copies_and_is_in_no_generation():
+    consumer = make("t", group_id="g", events_url="")
+    assert consumer.standbys() == set()
+    assert not consumer._membership().joined

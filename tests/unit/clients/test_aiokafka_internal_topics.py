@@ -1,0 +1,115 @@
+"""Internal topics under aiokafka: asked for after the join, and checked before anyone is assigned."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from aiokafka.cluster import ClusterMetadata
+from aiokafka.structs import PartitionMetadata
+
+from rebalance_agent.assignors import strategy
+from rebalance_agent.clients.aiokafka import internal_topics as module
+from rebalance_agent.clients.aiokafka.assignors import Assignor, StrategyAssignor
+from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
+from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, Joining
+from rebalance_agent.clients.participant import Participant
+from rebalance_agent.errors import ClusterError, InternalTopicError
+
+SETTINGS = {
+    "task-sticky": {"assignment.task.subtopologies": "count:t|changelog=t-state"},
+    "copartitioned-sticky": {"assignment.changelog.topics": "t=t-state"},
+}
+
+
+def cluster(**topics):
+    metadata = ClusterMetadata()
+    metadata._partitions = {
+        topic.replace("_", "-"): {number: PartitionMetadata(topic, number, 0, [0], [], 0) for number in range(count)}
+        for topic, count in topics.items()
+    }
+    return metadata
+
+
+class Client:
+    """Answers a join as to a leader that is alone; ``topics`` is the cluster's answer, or what it raises."""
+
+    def __init__(self, name, subscription, topics):
+        self.answer = SimpleNamespace(
+            API_KEY=JOIN_GROUP, error_code=0, group_protocol=name, members=[("m", None, subscription)]
+        )
+        self.topics = topics
+        self.looks = 0
+
+    async def send(self, _node_id, _request):
+        return self.answer
+
+    async def fetch_all_metadata(self):
+        self.looks += 1
+        if self.topics is None:
+            await asyncio.Event().wait()
+        if isinstance(self.topics, Exception):
+            raise self.topics
+        return self.topics
+
+
+def led(name, topics, config=None):
+    """The client, and what its only member is assigned of ``t`` (three partitions)."""
+    chosen = strategy(name)
+    ahead = TopicsAhead([chosen])
+    config = SETTINGS.get(name, {}) if config is None else config
+    inner = StrategyAssignor(chosen, Participant([chosen], config, group="g", internal_topics=ahead))
+    client = Client(name, inner.metadata(["t"]), topics)
+    joining = Joining(client, ahead)
+    asyncio.run(client.send(1, SimpleNamespace(API_KEY=JOIN_GROUP)))
+    Assignor(inner, joining, lambda: 1, last=True).assign(cluster(t=3), {"m": None})
+    return client, inner.decision.assignment.members["m"]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_with_its_internal_topics_there_the_group_is_assigned(name):
+    assert led(name, cluster(t=3, t_state=3))[1] == {"t": (0, 1, 2)}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    ("topics", "problem"),
+    [
+        (cluster(t=3), "internal topic t-state: wanted 3 partitions, not found"),
+        (cluster(t=3, t_state=2), "internal topic t-state: wanted 3 partitions, found 2"),
+    ],
+)
+def test_a_missing_or_wrong_internal_topic_is_named_before_anyone_is_assigned(name, topics, problem):
+    with pytest.raises(InternalTopicError, match=problem):
+        led(name, topics)
+
+
+@pytest.mark.parametrize(
+    ("topics", "problem"), [(OSError("gone"), "OSError: gone"), (None, "the cluster did not answer within")]
+)
+def test_a_cluster_that_does_not_say_is_an_error_only_where_topics_are_needed(monkeypatch, topics, problem):
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.01)
+    with pytest.raises(ClusterError, match=f"internal topics cannot be checked: {problem}"):
+        led("task-sticky", topics)
+    assert led("task-sticky", topics, config={})[1] == {"t": (0, 1, 2)}
+
+
+def test_an_old_answer_is_not_used_again():
+    ahead = TopicsAhead([strategy("task-sticky")])
+    client = Client("task-sticky", b"", cluster(t=3))
+    asyncio.run(ahead.look(client, "task-sticky"))
+    assert ahead.partitions_of(["t", "u"]) == {"t": 3}
+    client.topics = OSError("gone")
+    asyncio.run(ahead.look(client, "task-sticky"))
+    with pytest.raises(ClusterError):
+        ahead.partitions_of(["t"])
+
+
+def test_strategies_without_internal_topics_ask_nothing():
+    assert led("weighted-sticky", OSError("gone"))[0].looks == 0
+
+
+def test_nothing_is_created():
+    with pytest.raises(ClusterError, match="t-state: create them"):
+        TopicsAhead([]).create_topics({"t-state": 3})

@@ -1,0 +1,92 @@
+"""A consumer's rack, from its configuration to the bytes that the leader is told."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import socket
+from functools import partial
+
+import aiokafka
+import pytest
+
+from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
+from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent import consumer as confluent
+from rebalance_agent.clients.confluent.member import Member
+from rebalance_agent.clients.kafka_python import KafkaConsumer
+from rebalance_agent.groupprotocol.consumer import decode_subscription
+
+VERSION = (3, 0)
+"""A broker's, so that kafka-python asks none for it."""
+
+
+@pytest.fixture
+def silent():
+    """Where connections are taken and nothing is ever answered: kafka-python forgets sockets that are refused."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def racks(protocols):
+    return {name: decode_subscription(data).rack_id for name, data in protocols}
+
+
+def test_kafka_pythons_client_rack_is_in_the_subscription(silent):
+    consumer = KafkaConsumer(
+        "t",
+        bootstrap_servers=silent,
+        api_version=VERSION,
+        group_id="g",
+        client_rack="r7",
+        partition_assignment_strategy=["rack-aware-sticky", "sticky"],
+        events_url="",
+    )
+    try:
+        assert racks(consumer._coordinator.group_protocols()) == {"rack-aware-sticky": "r7", "sticky": "r7"}
+    finally:
+        consumer.close()
+
+
+@pytest.mark.skipif(
+    "client_rack" not in inspect.signature(aiokafka.AIOKafkaConsumer).parameters, reason="aiokafka has it from 0.14 on"
+)
+def test_aiokafkas_client_rack_is_in_the_subscription(silent):
+    async def scenario():
+        consumer = AIOKafkaConsumer(
+            bootstrap_servers=silent,
+            group_id="g",
+            client_rack="r7",
+            partition_assignment_strategy=["rack-aware-sticky", "sticky"],
+            events_url="",
+        )
+        try:
+            # What aiokafka gives its coordinator when it starts, and that asks for when it joins.
+            return racks((each.name, each.metadata(["t"])) for each in consumer._partition_assignment_strategy)
+        finally:
+            await consumer.stop()
+
+    assert asyncio.run(scenario()) == {"rack-aware-sticky": "r7", "sticky": "r7"}
+
+
+def test_confluents_client_rack_is_in_the_members_subscription(monkeypatch, silent):
+    monkeypatch.setattr(confluent, "Member", partial(Member, api_version=VERSION))
+    consumer = Consumer(
+        {
+            "bootstrap.servers": silent,
+            "group.id": "g",
+            "client.rack": "r7",
+            "partition.assignment.strategy": "rack-aware-sticky,sticky",
+            "log_level": 0,
+        },
+        events_url="",
+    )
+    try:
+        member = consumer._membership._connect()
+        try:
+            member.follow(["t"])
+            assert racks(member._coordinator.group_protocols()) == {"rack-aware-sticky": "r7", "sticky": "r7"}
+        finally:
+            member.close()
+    finally:
+        consumer.close()

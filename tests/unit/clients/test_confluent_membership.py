@@ -1,0 +1,260 @@
+"""The membership thread beside a member that does as the test says."""
+
+from __future__ import annotations
+
+import threading
+
+import kafka.errors
+import pytest
+from confluent_kafka import KafkaError, KafkaException
+from kafka.structs import OffsetAndMetadata, TopicPartition
+
+from rebalance_agent.clients.confluent.handover import Abandoned, Handover
+from rebalance_agent.clients.confluent.membership import Membership
+from rebalance_agent.clients.confluent.offsets import Ledger
+from rebalance_agent.clients.confluent.pollwatch import PollWatch
+from rebalance_agent.clients.confluent.topics import Wanted
+from rebalance_agent.clock import FakeClock
+
+PATIENCE = 20.0
+OFFSETS = {TopicPartition("t", 0): OffsetAndMetadata(1, "", -1)}
+
+
+class FakeMember:
+    """Keeps what it is told; ``raises`` are what its next polls do."""
+
+    joined = True
+
+    def __init__(self):
+        self.calls = []
+        self.raises = []
+        self.refusals = []
+        self.told = []
+        self.topics = ["a1", "a2", "b"]
+
+    def follow(self, topics):
+        self.calls.append(("follow", topics))
+
+    def leave(self):
+        self.calls.append("leave")
+
+    def close(self, **options):
+        self.calls.append("close")
+
+    def known_topics(self):
+        return list(self.topics)
+
+    def poll(self, timeout_ms):
+        threading.Event().wait(0.005)
+        if self.raises:
+            raise self.raises.pop(0)
+
+    def commit(self, offsets, timeout_ms):
+        if self.refusals:
+            raise self.refusals.pop(0)
+        self.calls.append(("commit", {each.partition: told.offset for each, told in offsets.items()}))
+
+    def revoked_callback(self, partitions):
+        self.told.append(("revoked", partitions))
+
+    def lost_callback(self, partitions):
+        self.told.append(("lost", partitions))
+
+    def standbys(self):
+        return {TopicPartition("t", 3)}
+
+    def group_metadata(self):
+        return "metadata"
+
+
+class World:
+    """A membership, and an application that comes only when the test says so."""
+
+    def __init__(self):
+        self.clock = FakeClock()
+        self.member = FakeMember()
+        self.handover = Handover()
+        self.watch = PollWatch(1_000, self.clock)
+        self.ledger = Ledger()
+        self.reports = []
+        self.connects = []
+        self.membership = Membership(
+            self.connect, self.handover, self.watch, self.ledger, self.reports.append, self.clock, 60.0
+        )
+
+    def connect(self):
+        if self.connects:
+            raise self.connects.pop(0)
+        return self.member
+
+    def join(self, *topics):
+        self.membership.subscribe(Wanted(list(topics) or ["t"]))
+        self.until(lambda: self.member.calls)
+
+    def poll(self):
+        with self.watch:
+            return self.handover.carry_out()
+
+    def until(self, condition):
+        pause = threading.Event()
+        for _ in range(int(PATIENCE / 0.005)):
+            if condition():
+                return
+            pause.wait(0.005)
+        pytest.fail("the condition never came")
+
+    def late(self):
+        self.watch.touch()
+        self.clock.advance(1_250)
+
+
+@pytest.fixture
+def world():
+    world = World()
+    yield world
+    world.membership.begin_close()
+    world.until(lambda: (world.poll(), world.membership.closed(0.01))[1])
+
+
+def test_nothing_is_connected_before_something_is_subscribed(world):
+    assert world.membership.group_metadata is None
+    world.join()
+    assert world.membership.group_metadata == "metadata"
+    assert world.member.calls == [("follow", ("t",))]
+
+
+def test_the_copies_are_those_the_member_is_asked_for(world):
+    assert world.membership.standbys == frozenset()
+    world.join()
+    assert world.membership.standbys == {("t", 3)}
+
+
+def test_who_polls_too_rarely_leaves_at_once_and_comes_back_when_the_application_does(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    world.late()
+    world.until(lambda: "leave" in world.member.calls)
+    world.until(lambda: world.handover.waiting)
+    assert world.member.told == []
+    (error,) = world.reports
+    assert error.code() == KafkaError._MAX_POLL_EXCEEDED
+    assert "(1000ms) exceeded by 250ms" in error.str()
+    assert world.poll()
+    assert world.member.told == [("lost", frozenset({TopicPartition("t", 3)}))]
+    world.until(lambda: world.member.calls == [("follow", ("t",)), "leave", ("follow", ("t",))])
+
+
+def test_a_rebalance_that_the_application_does_not_come_for_ends_in_loss(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    failed = kafka.errors.KafkaError("User rebalance callback throws an error")
+    failed.__cause__ = Abandoned()
+    world.member.raises.append(failed)
+    world.until(lambda: world.handover.waiting)
+    assert world.poll()
+    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [each.code() for each in world.reports] == [KafkaError._MAX_POLL_EXCEEDED]
+
+
+def test_unsubscribing_revokes_first_and_leaves_then(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    world.membership.subscribe(None)
+    world.until(lambda: world.handover.waiting)
+    assert "leave" not in world.member.calls
+    assert world.poll()
+    world.until(lambda: "leave" in world.member.calls)
+    assert world.member.told == [("revoked", frozenset({TopicPartition("t", 3)}))]
+    with pytest.raises(KafkaException) as raised:
+        world.membership.commit(OFFSETS)
+    assert raised.value.args[0].code() == KafkaError.UNKNOWN_MEMBER_ID
+
+
+def test_who_unsubscribes_and_never_polls_again_is_out_all_the_same(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    world.membership.subscribe(None)
+    world.until(lambda: world.handover.waiting)
+    world.late()
+    world.until(lambda: "leave" in world.member.calls)
+    world.until(world.poll)
+    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert world.member.calls == [("follow", ("t",)), "leave"]
+
+
+def test_a_leave_that_fails_ends_nothing(world):
+    world.join()
+
+    def leave():
+        world.member.calls.append("leave")
+        raise RuntimeError
+
+    world.member.leave = leave
+    world.membership.subscribe(None)
+    world.until(lambda: "leave" in world.member.calls)
+    world.membership.subscribe(Wanted(["u"]))
+    world.until(lambda: world.member.calls[-1] == ("follow", ("u",)))
+
+
+def test_what_is_closed_while_it_is_in_no_generation_is_lost(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    world.member.joined = False
+    world.membership.begin_close()
+    world.until(world.poll)
+    world.until(lambda: world.membership.closed(0.01))
+    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert world.member.calls[-1] == "close"
+
+
+def test_trouble_is_told_once_and_only_if_it_does_not_pass_by_itself(world):
+    denied = [kafka.errors.GroupAuthorizationFailedError("g") for _ in range(2)]
+    world.connects = [kafka.errors.KafkaConnectionError(), *denied]
+    world.join()
+    assert [each.code() for each in world.reports] == [KafkaError.GROUP_AUTHORIZATION_FAILED]
+
+
+def test_a_fenced_member_loses_everything_and_stays_away(world):
+    world.join()
+    world.ledger.own([("t", 3)])
+    world.member.refusals.append(kafka.errors.FencedInstanceIdError())
+    with pytest.raises(KafkaException) as raised:
+        world.membership.commit(OFFSETS)
+    assert raised.value.args[0].code() == KafkaError.FENCED_INSTANCE_ID
+    world.until(lambda: world.handover.waiting)
+    assert world.poll()
+    assert [kind for kind, _ in world.member.told] == ["lost"]
+    assert [(each.code(), each.fatal()) for each in world.reports] == [(KafkaError.FENCED_INSTANCE_ID, True)]
+    world.until(lambda: world.member.calls[-1] == "leave")
+
+
+def test_a_commit_waits_for_a_join_to_end_and_not_for_ever(world):
+    world.join()
+    world.member.refusals = [kafka.errors.RebalanceInProgressError()] * 3
+    world.membership.commit(OFFSETS)
+    assert world.member.calls[-1] == ("commit", {0: 1})
+
+    def refuse(_offsets, timeout_ms):
+        world.clock.advance(timeout_ms + 1)
+        raise kafka.errors.RebalanceInProgressError
+
+    world.member.commit = refuse
+    with world.watch, pytest.raises(KafkaException) as raised:
+        world.membership.commit(OFFSETS)
+    assert raised.value.args[0].code() == KafkaError.REBALANCE_IN_PROGRESS
+
+
+def test_patterns_are_held_against_the_topics_again_and_again(world):
+    world.join("^a")
+    assert world.member.calls == [("follow", ("a1", "a2"))]
+    world.member.topics.append("a3")
+    with world.watch:  # the application polls all the while
+        world.clock.advance(60_000)
+        world.until(lambda: len(world.member.calls) == 2)
+    assert world.member.calls[1] == ("follow", ("a1", "a2", "a3"))
+    world.member.topics.clear()
+    world.watch.touch()
+    with world.watch:
+        world.clock.advance(60_000)
+        world.until(lambda: len(world.member.calls) == 3)
+    assert world.member.calls[2] == "leave"

@@ -1,0 +1,477 @@
+"""The parts of the confluent consumer by themselves: handing over, watching polls, offsets, commits, callbacks."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import kafka.errors
+import pytest
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
+from kafka.structs import OffsetAndMetadata
+from kafka.structs import TopicPartition as Partition
+
+from rebalance_agent.clients.confluent import Consumer, groupmetadata
+from rebalance_agent.clients.confluent import consumer as consumer_module
+from rebalance_agent.clients.confluent.committer import Commit, Committer, _gathered
+from rebalance_agent.clients.confluent.errors import confluent_error
+from rebalance_agent.clients.confluent.handover import Handover, Task
+from rebalance_agent.clients.confluent.offsets import Ledger, by_partition, from_message
+from rebalance_agent.clients.confluent.pollwatch import PollWatch
+from rebalance_agent.clients.confluent.rebalancing import Callbacks, Rebalancing
+from rebalance_agent.clients.confluent.topics import Wanted
+from rebalance_agent.clock import FakeClock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+
+PATIENCE = 20.0
+
+
+def offset(number, epoch=-1):
+    return OffsetAndMetadata(number, "", epoch)
+
+
+# handing over
+
+
+def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
+    handover, ran, told = Handover(), [], []
+    task = Task(lambda: ran.append(threading.current_thread()), lambda: told.append(task.done))
+    handover.offer(task)
+    assert handover.waiting
+    assert handover.carry_out()
+    assert (ran, told) == ([threading.current_thread()], [True])
+    assert not handover.waiting
+    assert not handover.carry_out()
+    assert handover.await_done(task, 0)
+
+
+def test_what_a_task_raises_comes_out_where_it_ran_and_the_other_side_goes_on():
+    handover, told = Handover(), []
+    task = Task(lambda: {}["nothing"], lambda: told.append("done"))
+    handover.offer(task)
+    with pytest.raises(KeyError):
+        handover.carry_out()
+    assert task.done
+    assert told == ["done"]
+
+
+def test_a_task_is_withdrawn_only_before_it_was_taken():
+    handover, taken = Handover(), []
+    task = Task(lambda: taken.append(handover.withdraw(task)))
+    handover.offer(task)
+    assert handover.withdraw(task)
+    assert not handover.waiting
+    handover.offer(task)
+    handover.carry_out()
+    assert taken == [False]
+
+
+# max.poll.interval.ms
+
+
+def test_who_is_inside_a_poll_is_never_late_however_long_it_takes():
+    clock = FakeClock()
+    watch = PollWatch(1_000, clock)
+    with watch:
+        clock.advance(5_000)
+        assert (watch.exceeded, watch.remaining_seconds) == (False, 1.0)
+        with watch:  # a callback that polls
+            pass
+        clock.advance(5_000)
+        assert not watch.exceeded
+    clock.advance(1_000)
+    assert not watch.exceeded
+    clock.advance(1)
+    assert watch.exceeded
+    watch.touch()
+    assert not watch.exceeded
+
+
+# offsets
+
+
+def test_only_owned_partitions_are_stored_and_only_what_differs_is_due():
+    ledger = Ledger()
+    ledger.own([("t", 0), ("t", 1)])
+    ledger.store({Partition("t", 0): offset(5)})
+    with pytest.raises(KafkaException) as raised:
+        ledger.store({Partition("t", 1): offset(9), Partition("t", 2): offset(9)})
+    assert raised.value.args[0].code() == KafkaError._STATE
+    assert ledger.due() == {Partition("t", 0): offset(5)}
+    ledger.committed({Partition("t", 0): offset(5)})
+    assert ledger.due() == {}
+    ledger.store({Partition("t", 0): offset(3)})  # after a seek backwards
+    assert ledger.disown([("t", 0), ("t", 7)]) == {Partition("t", 0): offset(3)}
+    assert ledger.owned == {("t", 1)}
+
+
+def test_only_records_of_owned_partitions_are_delivered_and_stored_if_so_wished():
+    ledger = Ledger()
+    ledger.own([("t", 0), ("t", 1)])
+    assert ledger.delivers(Message(topic="t", partition=0, offset=6, leader_epoch=2), store=True)
+    assert ledger.delivers(Message(topic="t", partition=1, offset=6), store=False)
+    assert not ledger.delivers(Message(topic="t", partition=2, offset=6), store=True)
+    assert not ledger.delivers(Message(topic="u", partition=0, offset=6), store=True)
+    ends = KafkaError(KafkaError._PARTITION_EOF)
+    assert ledger.delivers(Message(topic="t", partition=1, offset=9, error=ends), store=True)
+    assert not ledger.delivers(Message(topic="t", partition=2, offset=9, error=ends), store=True)
+    assert ledger.delivers(Message(error=KafkaError(KafkaError._ALL_BROKERS_DOWN)), store=True)
+    assert ledger.due() == {Partition("t", 0): offset(7, 2)}
+
+
+def test_what_is_owned_again_begins_anew():
+    ledger = Ledger()
+    ledger.own([("t", 0)])
+    ledger.store({Partition("t", 0): offset(5)})
+    ledger.own([("t", 0)])
+    assert ledger.due() == {Partition("t", 0): offset(5)}
+    ledger.disown([("t", 0)])
+    ledger.own([("t", 0)])
+    assert ledger.due() == {}
+
+
+def test_the_offset_of_a_message_is_the_next_one_with_its_epoch():
+    message = Message(topic="t", partition=2, offset=0, leader_epoch=4)
+    assert from_message(message) == {Partition("t", 2): offset(1, 4)}
+    with pytest.raises(KafkaException):
+        from_message(Message(error=KafkaError(KafkaError._ALL_BROKERS_DOWN)))
+
+
+def test_partitions_without_an_offset_are_left_out():
+    assert by_partition([TopicPartition("t", 0, 7), TopicPartition("t", 1)]) == {Partition("t", 0): offset(7)}
+
+
+# commits
+
+
+class Coordinator:
+    """Takes commits when it is let."""
+
+    def __init__(self):
+        self.open = threading.Event()
+        self.sent = []
+        self.refusal = None
+
+    def send(self, offsets):
+        self.open.wait(PATIENCE)
+        if self.refusal is not None:
+            raise KafkaException(KafkaError(self.refusal))
+        self.sent.append({each.partition: told.offset for each, told in offsets.items()})
+
+
+@pytest.fixture
+def coordinator():
+    return Coordinator()
+
+
+@pytest.fixture
+def committing(coordinator):
+    """Makes a started committer; all are stopped at the end."""
+    made = []
+
+    def make(ledger=None, interval=None):
+        told = []
+        committer = Committer(coordinator.send, ledger or Ledger(), told.append, SystemClock(), interval)
+        committer.start()
+        made.append(committer)
+        return committer, told
+
+    yield make
+    coordinator.open.set()
+    for each in made:
+        each.stop()
+
+
+def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together(coordinator, committing):
+    committer, told = committing()
+    committer.soon({Partition("t", 0): offset(1)})
+    committer.soon({Partition("t", 0): offset(2)})
+    committer.soon({Partition("t", 1): offset(1)})
+    waiter = threading.Thread(target=committer.now, args=({Partition("t", 0): offset(3)},))
+    waiter.start()
+    coordinator.open.set()
+    waiter.join(PATIENCE)
+    assert [each.get(0) for each in coordinator.sent][-1] == 3
+    assert coordinator.sent[-2].get(1) == 1
+    assert coordinator.sent[-2].get(0, 2) == 2
+    assert [each.offsets for each in told] == [
+        {Partition("t", 0): offset(1)},
+        {Partition("t", 0): offset(2)},
+        {Partition("t", 1): offset(1)},
+    ]
+
+
+def test_a_refused_commit_is_raised_to_who_waits_and_told_of_to_who_does_not(coordinator, committing):
+    coordinator.open.set()
+    coordinator.refusal = KafkaError.ILLEGAL_GENERATION
+    committer, told = committing()
+    committer.soon({Partition("t", 0): offset(1)})
+    with pytest.raises(KafkaException) as raised:
+        committer.now({Partition("t", 0): offset(2)})
+    assert raised.value.args[0].code() == KafkaError.ILLEGAL_GENERATION
+    assert [each.error.code() for each in told] == [KafkaError.ILLEGAL_GENERATION]
+
+
+def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordinator, committing):
+    coordinator.open.set()
+    coordinator.refusal = KafkaError.COORDINATOR_NOT_AVAILABLE
+    ledger = Ledger()
+    ledger.own([("t", 0)])
+    ledger.store({Partition("t", 0): offset(4)})
+    _, told = committing(ledger, 0.01)
+    wait_for(lambda: len(told) >= 2)
+    coordinator.refusal = None
+    wait_for(lambda: told[-1].error is None)
+    assert coordinator.sent == [{0: 4}]
+    assert ledger.due() == {}
+
+
+def test_stopping_finishes_what_was_asked_for(coordinator, committing):
+    committer, told = committing()
+    committer.soon({Partition("t", 0): offset(1)})
+    coordinator.open.set()
+    committer.stop()
+    assert len(told) == 1
+
+
+def test_only_commits_that_nobody_waits_for_travel_together():
+    def asked(letter):
+        return Commit({}, waited_for=letter == "w")
+
+    commits = [asked(letter) for letter in "sswssw"]
+    assert [len(group) for group in _gathered(commits)] == [2, 1, 2, 1]
+    assert [each for group in _gathered(commits) for each in group] == commits
+
+
+def wait_for(condition):
+    pause = threading.Event()
+    for _ in range(int(PATIENCE / 0.01)):
+        if condition():
+            return
+        pause.wait(0.01)
+    pytest.fail("the condition never came")
+
+
+# callbacks
+
+
+class Data:
+    """The data consumer as far as rebalances go."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __getattr__(self, name):
+        def call(partitions=()):
+            self.calls.append((name, [each.partition for each in partitions]))
+
+        return call
+
+
+class World:
+    def __init__(self, *, cooperative=False, **callbacks):
+        self.data, self.ledger, self.sent = Data(), Ledger(), []
+        self.rebalancing = Rebalancing(self, self.data, self.ledger, self.sent.append, cooperative=cooperative)
+        self.rebalancing.callbacks = Callbacks(**callbacks)
+
+
+TWO = [("t", 1), ("t", 0)]
+
+
+def test_what_callbacks_leave_undone_is_done_after_them():
+    world = World(on_assign=lambda world, _: world.data.calls.append("user"))
+    world.rebalancing.on_partitions_assigned(TWO)
+    assert world.data.calls == ["user", ("assign", [0, 1])]
+    world.ledger.store({Partition("t", 0): offset(5)})
+    world.rebalancing.on_partitions_revoked(TWO)
+    assert world.data.calls[2:] == [("unassign", [])]
+    assert world.sent == [{Partition("t", 0): offset(5)}]
+    assert world.ledger.owned == frozenset()
+
+
+def test_a_cooperative_consumer_adds_and_gives_up_some():
+    world = World(cooperative=True)
+    world.rebalancing.on_partitions_assigned(TWO)
+    world.rebalancing.on_partitions_revoked([("t", 1)])
+    assert world.data.calls == [("incremental_assign", [0, 1]), ("incremental_unassign", [1])]
+    assert world.ledger.owned == {("t", 0)}
+
+
+def test_what_a_callback_did_itself_is_not_done_again():
+    world = World(
+        on_assign=lambda world, _: world.rebalancing.assign([TopicPartition("t", 0, 9)]),
+        on_revoke=lambda world, _: world.rebalancing.unassign(),
+    )
+    world.rebalancing.on_partitions_assigned(TWO)
+    world.rebalancing.on_partitions_revoked(TWO)
+    assert world.data.calls == [("assign", [0]), ("unassign", [])]
+
+
+def test_nothing_is_committed_of_what_is_lost_and_on_revoke_stands_in_for_on_lost():
+    told = []
+    world = World(on_revoke=lambda _, partitions: told.append([each.partition for each in partitions]))
+    world.rebalancing.on_partitions_assigned(TWO)
+    world.ledger.store({Partition("t", 0): offset(5)})
+    world.rebalancing.on_partitions_lost(TWO)
+    assert (told, world.sent, world.ledger.owned) == ([[0, 1]], [], frozenset())
+
+
+@pytest.mark.parametrize("event", ["assigned", "revoked", "lost"])
+def test_an_exception_of_a_callback_comes_out_when_all_is_done(event):
+    def fails(_consumer, _partitions):
+        raise ValueError
+
+    world = World(on_revoke=fails, on_lost=fails)
+    if event == "assigned":
+        world.rebalancing.callbacks = Callbacks(on_assign=fails)
+    else:
+        world.rebalancing.on_partitions_assigned(TWO)
+    with pytest.raises(ValueError):  # noqa: PT011 - the user's own
+        getattr(world.rebalancing, f"on_partitions_{event}")(TWO)
+    assert len(world.ledger.owned) == (2 if event == "assigned" else 0)
+
+
+@pytest.mark.parametrize("method", ["assign", "incremental_assign", "unassign", "incremental_unassign"])
+def test_assignments_of_ones_own_are_refused_outside_of_callbacks(method):
+    world = World()
+    with pytest.raises(KafkaException) as raised:
+        getattr(world.rebalancing, method)(*([] if method == "unassign" else [[]]))
+    assert raised.value.args[0].code() == KafkaError._STATE
+    assert world.data.calls == []
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (kafka.errors.CommitFailedError(kafka.errors.UnknownMemberIdError()), KafkaError.UNKNOWN_MEMBER_ID),
+        (kafka.errors.CommitFailedError(kafka.errors.IllegalGenerationError()), KafkaError.ILLEGAL_GENERATION),
+        (kafka.errors.CommitFailedError(kafka.errors.RebalanceInProgressError()), KafkaError.REBALANCE_IN_PROGRESS),
+        (kafka.errors.CommitFailedError("kicked out"), KafkaError.UNKNOWN_MEMBER_ID),
+        (kafka.errors.FencedInstanceIdError(), KafkaError.FENCED_INSTANCE_ID),
+        (kafka.errors.GroupAuthorizationFailedError("g"), KafkaError.GROUP_AUTHORIZATION_FAILED),
+        (kafka.errors.OffsetMetadataTooLargeError(), KafkaError.OFFSET_METADATA_TOO_LARGE),
+        (kafka.errors.KafkaTimeoutError(), KafkaError._TIMED_OUT),
+        (kafka.errors.KafkaConnectionError(), KafkaError._TRANSPORT),
+        (kafka.errors.KafkaConfigurationError("x"), KafkaError._INVALID_ARG),
+        (RuntimeError("GSSAPI lib not found!"), KafkaError._FAIL),
+        (KafkaException(KafkaError(KafkaError._NO_OFFSET)), KafkaError._NO_OFFSET),
+    ],
+)
+def test_errors_have_confluents_codes(error, code):
+    told = confluent_error(error)
+    assert told.code() == code
+    assert told.fatal() is (code == KafkaError.FENCED_INSTANCE_ID)
+
+
+# topics
+
+
+def test_patterns_and_names_together():
+    wanted = Wanted(["plain", "^a.*b$", "^c"])
+    assert wanted.changes
+    assert wanted.among(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
+
+
+def test_names_alone_ask_nobody():
+    assert Wanted(["b", "a"]).among(lambda: pytest.fail("asked")) == ("a", "b")
+
+
+@pytest.mark.parametrize("topics", [[], "topic", [""], [1], ["^("]])
+def test_what_is_no_subscription_is_refused(topics):
+    with pytest.raises(InvalidInputError, match="topics"):
+        Wanted(topics)
+
+
+# group metadata
+
+
+class Writes:
+    def __init__(self, written):
+        self._written = written
+
+    def consumer_group_metadata(self):
+        return self._written
+
+
+@pytest.mark.parametrize("instance", [None, "static"])
+def test_the_member_is_written_as_librdkafka_writes_it(instance):
+    told = groupmetadata.group_metadata(Writes(b"CGMDv2:\xff\xff\xff\xffg\0\0\1"), "g", 258, "m", instance)
+    ending = b"\1" if instance is None else b"\0static\0"
+    assert told == b"CGMDv2:" + (258).to_bytes(4, sys.byteorder) + b"g\0m\0" + ending
+
+
+def test_bytes_that_are_written_in_another_way_are_refused_and_not_guessed():
+    with pytest.raises(KafkaException) as raised:
+        groupmetadata.group_metadata(Writes(b"CGMDv3:\xff\xff\xff\xffg\0\0\1"), "g", 1, "m", None)
+    assert raised.value.args[0].code() == KafkaError._NOT_IMPLEMENTED
+
+
+# the consumer's own loop
+
+
+class Queue:
+    """librdkafka with these batches of records ready; a None in between is a rebalance that comes up."""
+
+    def __init__(self, handover, *batches):
+        self._handover = handover
+        self._batches = list(batches)
+        self.ran = []
+
+    def consume(self, _number, _timeout):
+        batch = self._batches.pop(0) if self._batches else []
+        if self._batches and self._batches[0] is None:
+            self._batches.pop(0)
+            self._handover.offer(Task(lambda: self.ran.append("callback")))
+        return batch
+
+    def poll(self, _timeout):
+        return next(iter(self.consume(1, 0)), None)
+
+
+def test_records_that_were_read_go_to_the_application_before_a_rebalance_runs():
+    with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="") as consumer:
+        real = consumer._data
+        consumer._ledger.own([("t", 0)])
+        records = [Message(topic="t", partition=0, offset=number) for number in range(4)]
+        consumer._data = queue = Queue(consumer._handover, records[:2], None, records[2:])
+        assert consumer.consume(10, timeout=5) == records[:2]
+        assert queue.ran == []
+        assert consumer.consume(2, timeout=5) == records[2:]
+        assert queue.ran == ["callback"]
+        consumer._data = real
+
+
+def test_a_closed_consumer_says_so():
+    consumer = Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="")
+    consumer.close()
+    consumer.close()
+    for call in (
+        consumer.poll,
+        consumer.consume,
+        consumer.commit,
+        consumer.memberid,
+        consumer.standbys,
+        lambda: consumer.subscribe(["t"]),
+    ):
+        with pytest.raises(RuntimeError, match="Consumer closed"):
+            call()
+
+
+def test_the_member_is_told_what_it_is_to_ask_the_application(monkeypatch):
+    asked = {"loads": dict, "create_internal_topics": True, "held_standbys": dict}
+    config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
+    monkeypatch.setattr(consumer_module, "Member", lambda *_arguments, **options: options)
+    with Consumer(config, events_url="", **asked) as consumer:
+        assert consumer.standbys() == []
+        assert asked.items() <= consumer._membership._connect().items()
+
+
+def test_closing_in_a_callback_is_refused_for_the_group_waits_for_it():
+    with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="") as consumer:
+        consumer._handover.offer(Task(consumer.close))
+        with pytest.raises(RuntimeError, match="rebalance callback"):
+            consumer.poll(0)
+        assert consumer.poll(0) is None

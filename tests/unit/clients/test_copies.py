@@ -1,0 +1,75 @@
+"""What a member says of its copies, and what it says when its application answers nonsense."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from rebalance_agent.clients.copies import REPORT_MAX, Copies
+
+ASSIGNED = {"t": (1, 2)}
+
+
+def test_without_a_report_what_was_assigned_is_said():
+    assert Copies(None, "group").held(ASSIGNED) == ASSIGNED
+
+
+def test_a_report_takes_the_place_of_what_was_assigned_in_order_and_each_once():
+    copies = Copies(lambda: {"u": [3, 1, 3], "t": iter({0}), "empty": ()}, "group")
+    held = copies.held(ASSIGNED)
+    assert list(held.items()) == [("t", (0,)), ("u", (1, 3))]
+
+
+def test_an_empty_report_says_that_no_copy_is_good_enough():
+    assert Copies(dict, "group").held(ASSIGNED) == {}
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        None,
+        7,
+        ["t"],
+        {"t": 7},
+        {"t": None},
+        {"t": ["1"]},
+        {"t": "1"},
+        {"t": [1.0]},
+        {"t": [-1]},
+        {"t": [1_000_000]},
+        {"": [1]},
+        {"no topic": [1]},
+        {"t" * 250: [1]},
+        {7: [1]},
+        {"t": itertools.count()},
+        {"t": itertools.repeat(1)},
+        {f"t{number}": range(1_000) for number in range(REPORT_MAX // 1_000 + 1)},
+    ],
+)
+def test_nonsense_is_not_used_and_logged(report, caplog):
+    assert Copies(lambda: report, "billing").held(ASSIGNED) == ASSIGNED
+    assert "group billing: held_standbys is not used" in caplog.text
+
+
+def test_as_many_as_the_bound_are_used():
+    held = Copies(lambda: {"t": range(REPORT_MAX)}, "group").held(ASSIGNED)
+    assert held == {"t": tuple(range(REPORT_MAX))}
+
+
+def test_a_report_that_goes_on_failing_is_logged_once_until_there_is_a_good_one(caplog):
+    answers = [OSError("disk"), OSError("disk"), {"t": [5]}, OSError("again")]
+
+    def report():
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    copies = Copies(report, "group")
+    assert [copies.held(ASSIGNED) for _ in range(2)] == [ASSIGNED, ASSIGNED]
+    assert len(caplog.records) == 1
+    assert "disk" in caplog.text
+    assert copies.held(ASSIGNED) == {"t": (5,)}
+    assert copies.held(ASSIGNED) == ASSIGNED
+    assert len(caplog.records) == 2

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+
+from rebalance_agent.assignors import strategy
+from rebalance_agent.clients.entries import entries
+from rebalance_agent.clients.kafka_python import StrategyAssignor
+from rebalance_agent.clients.kafka_python.strategies import all_cooperative, assignors, strategies
+from rebalance_agent.clients.participant import Participant
+from rebalance_agent.errors import AssignmentError
+
+STICKY = strategy("sticky")
+COOPERATIVE = strategy("cooperative-sticky")
+
+
+def made(*wanted):
+    return assignors(entries(wanted), lambda each: StrategyAssignor(each, Participant([each], {}, group="g")))
+
+
+@pytest.mark.parametrize("wanted", ["sticky", STICKY, ["sticky"], (STICKY,)])
+def test_a_strategy_may_stand_alone_by_name_or_as_it_is(wanted):
+    assert entries(wanted) == [STICKY]
+
+
+def test_the_order_is_the_order_of_preference_and_classes_become_instances():
+    instance = RangePartitionAssignor()
+    both = made("cooperative-sticky", instance)
+    assert [each.name for each in both] == ["cooperative-sticky", "range"]
+    assert both[1] is instance
+    assert isinstance(made(RangePartitionAssignor)[0], RangePartitionAssignor)
+
+
+def test_only_our_strategies_have_settings():
+    assert strategies(entries(["sticky", RangePartitionAssignor])) == {"sticky": STICKY}
+
+
+def test_an_empty_list_an_unknown_name_and_a_name_twice_are_refused():
+    with pytest.raises(AssignmentError, match="partition_assignment_strategy: must name at least one"):
+        entries([])
+    with pytest.raises(AssignmentError, match="there is no strategy 'stikcy'"):
+        entries("stikcy")
+    with pytest.raises(AssignmentError, match="two entries are named 'range'"):
+        made("range", RangePartitionAssignor)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "cooperative"),
+    [
+        (["cooperative-sticky"], True),
+        (["cooperative-sticky", "cooperative-failover"], True),
+        (["cooperative-sticky", "range"], False),
+        ([COOPERATIVE, RangePartitionAssignor], False),
+        (["sticky"], False),
+    ],
+)
+def test_a_consumer_is_cooperative_if_all_of_its_strategies_are(wanted, cooperative):
+    assert all_cooperative(made(*wanted)) is cooperative

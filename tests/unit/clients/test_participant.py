@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rebalance_agent.assignors import strategy
+from rebalance_agent.clients.participant import Participant, read_assignment, read_member, settings_of
+from rebalance_agent.errors import AssignmentError, DecodeError
+from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription, encode_subscription
+from rebalance_agent.model.subscription import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    MemberSubscription,
+    TopicMetadata,
+)
+
+WEIGHTED = strategy("weighted-sticky")
+RANGE = strategy("range")
+
+
+def copies_in(data):
+    if data != b"copies":
+        raise DecodeError("no copies")
+    return {"s": (4,)}
+
+
+STANDBY = dataclasses.replace(
+    RANGE,
+    copies_in=copies_in,
+    answer=lambda _given, _copies: b"copies",
+    writer=lambda told: repr(told.standbys).encode(),
+)
+
+
+def participant(*strategies, config=None, **options):
+    return Participant(strategies or (WEIGHTED,), config or {}, group="group", **options)
+
+
+def test_a_subscription_says_what_was_received_last():
+    one = participant(config={"assignment.consumer.weight": "9"}, rack="r1")
+    one.received({"t": (0, 2)}, 5)
+    said = decode_subscription(one.subscription(WEIGHTED, {"u", "t"}))
+    assert said == ConsumerSubscription(
+        3, ("t", "u"), WEIGHTED.user_data({"assignment.consumer.weight": "9"}, {"t": (0, 2)}), {"t": (0, 2)}, 5, "r1"
+    )
+
+
+def test_what_is_held_takes_the_place_of_what_was_received():
+    one = participant()
+    one.received({"t": (0, 2)}, 5)
+    said = decode_subscription(one.subscription(WEIGHTED, {"t"}, held={"t": (2,)}))
+    assert (said.owned_partitions, said.generation_id) == ({"t": (2,)}, 5)
+
+
+def test_copies_are_kept_and_said_in_the_next_subscription():
+    one = participant(STANDBY)
+    one.received({"t": (0,)}, 1, STANDBY, b"copies")
+    assert one.standbys == {"s": (4,)}
+    assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
+
+
+@pytest.mark.parametrize("user_data", [b"broken", b"", None])
+def test_copies_that_cannot_be_read_are_none(user_data):
+    one = participant(STANDBY)
+    one.received({"t": (0,)}, 1, STANDBY, b"copies")
+    one.received({"t": (1,)}, 2, STANDBY, user_data)
+    assert (one.owned, one.generation, one.standbys) == ({"t": (1,)}, 2, {})
+
+
+def test_copies_that_the_application_reports_are_said_from_the_first_subscription_on():
+    held = {"s": [7]}
+    one = participant(STANDBY, held_standbys=lambda: held)
+    assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (7,)}"
+    one.received({"t": (0,)}, 1, STANDBY, b"copies")
+    held["s"] = []
+    assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{}"
+    assert one.standbys == {"s": (4,)}  # what is asked for stays what it is
+
+
+def test_a_report_that_raises_leaves_the_copies_last_assigned():
+    one = participant(STANDBY, held_standbys=lambda: 1 / 0)
+    one.received({"t": (0,)}, 1, STANDBY, b"copies")
+    assert decode_subscription(one.subscription(STANDBY, ["t"])).user_data == b"{'s': (4,)}"
+
+
+def test_nobody_is_asked_for_copies_under_a_strategy_without_them():
+    asked = []
+    one = participant(WEIGHTED, held_standbys=lambda: asked.append(1) or {})
+    one.subscription(WEIGHTED, ["t"])
+    assert asked == []
+
+
+def test_the_leader_answers_with_user_data():
+    one = participant(STANDBY)
+    decision = one.decide(STANDBY, {"t": TopicMetadata(2)}, [MemberSubscription("a", ("t",))])
+    (answer,) = one.answers(decision).values()
+    assert decode_assignment(answer) == ConsumerAssignment(3, {"t": (0, 1)}, b"copies")
+    assert decision.group.group == "group"
+
+
+def seen_loads(loads):
+    seen = {}
+
+    def plan(roster):
+        seen.update(zip(roster.topics, (each.loads for each in roster.metadata), strict=True))
+        return RANGE.plan(roster)
+
+    watching = dataclasses.replace(RANGE, plan=plan, by_load=True)
+    topics = {"s": TopicMetadata(1), "t": TopicMetadata(2)}
+    one = participant(watching, loads=loads)
+    one.decide(watching, topics, [MemberSubscription("a", ("s", "t"))])
+    return seen
+
+
+def test_loads_are_asked_for_with_the_counts():
+    asked = []
+    assert seen_loads(lambda counts: asked.append(dict(counts)) or {"t": [1, 2.5]}) == {"s": None, "t": (1.0, 2.5)}
+    assert asked == [{"s": 1, "t": 2}]
+
+
+@pytest.mark.parametrize("loads", [[1], [1, float("nan")], [1, -1], [1, float("inf")], [1, "x"], 7])
+def test_loads_that_are_none_are_not_used(loads):
+    assert seen_loads(lambda _counts: {"t": loads}) == {"s": None, "t": None}
+
+
+def test_loads_that_raise_are_not_used(caplog):
+    assert seen_loads(lambda _counts: 1 / 0) == {"s": None, "t": None}
+    assert "the consumer is not affected" in caplog.text
+
+
+def test_a_setting_out_of_bounds_is_refused_at_once():
+    with pytest.raises(AssignmentError, match=r"assignment\.consumer\.weight"):
+        participant(config={"assignment.consumer.weight": "0"})
+
+
+def test_a_setting_of_no_strategy_is_named():
+    with pytest.raises(AssignmentError, match=r"assignor_config: 'weight' is no setting of weighted-sticky"):
+        settings_of({"weighted-sticky": WEIGHTED}, {"weight": 1})
+    assert settings_of({"weighted-sticky": WEIGHTED}, {"assignment.consumer.weight": 7}) == {
+        "assignment.consumer.weight": "7"
+    }
+
+
+def test_a_member_is_read_whole():
+    said = ConsumerSubscription(3, ("t",), b"data", {"t": (1,)}, 7, "r1")
+    assert read_member("m", "i", encode_subscription(said)) == MemberSubscription(
+        "m", ("t",), "i", {"t": (1,)}, 7, "r1", b"data"
+    )
+
+
+def test_what_cannot_be_read_is_none_and_logged(caplog):
+    assert read_member("m", None, b"\0") is None
+    assert read_assignment(b"") is None
+    assert "member m gets nothing" in caplog.text
+    assert "its assignment cannot be read" in caplog.text

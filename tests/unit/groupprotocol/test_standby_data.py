@@ -1,0 +1,106 @@
+"""User data of strategies with standbys, to the byte, and everything that another member could send instead."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.groupprotocol.standbydata import (
+    StandbyAssignment,
+    StandbyUserData,
+    decode_standby_assignment,
+    decode_standby_subscription,
+    encode_standby_assignment,
+    encode_standby_subscription,
+)
+
+SAID = StandbyUserData("p1", {"t": (0, 9)}, 5, {"é": (3,)})
+SUBSCRIPTION = b"\0\1\0\2p1\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\x09\0\0\0\5\0\0\0\1\0\2\xc3\xa9\0\0\0\1\0\0\0\3"
+TOLD = StandbyAssignment({"t": (1,)}, {"u": (2, 3)})
+ASSIGNMENT = b"\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\1\0\0\0\1\0\1u\0\0\0\2\0\0\0\2\0\0\0\3"
+
+names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9)
+partitions = st.dictionaries(
+    names, st.sets(st.integers(0, 2**31 - 1), min_size=1, max_size=5).map(sorted).map(tuple), max_size=4
+)
+
+
+def test_what_members_say_is_as_specified_to_the_byte():
+    assert encode_standby_subscription(SAID) == SUBSCRIPTION
+    assert decode_standby_subscription(SUBSCRIPTION) == SAID
+
+
+def test_what_members_are_told_is_as_specified_to_the_byte():
+    assert encode_standby_assignment(TOLD) == ASSIGNMENT
+    assert decode_standby_assignment(ASSIGNMENT) == TOLD
+
+
+def test_who_has_nothing_yet_says_so_in_sixteen_bytes():
+    assert encode_standby_subscription(StandbyUserData()) == b"\0\1\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\0"
+
+
+@given(process=st.text(st.characters(codec="utf-8"), max_size=30), owned=partitions, standbys=partitions)
+def test_what_is_written_is_read(process, owned, standbys):
+    said = StandbyUserData(process, owned, 3, standbys)
+    assert decode_standby_subscription(encode_standby_subscription(said)) == said
+    told = StandbyAssignment(owned, standbys)
+    assert decode_standby_assignment(encode_standby_assignment(told)) == told
+
+
+@given(data=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"\0\1" + rest))
+def test_any_other_bytes_are_refused_and_nothing_worse(data):
+    for decode in (decode_standby_subscription, decode_standby_assignment):
+        try:
+            decode(data)
+        except DecodeError as error:
+            assert str(error).startswith("Standby")  # noqa: PT017 - either outcome is right
+
+
+@pytest.mark.parametrize("size", range(len(SUBSCRIPTION)))
+def test_a_subscription_that_was_cut_is_refused(size):
+    with pytest.raises(DecodeError, match="StandbySubscription"):
+        decode_standby_subscription(SUBSCRIPTION[:size])
+
+
+@pytest.mark.parametrize("size", range(len(ASSIGNMENT)))
+def test_an_assignment_that_was_cut_is_refused(size):
+    with pytest.raises(DecodeError, match="StandbyAssignment"):
+        decode_standby_assignment(ASSIGNMENT[:size])
+
+
+def test_later_versions_may_add_fields_and_earlier_ones_there_are_not():
+    assert decode_standby_subscription(b"\0\7" + SUBSCRIPTION[2:] + b"more") == SAID
+    assert decode_standby_assignment(b"\0\7" + ASSIGNMENT[2:] + b"more") == TOLD
+    for version in (b"\0\0", b"\xff\xff"):
+        with pytest.raises(DecodeError, match="no version"):
+            decode_standby_subscription(version + SUBSCRIPTION[2:])
+
+
+@pytest.mark.parametrize("count", [b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"])
+def test_a_count_that_cannot_be_is_refused_before_it_takes_memory(count):
+    with pytest.raises(DecodeError):
+        decode_standby_subscription(b"\0\1\0\0" + count + b"\0" * 20)
+
+
+def test_a_process_id_has_a_bound_both_ways():
+    encode_standby_subscription(StandbyUserData("x" * 255))
+    with pytest.raises(InvalidInputError, match="process_id: longer than 255 characters"):
+        encode_standby_subscription(StandbyUserData("x" * 256))
+    with pytest.raises(DecodeError, match="process_id: longer than 255 characters"):
+        decode_standby_subscription(b"\0\1\x27\x10" + b"x" * 10_000 + SUBSCRIPTION[6:])
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        (StandbyUserData(owned={"t": (2**31,)}), "owned"),
+        (StandbyUserData(standbys={"\ud800": (1,)}), "standbys"),
+        (StandbyUserData(generation=2**31), "generation"),
+    ],
+)
+def test_what_does_not_fit_is_not_written(said, field):
+    with pytest.raises(InvalidInputError) as caught:
+        encode_standby_subscription(said)
+    assert caught.value.field.startswith(field)
