@@ -115,7 +115,7 @@ def create_topic(bootstrap, name, partitions):
 
 @contextmanager
 def members(bootstrap, group, topic, number=1, **properties):
-    """confluent-kafka consumers, polled by a thread of each; a property that is None is not set. Yields what closes them."""
+    """confluent-kafka consumers, each polled by a thread; None leaves a property out. Yields what ends them."""
     closers = [_member(bootstrap, group, topic, properties) for _ in range(number)]
     try:
         yield closers
