@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from rebalance_agent.assignors import strategy
@@ -59,13 +57,11 @@ def test_a_loop_has_the_count_of_what_comes_into_it():
     }
 
 
-def test_a_long_chain_is_followed_in_reasonable_time():
+def test_a_long_chain_is_followed_to_its_end():
     length = 1000
     chain = ";".join(f"{n}:t{n}|repartition=t{n + 1}" for n in reversed(range(length)))
     subject = stateful({"t0": 5}, member("m", "t0"), subtopologies=chain)
-    before = time.process_time()
     assert set(wanted_topics(TASKS, subject).values()) == {5}
-    assert time.process_time() - before < 5
 
 
 def test_a_changelog_of_a_copartition_group_has_its_topics_count():

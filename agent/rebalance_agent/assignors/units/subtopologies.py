@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,14 +38,19 @@ def wanted_partitions(subtopologies: Sequence[SubTopology], found: Mapping[str, 
     counts = dict(found)
     wanted = {topic: stated for each in subtopologies for topic, stated in each.repartition.items()}
     counts.update(wanted)
-    for _ in subtopologies:
-        # What one writes another reads, so counts travel one step further in each round, at most through all.
-        before = dict(wanted)
-        for each in subtopologies:
-            for topic, stated in each.repartition.items():
-                counts[topic] = wanted[topic] = stated or _tasks(each, counts)
-        if wanted == before:
-            break
+    readers: dict[str, list[SubTopology]] = defaultdict(list)
+    for each in subtopologies:
+        for topic in each.sources:
+            readers[topic].append(each)
+    waiting = deque(subtopologies)
+    while waiting:
+        # What one writes others read: they are looked at again when it grows, which ends since counts only rise.
+        each = waiting.popleft()
+        for topic, stated in each.repartition.items():
+            count = stated or _tasks(each, counts)
+            if count != counts[topic]:
+                counts[topic] = wanted[topic] = count
+                waiting.extend(readers[topic])
     for each in subtopologies:
         wanted.update(dict.fromkeys(each.changelogs or (), _tasks(each, counts)))
     return wanted
