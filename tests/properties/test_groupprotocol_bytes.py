@@ -21,6 +21,7 @@ from rebalance_agent.groupprotocol.consumer import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.jsonform import record_json
+from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.plainly import StickyUserData, decode_plainly
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.userdata import (
@@ -70,6 +71,33 @@ def test_a_message_reads_back_as_it_was_written(drawn):
     assert (decoded.version, decoded.unknown_tags) == (version, 0)
     assert message.encode(version, decoded.fields) == message.encode(version, fields)
     assert _lists(decoded.fields) == fields
+
+
+@given(messages(), st.data())
+def test_the_straight_reader_reads_what_the_tables_read(drawn, data):
+    message, version, fields = drawn
+    written = message.encode(version, fields)
+    assert outcome(message, written) == outcome(message, written, straight=False)
+    damaged = data.draw(mutated(written))
+    assert outcome(message, damaged) == outcome(message, damaged, straight=False)
+
+
+def outcome(message, data, *, straight=True):
+    giving_up = mock.patch.object(Message, "_decode_straight", side_effect=IndexError)
+    with contextlib.nullcontext() if straight else giving_up:
+        try:
+            return message.decode(data)
+        except DecodeError as error:
+            return str(error)
+
+
+@given(messages())
+def test_only_tagged_fields_are_left_to_the_tables(drawn):
+    message, version, fields = drawn
+    tagged = {field.name: field.default for field in message.fields if field.tag is not None}
+    plain = message.encode(version, {name: tagged.get(name, value) for name, value in fields.items()})
+    with mock.patch.object(Message, "_decode_by_table", side_effect=AssertionError):
+        assert message.decode(plain).version == version
 
 
 def _lists(value):

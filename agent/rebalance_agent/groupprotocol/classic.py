@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription
 from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.group import ClassicGroup, ClassicMember
-from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = ["CONSUMER_PROTOCOL_TYPE", "classic_group", "member_assignment", "member_subscription"]
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 """Protocol type of groups whose members speak the consumer protocol; Connect and others put their own bytes there."""
+
+REMEMBERED_MAX = 4_096
+"""Subscriptions, and assignments, that are remembered by their bytes: members of a group send equal subscriptions, and
+most members of its next generation send, and are given, what they were before."""
+
+REMEMBERED_BYTES_MAX = 1_024
+"""Longer ones are read anew each time: remembering that many of any length could take gigabytes."""
+
+_T = TypeVar("_T")
 
 
 def classic_group(record: Record) -> ClassicGroup | None:
@@ -36,20 +45,25 @@ def classic_group(record: Record) -> ClassicGroup | None:
     )
 
 
-def member_subscription(protocol_type: str, data: bytes) -> ConsumerSubscription | None:
-    """What a member's ``subscription`` bytes say; None where they do not parse or are of another protocol type."""
-    try:
-        return decode_subscription(data) if protocol_type == CONSUMER_PROTOCOL_TYPE else None
-    except DecodeError:
-        return None
+def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None]:
+    cached = lru_cache(maxsize=REMEMBERED_MAX)(read)
+
+    def read_or_none(protocol_type: str, data: bytes) -> _T | None:
+        if protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return None
+        try:
+            return cached(data) if len(data) <= REMEMBERED_BYTES_MAX else read(data)
+        except DecodeError:
+            return None
+
+    return read_or_none
 
 
-def member_assignment(protocol_type: str, data: bytes) -> ConsumerAssignment | None:
-    """What a member's ``assignment`` bytes say; None where they do not parse or are of another protocol type."""
-    try:
-        return decode_assignment(data) if protocol_type == CONSUMER_PROTOCOL_TYPE else None
-    except DecodeError:
-        return None
+member_subscription = _remembered(decode_subscription)
+"""What a member's ``subscription`` bytes say; None where they do not parse or are of another protocol type."""
+
+member_assignment = _remembered(decode_assignment)
+"""What a member's ``assignment`` bytes say; None where they do not parse or are of another protocol type."""
 
 
 def _member(protocol_type: str, fields: Mapping[str, Any]) -> ClassicMember:

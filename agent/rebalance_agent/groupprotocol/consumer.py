@@ -7,7 +7,7 @@ v0 owns nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from rebalance_agent.groupprotocol.message import Message
@@ -116,10 +116,11 @@ def encode_assignment(assignment: ConsumerAssignment) -> bytes:
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic."""
-    by_topic: dict[str, list[int]] = {}
+    by_topic: dict[str, Collection[int]] = {}
     for row in rows:
-        if row["partitions"]:
-            by_topic.setdefault(row["topic"], []).extend(row["partitions"])
+        topic, partitions = row["topic"], row["partitions"]
+        if partitions:
+            by_topic[topic] = (*by_topic[topic], *partitions) if topic in by_topic else partitions
     return {topic: tuple(sorted(set(by_topic[topic]))) for topic in sorted(by_topic)}
 
 

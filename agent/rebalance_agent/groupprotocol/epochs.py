@@ -46,7 +46,7 @@ def about(record: Record) -> tuple[GroupType, type[EpochFact], str] | None:
 
 
 def _group_epoch(value: _Fields) -> GroupEpoch:
-    return GroupEpoch(value["epoch"])
+    return GroupEpoch(value["epoch"], value.get("validated_topology_epoch", -1))
 
 
 def _target_epoch(value: _Fields) -> TargetEpoch:
@@ -138,7 +138,8 @@ def _topology(value: _Fields) -> Topology:
                 *(topic["name"] for topic in each["repartition_source_topics"]),
             )
             for each in value["subtopologies"]
-        }
+        },
+        value["epoch"],
     )
 
 

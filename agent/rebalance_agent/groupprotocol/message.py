@@ -9,6 +9,7 @@ from typing import Any
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.schema import Field, struct_codec
+from rebalance_agent.groupprotocol.straight import GIVEN_UP, StraightReader, straight_reader
 from rebalance_agent.groupprotocol.wire import Reader, WireError
 
 __all__ = ["Decoded", "Message"]
@@ -45,10 +46,10 @@ class Message:
         self.fields = fields
         self.versions = versions
         self._append_only = append_only
-        self._codecs = {
-            version: struct_codec(fields, version, flexible_since is not None and version >= flexible_since)
-            for version in versions
-        }
+        self._flexible_since = flexible_since
+        self._codecs = {version: struct_codec(fields, version, self._flexible(version)) for version in versions}
+        # Written at first use: a process that reads two messages need not pay for the readers of all.
+        self._straight: dict[int, StraightReader] = {}
 
     def decode(self, data: bytes) -> Decoded:
         """Read a whole message; bytes after its last field are ignored, as Kafka ignores them.
@@ -56,6 +57,22 @@ class Message:
         Raises:
             DecodeError: naming the message, the field and the byte.
         """
+        try:
+            return self._decode_straight(data)
+        except GIVEN_UP:
+            return self._decode_by_table(data)
+
+    def _decode_straight(self, data: bytes) -> Decoded:
+        (version,) = _VERSION.unpack_from(data)
+        known = min(version, self.versions[-1]) if self._append_only else version
+        read = self._straight.get(known)
+        if read is None:
+            if known not in self._codecs:
+                return self._decode_by_table(data)
+            read = self._straight[known] = straight_reader(self.fields, known, flexible=self._flexible(known))
+        return Decoded(version, read(data, _VERSION.size))
+
+    def _decode_by_table(self, data: bytes) -> Decoded:
         reader = Reader(data)
         version: int | None = None
         try:
@@ -67,6 +84,9 @@ class Message:
         except WireError as error:
             where = self.name if version is None else f"{self.name} v{version}"
             raise DecodeError(error.describe(where)) from None
+
+    def _flexible(self, version: int) -> bool:
+        return self._flexible_since is not None and version >= self._flexible_since
 
     def encode(self, version: int, fields: Mapping[str, Any]) -> bytes:
         """Write the message in ``version``; fields that this version does not have are left out.

@@ -23,17 +23,20 @@ __all__ = [
     "STRING",
     "UINT16",
     "UUID",
+    "UUID_BYTES",
     "ZERO_UUID",
     "Array",
     "Codec",
     "Form",
+    "Number",
     "Type",
+    "uuid_text",
 ]
 
 ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 """Kafka's "no topic id"."""
 
-_UUID_BYTES = 16
+UUID_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +66,16 @@ class Type(Protocol):
         ...
 
 
-class _Number:
+class Number:
     """A number of fixed width; ``code`` is its letter in Python's ``struct``."""
 
     def __init__(self, code: str) -> None:
+        """A number as ``struct`` reads and writes it."""
         self.code = code
         self._struct = struct.Struct(f">{code}")
 
     def codec(self, form: Form) -> Codec:  # noqa: ARG002 - a number looks the same everywhere
+        """Reader and writer for any place."""
         number = self._struct
         return Codec(
             lambda reader: reader.number(number), lambda out, value: out.extend(number.pack(value)), number.size
@@ -79,7 +84,7 @@ class _Number:
 
 class _Uuid:
     def codec(self, form: Form) -> Codec:  # noqa: ARG002 - a UUID looks the same everywhere
-        return Codec(_read_uuid, _write_uuid, _UUID_BYTES)
+        return Codec(_read_uuid, _write_uuid, UUID_BYTES)
 
 
 class _Bytes:
@@ -122,7 +127,7 @@ class Array:
         item = self.of.codec(Form(form.version, form.flexible))
         if not item.size_min:
             raise TypeError("an array of items without bytes could claim any number of them")
-        read_items = _many_numbers(self.of.code) if isinstance(self.of, _Number) else _many(item.read)
+        read_items = _many_numbers(self.of.code) if isinstance(self.of, Number) else _many(item.read)
 
         def read(reader: Reader) -> Sequence[Any] | None:
             count = reader.count(prefix, item.size_min, nullable)
@@ -169,8 +174,13 @@ def _write_length(out: bytearray, prefix: struct.Struct | None, content: Sized |
         out += prefix.pack(length)
 
 
+def uuid_text(content: bytes) -> str:
+    """A UUID's bytes as Kafka prints them."""
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
 def _read_uuid(reader: Reader) -> str:
-    return base64.urlsafe_b64encode(reader.take(_UUID_BYTES)).decode().rstrip("=")
+    return uuid_text(reader.take(UUID_BYTES))
 
 
 def _write_uuid(out: bytearray, value: str) -> None:
@@ -178,16 +188,16 @@ def _write_uuid(out: bytearray, value: str) -> None:
         content = base64.b64decode(f"{value}==", altchars=b"-_", validate=True)
     except binascii.Error:
         content = b""
-    if len(content) != _UUID_BYTES:
+    if len(content) != UUID_BYTES:
         raise ValueError(f"{value[:40]!r} is not a UUID as Kafka prints them")
     out += content
 
 
-INT8 = _Number("b")
-INT16 = _Number("h")
-UINT16 = _Number("H")
-INT32 = _Number("i")
-INT64 = _Number("q")
+INT8 = Number("b")
+INT16 = Number("h")
+UINT16 = Number("H")
+INT32 = Number("i")
+INT64 = Number("q")
 UUID = _Uuid()
 STRING = _String()
 BYTES = _Bytes()
