@@ -47,12 +47,13 @@ bench-assignors: $(STAMP) ## every assignor beside Kafka's, franz-go's, kafka-py
 
 docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
+	@$(BIN)/python -c 'from rebalance_agent.exposition.api_page import api_page as page; print(page(), end="")' >docs/api.md
 	@$(BIN)/python docs/pictures/draw.py
 
 lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --group dev pyproject.toml -o requirements/dev.lock
+	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --group dev pyproject.toml -o requirements/dev.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)

@@ -62,6 +62,7 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
     """Run ``rebalance-agent observe`` beside a broker."""
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    command += ["--state-topic", ""]  # each one starts anew, unless flags say otherwise
     with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
         process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}", *flags], stderr=log)
         try:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from confluent_kafka import Producer
 
 from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 TOPIC = "__consumer_offsets"
@@ -63,12 +64,9 @@ def records(total: int, groups: int, now_ms: int, seed: int = 1) -> Iterator[tup
 
 
 def partition_of(group_key: bytes, partitions: int) -> int:
-    """The offsets partition of a group by Kafka's rule, ``abs(String.hashCode) % partitions``, from a record's key."""
+    """The offsets partition of a group, from a record's key."""
     length = struct.unpack_from(">h", group_key, 2)[0]
-    value = 0
-    for unit in group_key[4 : 4 + length].decode():
-        value = (31 * value + ord(unit)) & 0xFFFFFFFF
-    return (value & 0x7FFFFFFF) % partitions
+    return offsets_partition(group_key[4 : 4 + length].decode(), partitions)
 
 
 def fill(bootstrap: str, total: int, groups: int, now_ms: int, partitions: int) -> None:

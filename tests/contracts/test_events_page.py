@@ -15,7 +15,7 @@ from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSna
 from rebalance_agent.model.quality import AssignmentQuality
 
 PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text()
-PARTS = {"generation": (MemberSnapshot, Phases, Stall), "member": (Workload,), "assign": (AssignmentQuality,)}
+PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}
 
 
 @pytest.mark.parametrize("kind", EVENT_KINDS)

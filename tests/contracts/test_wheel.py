@@ -63,7 +63,10 @@ def test_decode_needs_no_other_package(wheel):
     assert json.loads(done.stdout)["group"] == "g"
 
 
-@pytest.mark.parametrize(("command", "extra"), [("observe", "agent"), ("sidecar", "agent"), ("demo", "demo")])
+@pytest.mark.parametrize(
+    ("command", "extra"),
+    [("explain", "agent"), ("observe", "agent"), ("sidecar", "agent"), ("demo", "demo"), ("watch", "watch")],
+)
 def test_a_command_that_needs_more_says_what_to_install(wheel, command, extra):
     done = _run(wheel, command, stdin="")
     assert done.returncode == 1

@@ -4,88 +4,41 @@ from __future__ import annotations
 
 import gc
 import logging
-import shutil
-import subprocess
 
 import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clients.confluent import Consumer
-from rebalance_agent.testing import EmbeddedKafka, embedded
-from rebalance_agent.testing.settings import free_ports
+from support.certificates import needs_openssl
 from support.confluent import until
+from support.secured import PASSWORD, secured_kafka
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates"),
-]
-
-PASSWORD = "not-a-secret"
-JAAS = (
-    "org.apache.kafka.common.security.plain.PlainLoginModule required "
-    f'username="broker" password="{PASSWORD}" user_broker="{PASSWORD}" user_reader="{PASSWORD}";'
-)
+pytestmark = [pytest.mark.integration, needs_openssl]
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate of 127.0.0.1 that is its own authority, and its key."""
-    directory = tmp_path_factory.mktemp("tls")
-    certificate, key = directory / "certificate.pem", directory / "key.pem"
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1"
-    )
-    subprocess.run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    return certificate, key
-
-
-@pytest.fixture(scope="module")
-def secure(certificate):
-    """The address of a broker's SASL_SSL listener, beside its plain one; topic ``t`` has a record."""
-    (port,) = free_ports(1)
-    plain = embedded.server_properties
-
-    def both(*arguments):
-        properties = plain(*arguments)
-        for name in ("listeners", "advertised.listeners"):
-            properties[name] += f",SECURE://127.0.0.1:{port}"
-        return properties
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(embedded, "server_properties", both)
-        with EmbeddedKafka(properties=properties_of(*certificate)) as kafka:
-            admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
-            admin.create_topics([NewTopic("t", 1, 1)])["t"].result(60)
-            producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
-            producer.produce("t", b"record")
-            assert producer.flush(60) == 0
-            yield f"127.0.0.1:{port}"
-
-
-def properties_of(certificate, key):
-    return {
-        "listener.name.secure.sasl.enabled.mechanisms": "PLAIN",
-        "listener.name.secure.plain.sasl.jaas.config": JAAS,
-        "listener.name.secure.ssl.keystore.type": "PEM",
-        "listener.name.secure.ssl.keystore.certificate.chain": certificate.read_text(),
-        "listener.name.secure.ssl.keystore.key": key.read_text(),
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT,SECURE:SASL_SSL",
-    }
+def secured(tmp_path_factory):
+    """A broker with a SASL_SSL listener beside its plain one; topic ``t`` has a record."""
+    with secured_kafka(tmp_path_factory.mktemp("tls"), ["plain_tls"]) as secured:
+        plain = secured.kafka.bootstrap_servers
+        admin = AdminClient({"bootstrap.servers": plain})
+        admin.create_topics([NewTopic("t", 1, 1)])["t"].result(60)
+        producer = Producer({"bootstrap.servers": plain})
+        producer.produce("t", b"record")
+        assert producer.flush(60) == 0
+        yield secured
 
 
 @pytest.fixture
-def config(secure, certificate):
-    return {
-        "bootstrap.servers": secure,
+def config(secured):
+    properties = secured.properties("plain_tls")
+    del properties["sasl.password.file"]
+    return properties | {
         "group.id": "g",
         "auto.offset.reset": "earliest",
         "partition.assignment.strategy": "failover",
-        "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": "reader",
         "sasl.password": PASSWORD,
-        "ssl.ca.location": str(certificate[0]),
         "log_level": 0,
     }
 

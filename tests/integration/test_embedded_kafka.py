@@ -251,7 +251,7 @@ def test_java_ends_with_the_process_that_started_it(signum, tmp_path):
 def test_the_page_for_users_has_an_example_that_runs(tmp_path):
     page = (Path(__file__).parents[2] / "docs" / "embedded-kafka.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python title=\"(\S+)\"\n(.*?)```", page, re.DOTALL)
-    assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py"]
+    assert [name for name, _ in blocks] == ["conftest.py", "test_orders.py", "test_failover.py", "test_rights.py"]
     for name, text in blocks:
         (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "test_failing.py").write_text("def test_failing(kafka):\n    assert not kafka.node_ids\n")
@@ -264,7 +264,7 @@ def test_the_page_for_users_has_an_example_that_runs(tmp_path):
         timeout=PATIENCE_S * 2,
         check=False,
     )
-    assert "1 failed, 2 passed" in done.stdout, done.stdout
+    assert "1 failed, 3 passed" in done.stdout, done.stdout
     kept = re.search(r"the broker's log is kept in (\S+)", done.stdout)
     assert kept is not None
     assert [path.name for path in Path(kept[1]).iterdir()] == ["broker-1.log"]

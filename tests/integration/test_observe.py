@@ -8,6 +8,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
+from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observing import create_topic, events, eventually, everything, members, observing
 
@@ -100,14 +101,15 @@ def test_a_group_from_before_the_start_is_shown_exactly_and_its_old_rebalances_a
         with observing(bootstrap, events_topic=published) as watched:
             expected = _generations(bootstrap, group)[-1]
             eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup=group) == expected)
-            assert watched.metric("rebalance_agent_events_published_total", kind="generation") == 0
+            assert watched.metric("rebalance_agent_events_published_total", kind="generation", sink="kafka") == 0
 
 
 def test_an_open_transaction_does_not_hide_another_groups_generation(kafka, names):
     """Both groups' records lie in the same partition of the offsets topic; librdkafka's default would wait."""
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 1)
-    other = next(name for name in map(f"{group}-{{}}".format, range(1_000)) if _slot(name) == _slot(group))
+    slot = offsets_partition(group, 4)
+    other = next(name for name in map(f"{group}-{{}}".format, range(1_000)) if offsets_partition(name, 4) == slot)
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": other, "log_level": 0})
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": other, "log_level": 0})
     with observing(bootstrap, events_topic=published) as watched:
@@ -118,14 +120,6 @@ def test_an_open_transaction_does_not_hide_another_groups_generation(kafka, name
             eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group) == 1, 5)
         producer.abort_transaction(30)
     consumer.close()
-
-
-def _slot(group, partitions=4):
-    """Partition of the offsets topic: Java's String.hashCode (Utils.abs clears the sign bit)."""
-    code = 0
-    for character in group:
-        code = (31 * code + ord(character)) & 0xFFFF_FFFF
-    return (code & 0x7FFF_FFFF) % partitions
 
 
 def test_partitions_of_a_new_topic_are_looked_up_at_once(kafka, names):

@@ -8,6 +8,7 @@ import sys
 
 import psutil
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
@@ -18,7 +19,7 @@ from confluent_kafka.admin import (
 )
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import beside, create_topic, events, eventually, members, observing
+from support.observing import beside, commit, create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 
@@ -92,8 +93,12 @@ def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_th
         bootstrap = kafka.bootstrap_servers
         create_topic(bootstrap, "t", 2)
         _deny_reading(bootstrap, "__consumer_offsets")
-        with members(bootstrap, "g", "t", 1), observing(bootstrap, describe_interval_seconds=0.2) as watched:
+        commit(bootstrap, "g", [TopicPartition("t", 0, 0)])
+        settings = {"describe_interval_seconds": 0.2, "lag_groups": "g", "lag_interval_seconds": 0.5}
+        with members(bootstrap, "g", "t", 1), observing(bootstrap, **settings) as watched:
             eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup="g") == 1)
+            skew = "kafka_rebalance_assignment_skew_ratio"
+            eventually(lambda: watched.metric(skew, consumergroup="g", weight="lag") == 1)
             (info,) = [name for name in watched.metrics() if name.startswith("kafka_rebalance_group_info")]
             assert 'source="admin"' in info
             assert watched.metric("kafka_rebalance_generation", consumergroup="g") is None

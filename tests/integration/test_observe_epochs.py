@@ -68,7 +68,7 @@ def test_a_consumer_group_from_before_the_start_is_shown_and_makes_no_events(kaf
         with observing(bootstrap, events_topic=f"{published}-again", settle_seconds=0.2) as second:
             eventually(lambda: second.metric("kafka_rebalance_generation", consumergroup=group) == epoch)
             eventually(lambda: second.metric("kafka_rebalance_partitions_unassigned", consumergroup=group) == 0)
-            assert second.metric("rebalance_agent_events_published_total", kind="generation") == 0
+            assert second.metric("rebalance_agent_events_published_total", kind="generation", sink="kafka") == 0
 
 
 @contextmanager
@@ -92,7 +92,7 @@ def _share_consumer(kafka, group, topic):
             process.wait()
 
 
-def test_a_share_groups_second_member_takes_nothing_from_the_first(kafka, names):
+def test_a_share_groups_members_have_what_there_is_and_leave_it_empty(kafka, names):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 3)
     with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched:
@@ -102,6 +102,9 @@ def test_a_share_groups_second_member_takes_nothing_from_the_first(kafka, names)
             eventually(lambda: metric("kafka_rebalance_group_state", state="Stable") == 1)
             eventually(lambda: metric("kafka_rebalance_partitions_unassigned") == 0)
         eventually(lambda: metric("kafka_rebalance_group_state", state="Empty") == 1)
-        eventually(lambda: len(_closing(bootstrap, published, group)) >= 2)
-        assert metric("kafka_rebalance_partitions_moved_total") == 0
+        # Both may come before the first is given anything, and go before the other is given what is left.
+        eventually(lambda: _closing(bootstrap, published, group))
+        # The second member may be given some of what the first was given; scenarios say how much.
+        assert metric("kafka_rebalance_partitions_moved_total") <= 3
+        assert metric("kafka_rebalance_assignment_skew_ratio", weight="partitions") is None
         assert {each["group_type"] for each in _closing(bootstrap, published, group)} == {"share"}

@@ -105,7 +105,7 @@ def test_a_stall_that_was_a_bound_is_measured_once_its_members_report(kafka, nam
             sidecar.metric("kafka_rebalance_member_callback_seconds_count", consumergroup=group, callback="revoked")
             >= 1
         )
-        assert sidecar.metric("rebalance_agent_events_dropped_total", where="agent") == 0
+        assert sidecar.metric("rebalance_agent_events_dropped_total", where="kafka") == 0
         second.close()
         first.close()
 
@@ -135,7 +135,7 @@ def test_posted_events_are_exported_completed_and_published(kafka, names, monkey
         status, text = http(url, json_line(_event(group, 1)) + b"\n" + json_line(_event(group, 2)))
         assert (status, json.loads(text)) == (200, {"accepted": 2})
         assert http(url, b"{}")[0] == 400
-        eventually(lambda: sidecar.metric("rebalance_agent_events_published_total", kind="member") == 2)
+        eventually(lambda: sidecar.metric("rebalance_agent_events_published_total", kind="member", sink="kafka") == 2)
         assert sidecar.metric("kafka_rebalance_member_revoked_total", consumergroup=group, client_id="c") == 4
         assert sidecar.metric("rebalance_agent_requests_rejected_total", status="400") == 1
         found = events(bootstrap, published, group=group)
@@ -150,7 +150,7 @@ def test_what_was_accepted_just_before_the_end_is_published(kafka, names):
         bootstrap, events_topic=published, kafka={"bootstrap.servers": bootstrap, "linger.ms": "60000"}
     ) as sidecar:
         assert http(f"http://127.0.0.1:{sidecar.role.events_port}/v1/events", json_line(_event(group)))[0] == 200
-        assert sidecar.metric("rebalance_agent_events_published_total", kind="member") == 0
+        assert sidecar.metric("rebalance_agent_events_published_total", kind="member", sink="kafka") == 0
     assert len(events(bootstrap, published, group=group)) == 1
 
 

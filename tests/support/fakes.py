@@ -43,6 +43,13 @@ class FakeRecord:
     value_bytes: bytes | None = None
     header_list: list | None = None
     timestamp_ms: int = 1_000
+    at: tuple[int, int] = (0, 0)
+
+    def partition(self):
+        return self.at[0]
+
+    def offset(self):
+        return self.at[1]
 
     def key(self):
         return self.key_bytes

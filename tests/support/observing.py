@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from contextlib import contextmanager
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clock import SystemClock
@@ -89,9 +89,11 @@ def running(role):
 
 
 @contextmanager
-def observing(bootstrap, *, wait=True, **settings):
-    kafka = {"bootstrap.servers": bootstrap} if bootstrap else {}
-    chosen = ObserverSettings(kafka=kafka, **{"listen": "127.0.0.1:0", "settle_seconds": 1, **settings})
+def observing(bootstrap, *, wait=True, kafka=None, **settings):
+    kafka = ({"bootstrap.servers": bootstrap} if bootstrap else {}) | (kafka or {})
+    # No snapshots but where a test is of them: all observers of the session's broker would go on from each other's.
+    usual = {"listen": "127.0.0.1:0", "settle_seconds": 1, "state_topic": ""}
+    chosen = ObserverSettings(kafka=kafka, **{**usual, **settings})
     with running(Observer(chosen, client_properties(chosen.kafka))) as watched:
         if wait:
             eventually(watched.ready)
@@ -108,9 +110,9 @@ def beside(bootstrap, **settings):
         yield watched
 
 
-def create_topic(bootstrap, name, partitions):
+def create_topic(bootstrap, name, partitions, replicas=1):
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    admin.create_topics([NewTopic(name, partitions, 1)])[name].result()
+    admin.create_topics([NewTopic(name, partitions, replicas)])[name].result()
 
 
 @contextmanager
@@ -144,6 +146,22 @@ def _member(bootstrap, group, topic, properties):
         thread.join(PATIENCE_S)
 
     return close
+
+
+def commit(bootstrap, group, positions):
+    """Commit for a group that has no members, as soon as its coordinator lets us."""
+    consumer, refused = Consumer({"bootstrap.servers": bootstrap, "group.id": group, "log_level": 0}), []
+
+    def committed():
+        try:
+            consumer.commit(offsets=positions, asynchronous=False)
+        except KafkaException as error:
+            refused.append(error)
+            return False
+        return True
+
+    eventually(committed, told=refused)
+    consumer.close()
 
 
 def events(bootstrap, topic, *, group):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.member_metrics import MemberMetrics
@@ -11,41 +12,49 @@ from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.episode import Basis, Source
 from rebalance_agent.model.events import Callback
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.rebalances.views import Counters, StallHistogram
 
 from .views import EMPTY_COUNTS, NOW, assign_event, full_view, member_event
 
 
-def observer_groups() -> bytes:
-    """A group known from its records, one whose members report their stalls, one known only from polls."""
+def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A group known from its records, a consumer group whose members report stalls, one known only from polls."""
     exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
+    phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
+    reported = {"counters": Counters(stalls=exact, assign_errors=0), "running": None, **phases}
     views = (
         full_view(),
-        full_view('say "hello"\n', counters=Counters(stalls=exact, assign_errors=0), running=None),
+        full_view('say "hello"\n', GroupType.CONSUMER, **reported),
         full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
     )
-    return GroupsPage(lambda: views, FakeClock(NOW)).text()
+    return GroupsPage(lambda: views, FakeClock(NOW)).text(dialect)
 
 
-def observer_phases() -> bytes:
+def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One generation of some group."""
     metrics = PhaseMetrics()
     metrics.observe(full_view().last_episode)
-    return metrics.text()
+    return metrics.text(dialect)
 
 
-def observer_agent() -> bytes:
+def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """An observer whose publisher does not work."""
     readiness = Readiness(["kafka", "publisher"])
     readiness.ready("kafka")
+    readiness.degraded({"admin-only": "no right", "topics-hidden": None})
     metrics = AgentMetrics(Role.OBSERVER, readiness, configured=True)
     metrics.tail_lag(3)
+    metrics.loads_left_out(0)
+    metrics.owned(4)
+    metrics.snapshot_written(NOW, 5_000)
+    metrics.offsets_limit(1_048_588)
     metrics.polled("list", 0.002, NOW)
-    return metrics.text()
+    return metrics.text(dialect)
 
 
-def sidecar_members() -> bytes:
+def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """One consumer through a rebalance, as the leader of its group."""
     metrics = MemberMetrics(FakeClock(NOW))
     quality = AssignmentQuality(
@@ -53,17 +62,18 @@ def sidecar_members() -> bytes:
     )
     metrics.observe(
         [
-            member_event(sequence=1),
-            member_event(Callback.REVOKED, 2, started_ms=NOW + 1_000, timestamp_ms=NOW + 1_040),
+            member_event(sequence=1, join_seconds=3.0, sync_seconds=0.02, reprocessed_records=0),
+            member_event(Callback.REVOKED, 2, started_ms=NOW + 1_000, timestamp_ms=NOW + 1_040, reprocessed_records=17),
             assign_event(3, quality=quality),
             member_event(Callback.ASSIGNED, 4, started_ms=NOW + 2_990, timestamp_ms=NOW + 3_000, generation=3),
         ]
     )
-    return metrics.text()
+    return metrics.text(dialect)
 
 
-def sidecar_agent() -> bytes:
+def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A sidecar that works."""
     readiness = Readiness(["publisher"])
     readiness.ready("publisher")
-    return AgentMetrics(Role.SIDECAR, readiness, configured=True).text()
+    readiness.degraded({"events-unpublished": None})
+    return AgentMetrics(Role.SIDECAR, readiness, configured=True).text(dialect)

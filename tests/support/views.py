@@ -10,6 +10,7 @@ from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.rebalances.views import (
     STALL_BUCKETS,
     Counters,
+    Exemplar,
     GroupView,
     MemberLoad,
     RunningRebalance,
@@ -70,6 +71,9 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
         partitions=6,
         unassigned=0,
         skew_ratio=4 / 3,
+        lag_skew_ratio=1.75,
+        rate_skew_ratio=1.0,
+        copartition_breaks=2,
         imbalance=1,
         topic_spread=(("payments", 0.5), ("refunds", 1.0)),
         rebalance_timeout_seconds=300.0,
@@ -87,7 +91,11 @@ def full_view(group="orders", group_type=GroupType.CLASSIC, **changes):
             revoked=3,
             assigned=12,
             moved=3,
-            stalls={Basis.BOUND: StallHistogram((0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0), 4.5)},
+            stalls={
+                Basis.BOUND: StallHistogram(
+                    (0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0), 4.5, {5: Exemplar(episode.event_id, 4.5, episode.timestamp_ms)}
+                )
+            },
             stalled_partition_seconds=27.0,
             partition_seconds=3600.0,
         ),

@@ -81,14 +81,15 @@ def count_unassigned(roster: Roster, owners: Owners) -> int:
     return sum(roster.partitions) - sum(owners.given)
 
 
-def topic_spread(roster: Roster, owners: Owners) -> dict[str, float]:
-    """Topic -> distinct owners / min(partitions, subscribers)."""
-    return {
-        topic: len(given) / min(count, len(places))
-        for topic, count, places, given in zip(
-            roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
-        )
-    }
+def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict[str, float]:
+    """Topic -> distinct owners / min(partitions, subscribers), 1 at most; without who is promised nothing."""
+    spread = {}
+    for topic, count, places, given in zip(
+        roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
+    ):
+        promised = sum(targets[member] > 0 for member in places)
+        spread[topic] = min(1.0, len(given) / min(count, promised or len(places)))
+    return spread
 
 
 def copartition_breaks(roster: Roster, owners: Owners) -> int | None:

@@ -65,7 +65,7 @@ def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strat
         moved=moved,
         moved_min=_moved_min(_Case(roster, promise, owners, loads, best_balance), moved),
         unassigned=count_unassigned(roster, owners),
-        topic_spread=topic_spread(roster, owners),
+        topic_spread=topic_spread(roster, owners, targets),
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
     )

@@ -1,24 +1,40 @@
-"""What ``observe`` and ``sidecar`` share: flags drawn from the settings, and settings loaded or refused."""
+"""What ``observe`` and ``sidecar`` share: flags drawn from the settings, settings loaded or refused, and a run's end.
+
+Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it never ran: a setting is wrong, a file
+that one names cannot be used, or an address cannot be listened on.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from typing import TypeVar
+import threading
+from collections.abc import Callable
+from typing import Protocol, TypeVar
 
 import structlog
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.server import ListenError
 from rebalance_agent.runtime.flags import add_flags, flag_values
 from rebalance_agent.runtime.kafka_config import client_properties
 from rebalance_agent.runtime.logs import configure_logs
+from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
 
-__all__ = ["add_agent_parser", "load_agent"]
+__all__ = ["Role", "add_agent_parser", "load_agent", "run_agent"]
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
+
+
+class Role(Protocol):
+    """An observer or a sidecar."""
+
+    def run(self, stop: threading.Event) -> None:
+        """Work until ``stop`` is set."""
+        ...
 
 
 def add_agent_parser(
@@ -27,8 +43,9 @@ def add_agent_parser(
     model: type[AgentSettings],
     description: str,
     epilog: str,
+    *more: type[AgentSettings],
 ) -> argparse.ArgumentParser:
-    """Add the command ``name`` with a flag for every setting of ``model``."""
+    """Add the command ``name`` with a flag for every setting of ``model``, and of ``more`` of them."""
     parser = subparsers.add_parser(
         name,
         description=description,
@@ -36,7 +53,7 @@ def add_agent_parser(
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add_flags(parser, model)
+    add_flags(parser, model, *more)
     return parser
 
 
@@ -46,14 +63,31 @@ def load_agent(name: str, model: type[_Settings], args: argparse.Namespace) -> t
         file = args.config or os.environ.get(f"{ENV_PREFIX}CONFIG") or None
         settings = load(model, file, flag_values(args, model))
         properties = client_properties(settings.kafka)
-    except SettingsErrors as error:
-        for line in error.lines:
-            print(f"rebalance-agent {name}: {line}", file=sys.stderr)
-        return None
     except InvalidInputError as error:
-        print(f"rebalance-agent {name}: {error}", file=sys.stderr)
+        for line in error.lines if isinstance(error, SettingsErrors) else (error,):
+            print(f"rebalance-agent {name}: {line}", file=sys.stderr)
         return None
     configure_logs(settings.log_level, settings.log_format)
     for variable, meant in misspelt_environment().items():
         structlog.get_logger("rebalance_agent.settings").warning("misspelt_environment", name=variable, meant=meant)
     return settings, properties
+
+
+def run_agent(
+    name: str,
+    model: type[_Settings],
+    args: argparse.Namespace,
+    make: Callable[[_Settings, dict[str, str]], Role],
+) -> int:
+    """Run what ``make`` gives until a signal; the exit code."""
+    loaded = load_agent(name, model, args)
+    if loaded is None:
+        return 2
+    stop = threading.Event()
+    try:
+        with stop_on_signals(stop):
+            make(*loaded).run(stop)
+    except (InvalidInputError, ListenError) as error:
+        print(f"rebalance-agent {name}: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -19,11 +19,14 @@ __all__ = ["COMMANDS", "main"]
 
 COMMANDS = {
     "assign": ("assign partitions to a group's members as an assignor would, and judge the result", ""),
+    "check": ("prove that the agent has what it needs of a cluster, and tell how to get what is missing", "agent"),
     "decode": ("print records of __consumer_offsets as JSON", ""),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
+    "explain": ("say in words why a group's last rebalances happened, and what they cost", "agent"),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
     "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
     "strategies": ("list the assignors with what they promise and their settings", ""),
+    "watch": ("show groups and their rebalances, live", "watch"),
 }
 """Command -> what it does, and the extra that brings its packages."""
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import threading
 
-from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.cli.agent_command import add_agent_parser, run_agent
 from rebalance_agent.runtime.observer import Observer
-from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.settings import ObserverSettings
 
 __all__ = ["add_parser", "run"]
@@ -15,9 +13,10 @@ __all__ = ["add_parser", "run"]
 DESCRIPTION = """\
 Watches the consumer groups of one Kafka cluster and exports what their rebalances cost.
 
-It tails __consumer_offsets (no group is joined, nothing is committed), asks the brokers every 200 ms which groups are
-rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event per rebalance goes to
-the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it waits idle.
+It tails __consumer_offsets (no group is joined unless replicas share, nothing is committed), asks the brokers every
+200 ms which groups are rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event
+per rebalance goes to the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it waits
+idle.
 """
 
 EXAMPLES = """\
@@ -31,12 +30,12 @@ examples:
   curl -s localhost:29308/metrics | grep kafka_rebalance_
   curl -s localhost:29308/readyz
 
-rights it uses: Describe on Cluster; Describe on Group '*'; Describe on Topic '*'; Describe and Read on Topic
-'__consumer_offsets' (without it groups are only described: source="admin"); Describe, Read and Write on the events
-topic, and Create on it if it is not there.
+rights it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe on
+Group '*' and Topic '*'; Read, Write and, where they are missing, Create on its own topics. `rebalance-agent check`
+proves each one, and tells the command that gives it.
 
 Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
-1 when it cannot run, 2 for wrong settings.
+2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
 """
 
 
@@ -46,12 +45,5 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Observe until a signal; 0 then, 2 for wrong settings."""
-    loaded = load_agent("observe", ObserverSettings, args)
-    if loaded is None:
-        return 2
-    settings, properties = loaded
-    stop = threading.Event()
-    with stop_on_signals(stop):
-        Observer(settings, properties).run(stop)
-    return 0
+    """Observe until a signal; the exit code."""
+    return run_agent("observe", ObserverSettings, args, Observer)

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
-import threading
 
-from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.kafka_config import read_secret
-from rebalance_agent.runtime.process import stop_on_signals
+from rebalance_agent.cli.agent_command import add_agent_parser, run_agent
 from rebalance_agent.runtime.settings import SidecarSettings
 from rebalance_agent.runtime.sidecar import Sidecar
 
@@ -30,10 +25,11 @@ examples:
   rebalance-agent sidecar --events-listen 0.0.0.0:29309 --events-token-file /run/secrets/events-token
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
-rights it uses: Describe and Write on the events topic, and Create on it if it is not there.
+rights it uses: Write on the events topic, and Create on it if it is not there. `rebalance-agent check --role sidecar`
+proves them, and tells the command that gives what is missing.
 
 Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
-1 when it cannot run, 2 for wrong settings.
+2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
 """
 
 
@@ -43,18 +39,5 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal; 0 then, 2 for wrong settings."""
-    loaded = load_agent("sidecar", SidecarSettings, args)
-    if loaded is None:
-        return 2
-    settings, properties = loaded
-    try:
-        path = settings.events_token_file
-        sidecar = Sidecar(settings, properties, token=read_secret("events_token_file", path) if path else None)
-    except InvalidInputError as error:
-        print(f"rebalance-agent sidecar: {error}", file=sys.stderr)
-        return 2
-    stop = threading.Event()
-    with stop_on_signals(stop):
-        sidecar.run(stop)
-    return 0
+    """Serve until a signal; the exit code."""
+    return run_agent("sidecar", SidecarSettings, args, Sidecar)

@@ -7,7 +7,7 @@ rebalances never become events again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
 __all__ = ["Backfill"]
@@ -18,11 +18,24 @@ R = TypeVar("R")
 class Backfill(Generic[R]):
     """Reading up to recorded ``ends`` (partition -> offset after the last old record)."""
 
-    def __init__(self, ends: Mapping[int, int]) -> None:
-        """Partitions whose end is 0 (or that the tail reads from their beginning) have nothing to read."""
-        self._ends = {partition: end for partition, end in ends.items() if end > 0}
-        self._last: dict[int, dict[bytes, R]] = {partition: {} for partition in self._ends}
-        self._newer: dict[int, set[bytes]] = {partition: set() for partition in self._ends}
+    def __init__(self, ends: Mapping[int, int] | None = None) -> None:
+        """Begin with these partitions, if any."""
+        self._ends: dict[int, int] = {}
+        self._last: dict[int, dict[bytes, R]] = {}
+        self._newer: dict[int, set[bytes]] = {}
+        self.expect(ends or {})
+
+    def expect(self, ends: Mapping[int, int]) -> None:
+        """Also read these; where the end is 0 (or the tail reads from the beginning) there is nothing to read."""
+        for partition, end in ends.items():
+            if end > 0:
+                self._ends[partition], self._last[partition], self._newer[partition] = end, {}, set()
+
+    def drop(self, partitions: Iterable[int]) -> None:
+        """What is in these partitions is wanted no longer."""
+        for partition in partitions:
+            for each in (self._ends, self._last, self._newer):
+                each.pop(partition, None)
 
     @property
     def done(self) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from confluent_kafka import (
     ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
     ConsumerGroupType,
     IsolationLevel,
     KafkaError,
@@ -15,9 +17,11 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
+from rebalance_agent.collectors.access import DENIED, Access, Presence
 from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, ListedGroup
@@ -39,11 +43,6 @@ _STATES = {
 }
 _STATES_BACK = {ours: theirs for theirs, ours in _STATES.items()}
 _TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUMER: GroupType.CONSUMER}
-_DENIED = (
-    KafkaError.TOPIC_AUTHORIZATION_FAILED,
-    KafkaError.GROUP_AUTHORIZATION_FAILED,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +61,7 @@ def raise_cluster_error(error: KafkaException | KafkaError, doing: str) -> NoRet
         ClusterError: anything else.
     """
     cause = error.args[0] if isinstance(error, KafkaException) else error
-    kind = AccessDeniedError if cause.code() in _DENIED else ClusterError
+    kind = AccessDeniedError if cause.code() in DENIED else ClusterError
     raise kind(f"{doing}: {cause.str()}") from None
 
 
@@ -75,6 +74,11 @@ class Cluster:
         self._lost = False
         settings: dict[str, Any] = {**properties, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
+
+    @property
+    def access(self) -> Access:
+        """What this principal may do here."""
+        return Access(self._admin, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
         """Cluster id, and partition counts of every topic that this principal may describe."""
@@ -133,19 +137,88 @@ class Cluster:
             self._fail(failure, "describing groups")
         return described
 
-    def end_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """The offset after the last record of each partition, whether or not its transaction is still open."""
-        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-        asked = {TopicPartition(topic, number): latest for number in partitions}
-        if not asked:
-            return {}
-        futures = self._admin.list_offsets(
-            asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=ANSWER_TIMEOUT_S
-        )
+    def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
+        """The offset after the last record of each partition; ``stable``: before the first open transaction."""
+        futures = self._ends([(topic, number) for number in partitions], stable)
+        try:
+            return {number: future.result().offset for (_, number), future in futures.items()}
+        except KafkaException as error:
+            self._fail(error, f"asking for the end of {topic}")
+
+    def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """The first offset of each partition that can still be read."""
+        return self._found(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
+        """The first offset of each partition with a record of that time or later; without those that have none."""
+        found = self._found(topic, partitions, OffsetSpec.for_timestamp(since_ms))
+        return {number: offset for number, offset in found.items() if offset >= 0}
+
+    def _found(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
+        asked = {TopicPartition(topic, number): spec for number in partitions}
+        futures = self._admin.list_offsets(asked, request_timeout=ANSWER_TIMEOUT_S) if asked else {}
         try:
             return {partition.partition: future.result().offset for partition, future in futures.items()}
         except KafkaException as error:
-            self._fail(error, f"asking for the end of {topic}")
+            self._fail(error, f"asking for offsets of {topic}")
+
+    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The same for partitions of any topics in one question; without those that have no leader or are gone."""
+        futures = self._ends(partitions, stable=False)
+        found, failure = {}, None
+        for partition, future in futures.items():
+            try:
+                found[partition] = future.result().offset
+            except KafkaException as error:
+                failure = error
+        if failure is not None and not found:
+            self._fail(failure, "asking for the ends of partitions")
+        return found
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
+        """What ``groups`` have committed, outside of open transactions; without those whose coordinator says no."""
+        # One group per request is all that librdkafka sends; the requests travel together.
+        asked = {
+            name: self._admin.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(name)], request_timeout=ANSWER_TIMEOUT_S
+            )[name]
+            for name in groups
+        }
+        found, failure = {}, None
+        for name, future in asked.items():
+            try:
+                answer = future.result().topic_partitions or ()
+            except KafkaException as error:
+                failure = error
+            else:
+                found[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
+        if failure is not None and not found:
+            self._fail(failure, "asking for committed offsets")
+        return found
+
+    def _ends(self, partitions: Iterable[Partition], stable: bool) -> dict[Partition, Future[Any]]:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(*partition): latest for partition in partitions}
+        if not asked:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+        futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_TIMEOUT_S)
+        return {(partition.topic, partition.partition): future for partition, future in futures.items()}
+
+    def topic_setting(self, topic: str, name: str) -> str | None:
+        """One setting of a topic as it is in effect; None if brokers do not have it.
+
+        Raises:
+            AccessDeniedError: this principal has no DescribeConfigs on the topic.
+            ClusterError: the cluster does not answer, or has no such topic.
+        """
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        future = self._admin.describe_configs([resource], request_timeout=ANSWER_TIMEOUT_S)[resource]
+        try:
+            setting = future.result().get(name)
+        except KafkaException as error:
+            self._fail(error, f"reading the settings of {topic}")
+        return None if setting is None or setting.value is None else str(setting.value)
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
         """Create a topic with the brokers' default replication; False if it was there."""
@@ -154,7 +227,11 @@ class Cluster:
         try:
             future.result()
         except KafkaException as error:
-            if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            code = error.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False
+            # Who may not create it is told so even if it is there, which is all that is needed.
+            if code in DENIED and self.access.topics([name])[name].presence is Presence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
         return True

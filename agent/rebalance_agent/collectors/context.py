@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, Protocol
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.collectors.inbox import Inbox
-from rebalance_agent.collectors.names import NameFilter
 
-__all__ = ["POLL_NAMES", "Context", "Health", "Meters", "PollName"]
+__all__ = ["POLL_NAMES", "Context", "Health", "Meters", "PollName", "SnapshotProblem"]
 
-PollName = Literal["describe", "list", "list_all", "topics"]
-POLL_NAMES: tuple[PollName, ...] = get_args(PollName)
+PollName = Literal["describe", "list", "list_all", "loads", "topics"]
+POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
+"""Those that are always asked; ``loads`` is where groups are followed for it."""
+
+
+SnapshotProblem = Literal["unreadable", "malformed", "foreign", "out_of_range", "too_large", "write"]
+"""Why a snapshot was not used, or (``too_large``, ``write``) not written."""
 
 
 class Health(Protocol):
@@ -56,6 +60,26 @@ class Meters(Protocol):
         """Records between the tail and the topic's end, now."""
         ...
 
+    def loads_left_out(self, partitions: int) -> None:
+        """So many partitions are too many to follow their lag and rate, now."""
+        ...
+
+    def owned(self, partitions: int) -> None:
+        """The observer's share of the offsets topic became another one, of so many partitions."""
+        ...
+
+    def snapshot_problem(self, problem: SnapshotProblem) -> None:
+        """A snapshot could not be used or written."""
+        ...
+
+    def replayed(self, records: int) -> None:
+        """Records of groups were read again, from a snapshot on."""
+        ...
+
+    def offsets_limit(self, size_bytes: int) -> None:
+        """The offsets topic takes records of at most this size."""
+        ...
+
     def polled(self, poll: PollName, seconds: float, succeeded_ms: int | None) -> None:
         """A poll was answered at ``succeeded_ms``, or failed (None)."""
         ...
@@ -71,4 +95,4 @@ class Context:
     health: Health
     meters: Meters
     clock: Clock
-    shows: NameFilter
+    shows: Callable[[str], bool]

@@ -22,19 +22,19 @@ class DescribePoll:
         """``wanted`` is asked before every batch."""
         self._context = context
         self._wanted = wanted
-        self._groups: tuple[str, ...] | None = None
+        self._groups: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self.poll = Poll("describe", self._ask, context)
 
     def on_groups(self, groups: Iterable[str]) -> bool:
-        """All groups were listed; whether that is the first time, so that there is something to describe now."""
+        """All groups were listed; whether some are new, so that there is something to describe now."""
         with self._lock:
-            first, self._groups = self._groups is None, tuple(sorted(groups))
-            return first
+            before, self._groups = self._groups, tuple(sorted(groups))
+            return not set(before) >= set(self._groups)
 
     def _ask(self) -> None:
         with self._lock:
-            groups = self._groups or ()
+            groups = self._groups
         for start in range(0, len(groups), BATCH_MAX):
             if not self._wanted():
                 return

@@ -52,8 +52,13 @@ class GroupRecords:
             self._meters.unknown_record("key_version", unknown)
         return found
 
-    def decode(self, message: TopicRecord, *, live: bool) -> GroupRecord | EpochRecord | None:
-        """What a group's record says; None (and counted) where it is malformed or of an unknown version."""
+    def decode(
+        self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False
+    ) -> GroupRecord | EpochRecord | None:
+        """What a group's record says; None (and counted) where it is malformed or of an unknown version.
+
+        ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
+        """
         key = message.key() or b""
         try:
             record = decode_record(key, message.value())
@@ -67,10 +72,30 @@ class GroupRecords:
         now_ms = self._clock.now_ms()
         subject = about(record)
         if subject is None:
-            return GroupRecord(record.group, timestamp, now_ms, classic_group(record), live)
+            return GroupRecord(
+                record.group,
+                timestamp,
+                now_ms,
+                classic_group(record),
+                live,
+                message.partition(),
+                message.offset(),
+                replayed,
+                after_gap,
+            )
         group_type, kind, name = subject
         return EpochRecord(
-            record.group, timestamp, now_ms, group_type, kind, epoch_fact(record), name, message.partition(), live
+            record.group,
+            timestamp,
+            now_ms,
+            group_type,
+            kind,
+            epoch_fact(record),
+            name,
+            message.partition(),
+            live,
+            message.offset(),
+            replayed,
         )
 
     def _group(self, key: bytes) -> str | None:

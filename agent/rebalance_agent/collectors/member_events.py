@@ -1,4 +1,8 @@
-"""What members said of themselves: events ``member`` and ``assign`` in ``rebalance-events``, from its end on."""
+"""What members said of themselves: events ``member`` and ``assign`` in ``rebalance-events``, from its end on.
+
+Of what they said before, enough is read to learn where quiet members are: they say it only when they have something to
+tell.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,15 @@ EVENT_BYTES_MAX = 1 << 20
 MEMBERS_PART = "member_events"
 """Its name in readiness."""
 
+REWIND_MORE_MS = 60_000
+"""Reports of a rebalance that was not settled yet came up to so long before: it had begun, and reports may be late."""
+
+REWIND_MAX_MS = 600_000
+"""Older reports are of rebalances that nobody revises any more."""
+
+PAST_RECORDS = 500
+"""Records of each partition, before those that count, that places are learned from: some tenths of a second in all."""
+
 READ_MAX = 1_000
 WAIT_S = 0.1
 TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
@@ -41,26 +54,51 @@ class MemberEvents:
         self._topic = topic
         self._cluster_id = cluster_id
         self._partitions = 0
-        self.worker = Worker(MEMBERS_PART, self._follow, context.health)
+        self._rewind_ms: int | None = None
+        self._past_until: dict[int, int] = {}
+        self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Partition counts were read: the topic may have grown. Called from any thread."""
         self._partitions = partitions.get(self._topic, 0)
 
+    def _denied(self, _reason: str) -> None:
+        # Poorer and not broken: the degraded mode says so, and stalls stay bounds.
+        self._context.health.ready(MEMBERS_PART)
+
+    def rewind(self, since_ms: int) -> None:
+        """Read again what came since then, for groups that are new here; a report that is known changes nothing.
+
+        Called from any thread.
+        """
+        earliest_ms = self._context.clock.now_ms() - REWIND_MAX_MS
+        self._rewind_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
+
     def _follow(self, stop: threading.Event) -> None:
         with TopicReader(self._context.properties, self._topic, TUNING) as reader:
             if count := reader.partitions():
-                reader.begin(self._context.cluster.end_offsets(self._topic, range(count)))
+                self._begin(reader, self._context.cluster.end_offsets(self._topic, range(count)))
             self._context.health.ready(MEMBERS_PART)
             self.worker.working()
             while not stop.is_set():
                 if self._partitions > len(reader.positions):
                     reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
+                if self._rewind_ms is not None:
+                    since_ms, self._rewind_ms = self._rewind_ms, None
+                    earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+                    reader.end(earlier)
+                    self._begin(reader, earlier)
                 for message in reader.read(READ_MAX, WAIT_S):
-                    self.take(message)
+                    self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
 
-    def take(self, message: TopicRecord) -> None:
-        """Take in one record of the topic."""
+    def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
+        """What counts begins at ``offsets``."""
+        starts = self._context.cluster.start_offsets(self._topic, offsets)
+        self._past_until.update(offsets)
+        reader.begin({each: max(starts[each], offset - PAST_RECORDS) for each, offset in offsets.items()})
+
+    def take(self, message: TopicRecord, *, past: bool = False) -> None:
+        """Take in one record of the topic; ``past``: it only tells where members are."""
         if (kind := _kind(message)) is not None and kind not in _HEADERS:
             return
         try:
@@ -70,10 +108,11 @@ class MemberEvents:
             return
         if event is None:
             return
-        self._context.meters.events_received(event.KIND)
+        if not past:
+            self._context.meters.events_received(event.KIND)
         if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
             return
-        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event))
+        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past))
 
 
 def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:

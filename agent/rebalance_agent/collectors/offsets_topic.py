@@ -2,23 +2,30 @@
 
 One thread reads two clients: the *tail* from the end offsets on, and the *backfill* from the beginning up to these same
 offsets. What a group's record says is decoded for the tail at once, for the backfill only for the last record of each
-key. Partitions that appear later, and a topic that did not exist at first, are all news: read from the beginning.
+key. Partitions that appear later, and a topic that did not exist at first, are all news: read from the beginning. Where
+there is a snapshot of a partition, the tail reads on from where that ends, and no backfill is needed.
+
+Partitions come and go with the ownership of them, at any time and each by itself.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rebalance_agent.collectors.backfill import Backfill
 from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.group_records import GroupRecords
+from rebalance_agent.collectors.old_records import OldRecords
+from rebalance_agent.collectors.ownership import Everything, Ownership
+from rebalance_agent.collectors.replay import Replay
+from rebalance_agent.collectors.snapshots import Snapshot, Snapshots
 from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.rebalances.observations import Backfilled
+from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned, TailReached
 
-__all__ = ["BACKFILL_TUNING", "OFFSETS_PART", "OFFSETS_TOPIC", "TAIL_TUNING", "OffsetsTail"]
+__all__ = ["OFFSETS_PART", "OFFSETS_TOPIC", "TAIL_TUNING", "OffsetsTail"]
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -33,42 +40,60 @@ TAIL_TUNING = {
     "fetch.queue.backoff.ms": "10",
     "queued.max.messages.kbytes": "16384",
 }
-BACKFILL_TUNING = {
-    # Bounded in bytes, since a million queued messages cost 400 MB; librdkafka's default back-off of 1 s would make
-    # a full queue wait for nothing.
-    "fetch.wait.max.ms": "100",
-    "fetch.queue.backoff.ms": "10",
-    "queued.max.messages.kbytes": "49152",
-}
 
 BATCH_MAX = 5_000
 """Records per read: some milliseconds of work, so that tail and backfill take turns quickly."""
 
 TAIL_WAIT_S = 0.1
-BACKFILL_WAIT_S = 0.01
 ABSENT_WAIT_S = 0.5
+
+REACHED_EVERY_S = 1.0
+"""How often it is told up to where everything has been observed: what a snapshot lags behind, at least."""
+
+_log = logging.getLogger(__name__)
 
 
 class OffsetsTail:
     """`GroupRecord` and `EpochRecord` observations of the groups that are shown, in offset order per group.
 
-    ``exact`` is set while the tail runs and the backfill is complete.
+    ``exact`` is set while all that is owned is tailed, and known from before.
     """
 
-    def __init__(self, context: Context, denied: Callable[[str], None], topic: str = OFFSETS_TOPIC) -> None:
-        """``denied`` is told why when the topic may not be read."""
+    def __init__(
+        self,
+        context: Context,
+        denied: Callable[[str], None],
+        topic: str = OFFSETS_TOPIC,
+        hear: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None = None,
+        ownership: Ownership | None = None,
+        snapshots: Snapshots | None = None,
+        resumed: Callable[[int], None] = lambda _since_ms: None,
+    ) -> None:
+        """``denied`` is told why the topic may not be read; ``hear`` all that the tail reads, and up to where.
+
+        Without ``ownership`` all partitions are its own; without ``snapshots`` each start is a full backfill.
+        ``resumed`` is told when the oldest snapshot was written that it goes on from.
+        """
         self._context = context
+        self._denied = denied
         self._records = GroupRecords(context)
+        self._hear = hear
         self._topic = topic
+        self._ownership = ownership or Everything()
+        self._snapshots = snapshots
+        self._resumed = resumed
         self._tail: TopicReader | None = None
         self._partitions = 0
-        self._absent = False
+        self._old_count: int | None = None
+        self._taken: frozenset[int] = frozenset()
+        self._replay = Replay()
+        self._old = OldRecords(context, topic, self._records)
         self.exact = threading.Event()
-        self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=denied)
+        self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Partition counts were read: the topic may have grown. Called from any thread."""
-        self._partitions = partitions.get(self._topic, 0)
+        self._partitions = max(self._partitions, partitions.get(self._topic, 0))
 
     def check(self) -> None:
         """Compare positions with the topic's end; called regularly, since a silent tail looks like a quiet topic."""
@@ -86,68 +111,148 @@ class OffsetsTail:
             self._context.health.ready(OFFSETS_PART)
 
     def _follow(self, stop: threading.Event) -> None:
+        self._replay, self._old = Replay(), OldRecords(self._context, self._topic, self._records)
         with TopicReader(self._context.properties, self._topic, TAIL_TUNING) as tail:
             try:
-                ends = self._starting_offsets(tail, stop)
-                tail.begin(ends)
-                self._absent = False
+                self._await_topic(tail, stop)
                 self._tail = tail
-                backfill = Backfill[TopicRecord](ends)
-                self._backfilled(ends.keys() - backfill.pending)
-                if not backfill.done:
-                    self._read_both(tail, backfill, stop)
-                self._ready()
+                told = float("-inf")
                 while not stop.is_set():
-                    self._read_tail(tail, TAIL_WAIT_S)
+                    self._own(tail)
+                    self._read(tail)
+                    self._judge(tail)
+                    if self._snapshots and self._context.clock.monotonic() - told >= REACHED_EVERY_S:
+                        told = self._context.clock.monotonic()
+                        self._tell_reached(tail)
             finally:
                 self._tail = None
+                self._old.close()
+                if self._snapshots:
+                    self._snapshots.drop(tail.positions)
                 self.exact.clear()
 
-    def _starting_offsets(self, tail: TopicReader, stop: threading.Event) -> dict[int, int]:
-        count = tail.partitions()
-        if count and not self._absent:
-            return self._context.cluster.end_offsets(self._topic, range(count))
-        # Brokers create the topic for the first group: until then there is nothing to see, and nothing wrong.
-        self._absent = True
-        while not count and not stop.is_set():
+    def _await_topic(self, tail: TopicReader, stop: threading.Event) -> None:
+        """Brokers create the topic for the first group: until then there is nothing to see, and nothing wrong."""
+        while not (count := tail.partitions()) and not stop.is_set():
+            self._old_count, self._partitions, self._taken = 0, 0, frozenset()
+            self._ownership.counted(0)
             self._ready()
             stop.wait(ABSENT_WAIT_S)
-            count = tail.partitions()
-        return dict.fromkeys(range(count), BEGINNING)
+        self._partitions = count
+        if self._old_count is None:
+            self._old_count = count
 
-    def _read_both(self, tail: TopicReader, backfill: Backfill[TopicRecord], stop: threading.Event) -> None:
-        self._context.health.unready(OFFSETS_PART, "reading what the topic held before")
-        with TopicReader(self._context.properties, self._topic, BACKFILL_TUNING) as reader:
-            reader.begin(dict.fromkeys(backfill.pending, BEGINNING))
-            while not (backfill.done or stop.is_set()):
-                for message, key in self._read_tail(tail, 0):
-                    backfill.seen_live(message.partition(), key)
-                for message, key in self._records.of_groups(reader.read(BATCH_MAX, BACKFILL_WAIT_S)):
-                    backfill.add(message.partition(), message.offset(), key, message)
-                pending = backfill.pending
-                for partition in pending:
-                    self._emit(backfill.reached(partition, reader.positions[partition]), live=False)
-                self._backfilled(pending - backfill.pending)
+    # Partitions come and go
 
-    def _backfilled(self, partitions: Iterable[int]) -> None:
-        if whole := frozenset(partitions):
-            self._context.inbox.put(Backfilled(self._context.clock.now_ms(), whole))
+    def _own(self, tail: TopicReader) -> None:
+        count = self._partitions
+        self._ownership.counted(count)
+        owned = self._ownership.partitions()
+        if owned is None or owned == tail.positions.keys():
+            return
+        lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
+        tail.end(lost)
+        self._old.drop(lost)
+        self._replay.drop(lost)
+        if self._snapshots:
+            self._snapshots.drop(lost)
+        self._context.meters.owned(len(owned))
+        _log.info("speaks for the groups of %d of %d partitions of %s", len(owned), count, self._topic)
+        self._context.inbox.put(PartitionsOwned(self._context.clock.now_ms(), owned, count))
+        if gained:
+            self._begin(tail, gained)
 
-    def _read_tail(self, tail: TopicReader, timeout: float) -> list[tuple[TopicRecord, bytes]]:
-        if self._partitions > len(tail.positions):
-            grown = range(len(tail.positions), self._partitions)
-            tail.begin(dict.fromkeys(grown, BEGINNING))
-            self._backfilled(grown)
-        found = list(self._records.of_groups(tail.read(BATCH_MAX, timeout)))
-        self._emit((message for message, _ in found), live=True)
-        return found
+    def _begin(self, tail: TopicReader, gained: frozenset[int]) -> None:
+        # Those that came to be under our eyes are read as news, whoever had them meanwhile.
+        news = {number for number in gained if number >= (self._old_count or 0)} - self._taken
+        ends = self._context.cluster.end_offsets(self._topic, gained - news)
+        snapshots = self._load(ends)
+        backfill = {number: end for number, end in ends.items() if number not in snapshots}
+        if snapshots:
+            self._resumed(min(snapshot.written_ms for snapshot in snapshots.values()))
+        for number, snapshot in snapshots.items():
+            self._emit(snapshot.records, live=False, replayed=True)
+            self._replay.begin(number, snapshot.position, ends[number])
+        for number in gained - {number for number, end in backfill.items() if end > 0}:
+            self._whole(number, (), snapshots.get(number))
+        starts = {number: snapshot.position for number, snapshot in snapshots.items()}
+        tail.begin(dict.fromkeys(news, BEGINNING) | backfill | starts)
+        self._old.expect(backfill)
+        self._taken |= gained
 
-    def _emit(self, messages: Iterable[TopicRecord], *, live: bool) -> None:
+    def _load(self, ends: Mapping[int, int]) -> dict[int, Snapshot]:
+        if self._snapshots is None:
+            return {}
+        starts = self._context.cluster.start_offsets(self._topic, ends)
+        return self._snapshots.load({number: (starts[number], end) for number, end in ends.items()})
+
+    def _whole(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
+        if self._snapshots:
+            self._snapshots.begin(partition, base, snapshot)
+        self._context.inbox.put(Backfilled(self._context.clock.now_ms(), frozenset((partition,))))
+
+    # Records
+
+    def _read(self, tail: TopicReader) -> None:
+        reading_old = bool(self._old.pending)
+        records = tail.read(BATCH_MAX, 0 if reading_old else TAIL_WAIT_S)
+        if self._hear:
+            self._hear(records, tail.positions)
+        self._replay.see(records)
+        found = self._records.of_groups(records)
+        for message, key in found:
+            if reading_old:
+                self._old.seen_live(message.partition(), key)
+            if self._snapshots:
+                self._snapshots.see(message)
+        self._emit_live([message for message, _ in found])
+        for partition, base in self._old.read().items():
+            self._emit(base, live=False)
+            self._whole(partition, base, None)
+
+    def _emit_live(self, messages: Sequence[TopicRecord]) -> None:
+        if not self._replay:
+            self._emit(messages, live=True)
+            return
+        again = [self._replay.is_old(message) for message in messages]
+        for message, replayed in zip(messages, again, strict=True):
+            gap = replayed and self._replay.has_gap(message.partition())
+            self._emit((message,), live=True, replayed=replayed, after_gap=gap)
+        self._context.meters.replayed(sum(again))
+
+    def _emit(
+        self, messages: Iterable[TopicRecord], *, live: bool, replayed: bool = False, after_gap: bool = False
+    ) -> None:
         for message in messages:
-            if (record := self._records.decode(message, live=live)) is not None:
+            record = self._records.decode(message, live=live, replayed=replayed, after_gap=after_gap)
+            if record is not None:
                 self._context.inbox.put(record)
+
+    # What others are told
+
+    def _judge(self, tail: TopicReader) -> None:
+        self._replay.finish(tail.positions)
+        if self._ownership.partitions() is None:
+            return
+        if self._old.pending or self._replay:
+            self.exact.clear()
+            self._context.health.unready(OFFSETS_PART, "reading what the topic held before")
+        elif not self.exact.is_set():
+            self._ready()
+
+    def _tell_reached(self, tail: TopicReader) -> None:
+        pending = self._old.pending
+        positions = {number: position for number, position in tail.positions.items() if number not in pending}
+        if self._snapshots:
+            self._snapshots.reached(positions)
+        self._context.inbox.offer(TailReached(self._context.clock.now_ms(), positions))
 
     def _ready(self) -> None:
         self.exact.set()
+        self._ownership.alone(yes=False)
         self.worker.working()
         self._context.health.ready(OFFSETS_PART)
+
+    def _deny(self, reason: str) -> None:
+        self._ownership.alone(yes=True)
+        self._denied(reason)

@@ -102,7 +102,9 @@ class TopicReader:
 
     def end(self, partitions: Iterable[int]) -> None:
         """Read these partitions no longer."""
-        self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in partitions])
+        ended = [partition for partition in partitions if self.positions.pop(partition, None) is not None]
+        if ended:
+            self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in ended])
 
     def read(self, most: int, timeout: float) -> list[TopicRecord]:
         """Up to ``most`` records; fewer, or none, after ``timeout`` seconds.
@@ -116,7 +118,7 @@ class TopicReader:
         if timeout and first is None:
             return []
         records: list[TopicRecord] = []
-        for message in ([first] if first else []) + self._consumer.consume(most, 0):
+        for message in ([] if first is None else [first]) + self._consumer.consume(most, 0):
             error = message.error()
             record = cast("TopicRecord", message)
             if error is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from rebalance_agent import __version__
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.instruments import Instruments
 from rebalance_agent.exposition.text import TextFormat
@@ -15,8 +16,8 @@ from rebalance_agent.metrics.metric import Role
 
 __all__ = ["AgentMetrics", "Poll"]
 
-Poll = Literal["describe", "list", "list_all", "topics"]
-"""``list``: only rebalancing groups; ``list_all``: every group."""
+Poll = Literal["describe", "list", "list_all", "loads", "topics"]
+"""``list``: only rebalancing groups; ``list_all``: every group; ``loads``: ends of partitions, and commits."""
 
 
 class AgentMetrics:
@@ -54,17 +55,21 @@ class AgentMetrics:
         """A record of the events topic was no event."""
         self._instruments.counter(rows.EVENTS_MALFORMED).inc()
 
-    def events_published(self, kind: str, number: int = 1) -> None:
-        """Kafka acknowledged events."""
-        self._instruments.counter(rows.EVENTS_PUBLISHED).labels(kind).inc(number)
+    def events_published(self, kind: str, sink: str, number: int = 1) -> None:
+        """Events arrived where ``sink`` (kafka, file, webhook) brings them."""
+        self._instruments.counter(rows.EVENTS_PUBLISHED).labels(kind, sink).inc(number)
 
-    def events_dropped(self, where: Literal["member", "agent"], number: int = 1) -> None:
-        """Events were lost, in a consumer's queue (as it reports) or in this process."""
+    def events_dropped(self, where: str, number: int = 1) -> None:
+        """Events were lost: in a consumer's queue as it reports (member), in this process (agent), or by a sink."""
         self._instruments.counter(rows.EVENTS_DROPPED).labels(where).inc(number)
 
     def request_rejected(self, status: int) -> None:
         """A post of events was refused with this HTTP status."""
         self._instruments.counter(rows.REQUESTS_REJECTED).labels(str(status)).inc()
+
+    def connection_cut(self, reason: str) -> None:
+        """A listener ended a client's connection."""
+        self._instruments.counter(rows.CONNECTIONS_CUT).labels(reason).inc()
 
     def read(self, records: int, size_bytes: int) -> None:
         """Records came from the offsets topic."""
@@ -85,15 +90,43 @@ class AgentMetrics:
         """Records between the tail and the end of the offsets topic, now."""
         self._instruments.gauge(rows.TAIL_LAG).set(records)
 
+    def loads_left_out(self, partitions: int) -> None:
+        """So many partitions are too many to follow their lag and rate, now."""
+        self._instruments.gauge(rows.LOADS_LEFT_OUT).set(partitions)
+
+    def owned(self, partitions: int) -> None:
+        """The share of the offsets topic that is owned here became another one, of so many partitions."""
+        self._instruments.gauge(rows.OWNED_PARTITIONS).set(partitions)
+        self._instruments.counter(rows.OWNERSHIP_CHANGES).inc()
+
+    def replayed(self, records: int) -> None:
+        """Records of groups were read again, from a snapshot on."""
+        self._instruments.counter(rows.REPLAYED_RECORDS).inc(records)
+
+    def snapshot_written(self, now_ms: int, size_bytes: int) -> None:
+        """Kafka acknowledged a snapshot at ``now_ms`` (epoch), for which so many bytes of records were sent."""
+        self._instruments.gauge(rows.LAST_SNAPSHOT).set(now_ms / 1000)
+        self._instruments.counter(rows.SNAPSHOT_BYTES).inc(size_bytes)
+
+    def snapshot_problem(self, problem: str) -> None:
+        """A snapshot could not be used or written; ``problem`` is one of the row's."""
+        self._instruments.counter(rows.SNAPSHOT_PROBLEMS).labels(problem).inc()
+
+    def offsets_limit(self, size_bytes: int) -> None:
+        """The offsets topic takes records of at most this size."""
+        self._instruments.gauge(rows.OFFSETS_MAX_BYTES).set(size_bytes)
+
     def polled(self, poll: Poll, seconds: float, succeeded_ms: int | None) -> None:
         """A poll took ``seconds`` and was answered at ``succeeded_ms`` (epoch), or failed (None)."""
         self._instruments.histogram(rows.POLL_SECONDS).labels(poll).observe(seconds)
         if succeeded_ms is not None:
             self._instruments.gauge(rows.LAST_POLL).labels(poll).set(succeeded_ms / 1000)
 
-    def text(self) -> bytes:
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers."""
         for part, reason in self._readiness.reasons().items():
             self._instruments.gauge(rows.READY).labels(part).set(int(reason is None))
+        for mode, reason in self._readiness.modes().items():
+            self._instruments.gauge(rows.DEGRADED).labels(mode).set(int(reason is not None))
         self._instruments.gauge(rows.SERIES_FOLDED).set(self._folded())
-        return self._instruments.text()
+        return self._instruments.text(dialect)

@@ -22,7 +22,7 @@ class Client:
     """One consumer: a client id in a group in one process.
 
     ``seen`` is monotonic seconds; ``generation`` -1 where unknown; ``stalled_ms`` is when its revoked or lost callback
-    was entered, until its next assigned callback has returned.
+    was entered, until its next assigned callback has returned; ``pulse``: its process says now and then that it lives.
     """
 
     group: str
@@ -32,6 +32,7 @@ class Client:
     owned: set[tuple[str, int]] = field(default_factory=set)
     stalled_ms: int | None = None
     skew: float | None = None
+    pulse: bool = False
     sequences: dict[str, int] = field(default_factory=dict)
 
 
@@ -56,6 +57,14 @@ class ClientsSeen:
             return None
         client.sequences[event.KIND] = event.sequence
         return client
+
+    def renew(self, process: str, now: float) -> list[Client]:
+        """The process lives: who it is."""
+        keys = [key for key in self._clients if key[0] == process]
+        for key in keys:
+            client = self._clients[key] = self._clients.pop(key)
+            client.seen, client.pulse = now, True
+        return [self._clients[key] for key in keys]
 
     def callback(self, client: Client, event: MemberEvent) -> float | None:
         """Note what a callback changed; the length in seconds of the stall that it ended, if it did."""
@@ -82,13 +91,17 @@ class ClientsSeen:
         """The consumer has left."""
         self._clients = {key: each for key, each in self._clients.items() if each is not client}
 
-    def forget_silent(self, before: float) -> list[Client]:
-        """Forget who was last seen before that moment, and the longest silent beyond the bounds; who they were."""
+    def forget_silent(self, before: float, lifeless_before: float) -> list[Client]:
+        """Forget who was last seen before these moments, and the longest silent beyond the bounds; who they were.
+
+        ``lifeless_before`` is for those whose process used to say that it lives.
+        """
         owned = sum(len(client.owned) for client in self)
         gone: list[Client] = []
         for client in tuple(self):
-            if client.seen >= before and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:
-                break
+            heard = client.seen >= (lifeless_before if client.pulse else before)
+            if heard and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:
+                continue
             gone.append(client)
             owned -= len(client.owned)
         names = set(map(id, gone))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from wsgiref.types import StartResponse, WSGIEnvironment
@@ -15,9 +15,14 @@ from rebalance_agent.exposition.posted_events import LineError, parse_events
 from rebalance_agent.exposition.token_bucket import TokenBucket
 from rebalance_agent.model.events import Event
 
-__all__ = ["DROPPED_HEADER", "EVENTS_PATH", "EventsApp"]
+__all__ = ["ALIVE_HEADER", "DROPPED_HEADER", "EVENTS_PATH", "EventsApp"]
 
 EVENTS_PATH = "/v1/events"
+
+ALIVE_HEADER = "X-Rebalance-Agent-Alive"
+"""The random id of a reporting process that only says that it lives; the body is empty then."""
+
+PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 
 DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 """How many events the sender has dropped since its last post that was accepted."""
@@ -41,7 +46,8 @@ class EventsApp:
     """Checks a post and hands its events on; a post is accepted as a whole or not at all.
 
     ``accept(events, dropped)`` is called from the server's threads. It must not block; when it raises, the sender gets
-    503 and may repeat the post. ``rejected(status)`` counts what was refused.
+    503 and may repeat the post. ``rejected(status)`` counts what was refused. ``alive(process)`` hears of a
+    process that says that it lives.
     """
 
     def __init__(
@@ -50,12 +56,14 @@ class EventsApp:
         clock: Clock,
         settings: EventsSettings | None = None,
         rejected: Callable[[int], None] = lambda _status: None,
+        alive: Callable[[str], None] = lambda _process: None,
     ) -> None:
         """``settings`` default to loopback without a token."""
         self._accept = accept
         self._settings = settings or EventsSettings()
         self._bucket = TokenBucket(self._settings.rate, self._settings.burst, clock)
         self._rejected = rejected
+        self._alive = alive
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI entry."""
@@ -79,7 +87,7 @@ class EventsApp:
         if environ["REQUEST_METHOD"] != "POST":
             raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "only POST"}, Allow="POST")
         self._authorize(environ)
-        dropped = self._dropped(environ)
+        dropped, process = self._dropped(environ), self._process(environ)
         lines = self._lines(environ)
         self._pace(sum(1 for line in lines if line.strip()))
         try:
@@ -92,19 +100,16 @@ class EventsApp:
             self._accept(events, dropped)
         except Exception as error:
             raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be taken in now"}) from error
+        if process:
+            self._alive(process)
         return {"accepted": len(events)}
 
     def _authorize(self, environ: WSGIEnvironment) -> None:
         if "HTTP_ORIGIN" in environ:
             # Browsers may post to loopback on behalf of any page, and always say so.
             raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "not for web pages"})
-        token = self._settings.token
-        if token is None:
-            return
-        scheme, _, given = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(
-            given.strip().encode("utf-8", "replace"), token.encode()
-        ):
+        bearer = self._settings.bearer
+        if bearer and not bearer.allows(environ):
             raise _RefusedError(
                 HTTPStatus.UNAUTHORIZED, {"error": "a bearer token is required"}, WWW_Authenticate="Bearer"
             )
@@ -117,6 +122,15 @@ class EventsApp:
                 HTTPStatus.BAD_REQUEST, {"error": f"{DROPPED_HEADER}: must be a count", "field": DROPPED_HEADER}
             )
         return number
+
+    @staticmethod
+    def _process(environ: WSGIEnvironment) -> str:
+        text: str = environ.get("HTTP_" + ALIVE_HEADER.upper().replace("-", "_"), "")
+        if text and not PROCESS_ID.fullmatch(text):
+            raise _RefusedError(
+                HTTPStatus.BAD_REQUEST, {"error": f"{ALIVE_HEADER}: must be a process's id", "field": ALIVE_HEADER}
+            )
+        return text
 
     def _lines(self, environ: WSGIEnvironment) -> list[bytes]:
         length = _number(environ.get("CONTENT_LENGTH") or "")

@@ -1,4 +1,7 @@
-"""The groups' part of /metrics: text that is written when a group changes and only joined when it is scraped."""
+"""The groups' part of /metrics: text that is written when a group changes and only joined when it is scraped.
+
+Both dialects are joined from the same texts; only those with exemplars are kept twice.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.exposition.dialects import Dialect
+from rebalance_agent.exposition.text import TextFormat, has_exemplars
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
 from rebalance_agent.metrics.metric import Metric
@@ -17,10 +21,14 @@ __all__ = ["GroupsPage"]
 
 
 class _Cached(NamedTuple):
-    """A group's text by metric, as far as its view alone decides it, and which view that was."""
+    """A group's text by metric, as far as its view alone decides it, and which view that was.
+
+    ``exemplified``: the texts that OpenMetrics has instead of those in ``texts``.
+    """
 
     version: tuple[int, int]
     texts: dict[Metric, bytes]
+    exemplified: dict[Metric, bytes]
     folded: int
 
 
@@ -39,7 +47,9 @@ class GroupsPage:
         self._clock = clock
         self._limits = limits or SeriesLimits()
         self._format = text or TextFormat()
-        self._headers = {metric: self._format.header(metric) for metric in GROUP_ROWS}
+        self._headers = {
+            dialect: {metric: self._format.header(metric, dialect) for metric in GROUP_ROWS} for dialect in Dialect
+        }
         self._lock = threading.Lock()
         self._groups: dict[str, _Cached] = {}
         self._latest: dict[str, GroupView] = {}
@@ -55,14 +65,20 @@ class GroupsPage:
         with self._lock:
             self._refresh()
 
-    def text(self) -> bytes:
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers; a metric without any sample is left out."""
         with self._lock:
             self._refresh()
             running = self._running(self._clock.now_ms())
-            everyone = [cached.texts for cached in self._groups.values()]
+            if dialect is Dialect.OPENMETRICS:
+                everyone = [
+                    {**each.texts, **each.exemplified} if each.exemplified else each.texts
+                    for each in self._groups.values()
+                ]
+            else:
+                everyone = [each.texts for each in self._groups.values()]
             parts: list[bytes] = []
-            for metric, header in self._headers.items():
+            for metric, header in self._headers[dialect].items():
                 samples = running.get(metric) or [texts[metric] for texts in everyone if metric in texts]
                 if samples:
                     parts += (header, *samples)
@@ -76,7 +92,12 @@ class GroupsPage:
         for view in changed:
             samples = group_samples(view, self._limits)
             texts = {metric: self._format.samples(metric, each) for metric, each in samples.by_metric.items() if each}
-            self._groups[view.group] = _Cached(_version(view), texts, samples.folded)
+            exemplified = {
+                metric: self._format.samples(metric, each, Dialect.OPENMETRICS)
+                for metric, each in samples.by_metric.items()
+                if has_exemplars(each)
+            }
+            self._groups[view.group] = _Cached(_version(view), texts, exemplified, samples.folded)
         self._groups = {group: self._groups[group] for group in sorted(views)}
 
     def _current(self, view: GroupView) -> bool:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.metrics import MetricWrapperBase
 
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.metrics.metric import Kind, Metric
 
@@ -50,18 +51,19 @@ class Instruments:
         """The row's histogram."""
         return self._of(row, Histogram)
 
-    def text(self) -> bytes:
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers; a metric without any sample is left out."""
         parts: list[bytes] = []
         for row in self._rows:
             with self._lock:
                 instrument = self._instruments.get(row)
             if instrument and (lines := self._lines(instrument)):
-                parts += (self._format.header(row), lines)
+                parts += (self._format.header(row, dialect), lines)
         return b"".join(parts)
 
     def _lines(self, instrument: MetricWrapperBase) -> bytes:
-        # Creation times, which prometheus_client adds, are OpenMetrics' own; here they would be metrics of no row.
+        # Creation times, which prometheus_client adds, would be metrics of no row in one dialect, and are optional in
+        # the other.
         samples = [
             (each.name, tuple(each.labels.items()), each.value)
             for family in instrument.collect()

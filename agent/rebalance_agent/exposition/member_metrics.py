@@ -11,8 +11,10 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.exposition.clients_seen import Client, ClientsSeen
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.instruments import Instruments
 from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.instrumentation.pulse import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
 from rebalance_agent.metrics.group_samples import FOLDED
 from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
@@ -29,12 +31,14 @@ class MemberLimits:
 
     ``max_client_ids``: different (group, client id) pairs with series of their own, ``max_assignors``: different names
     of assignors; whatever is beyond shares the label value ``_folded``. ``silent_seconds``: a consumer that has said
-    nothing for so long is gone. Between rebalances a healthy consumer has nothing to say, so this is long.
+    nothing for so long is gone. Between rebalances a healthy consumer has nothing to say, so this is long; of one whose
+    process says that it lives, ``lifeless_seconds`` without that word are enough: three times it can be late.
     """
 
     max_client_ids: int = 50
     max_assignors: int = 10
     silent_seconds: float = 24 * 3600
+    lifeless_seconds: float = 3 * PERIOD_SECONDS + 30
 
 
 class MemberMetrics:
@@ -73,12 +77,21 @@ class MemberMetrics:
                         self._assign(client, event, labels)
             self._expire(now)
 
-    def text(self) -> bytes:
+    def alive(self, process: str) -> None:
+        """A consumer's process lives, and has nothing else to say."""
+        with self._lock:
+            now = self._clock.monotonic()
+            for client in self._clients.renew(process, now):
+                pair = (client.group, client.client_id)
+                if pair in self._pairs:
+                    self._pairs[pair] = now
+
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers."""
         with self._lock:
             self._expire(self._clock.monotonic())
             self._show()
-            return self._instruments.text()
+            return self._instruments.text(dialect)
 
     def _labels(self, event: MemberEvent | AssignEvent, now: float) -> tuple[str, str]:
         pair = (event.group, event.client_id)
@@ -102,8 +115,12 @@ class MemberMetrics:
         seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
         self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
-        if stall is not None:
-            self._instruments.histogram(rows.STALL).labels(labels[0]).observe(stall)
+        if event.reprocessed_records is not None:
+            self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
+        waits = ((rows.STALL, stall), (rows.JOIN, event.join_seconds), (rows.SYNC, event.sync_seconds))
+        for row, waited in waits:
+            if waited is not None:
+                self._instruments.histogram(row).labels(labels[0]).observe(max(0.0, waited))
 
     def _assign(self, client: Client, event: AssignEvent, labels: tuple[str, str]) -> None:
         assignor = event.assignor
@@ -137,10 +154,10 @@ class MemberMetrics:
 
     def _expire(self, now: float) -> None:
         before = now - self._limits.silent_seconds
-        self._clients.forget_silent(before)
+        self._clients.forget_silent(before, now - self._limits.lifeless_seconds)
         for pair in [pair for pair, seen in self._pairs.items() if seen < before]:
             del self._pairs[pair]
-            for row in _TOTALS.values():
+            for row in (*_TOTALS.values(), rows.REPROCESSED):
                 _remove(self._instruments.counter(row), *pair)
             if not any(pair[0] == group for group, _ in self._pairs):
                 self._expire_group(pair[0])
@@ -148,7 +165,8 @@ class MemberMetrics:
     def _expire_group(self, group: str) -> None:
         for callback in _TOTALS:
             _remove(self._instruments.histogram(rows.CALLBACK_SECONDS), group, callback)
-        _remove(self._instruments.histogram(rows.STALL), group)
+        for row in (rows.STALL, rows.JOIN, rows.SYNC):
+            _remove(self._instruments.histogram(row), group)
         for _, assignor in [each for each in self._assignors if each[0] == group]:
             _remove(self._instruments.histogram(rows.ASSIGN_SECONDS), group, assignor)
             for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.instruments import Instruments
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.metrics import phase_rows as rows
@@ -21,10 +22,15 @@ class PhaseMetrics:
         """Take in an event that the tracker made; better evidence for one already counted changes nothing."""
         if not isinstance(event, GenerationEvent) or event.revision:
             return
-        for row, seconds in ((rows.JOIN, event.phases.join_seconds), (rows.SYNC, event.phases.sync_seconds)):
+        phases = (
+            (rows.JOIN, event.join_seconds),
+            (rows.SYNC, event.sync_seconds),
+            (rows.RECONCILE, event.reconcile_seconds),
+        )
+        for row, seconds in phases:
             if seconds is not None:
                 self._instruments.histogram(row).observe(seconds)
 
-    def text(self) -> bytes:
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers."""
-        return self._instruments.text()
+        return self._instruments.text(dialect)

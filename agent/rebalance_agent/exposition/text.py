@@ -1,6 +1,7 @@
-"""The Prometheus text format 0.0.4, written from catalogue rows and samples.
+"""The text of /metrics, written from catalogue rows and samples.
 
-https://prometheus.io/docs/instrumenting/exposition_formats/
+Samples are written alike in both dialects (see `dialects`), so that one cached text serves them; only headers differ,
+and the buckets of a histogram where OpenMetrics has exemplars to add.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.metrics.group_samples import Sample
 from rebalance_agent.metrics.metric import Kind, Metric
-from rebalance_agent.rebalances.views import StallHistogram
+from rebalance_agent.rebalances.views import Exemplar, StallHistogram
 
-__all__ = ["CONTENT_TYPE", "TextFormat"]
+__all__ = ["TextFormat", "has_exemplars"]
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SUFFIXES = {Kind.COUNTER: "_total", Kind.INFO: "_info"}
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -26,19 +28,24 @@ class TextFormat:
         """``cluster`` empty: no such label."""
         self._first = f'cluster="{_escape(cluster)}"' if cluster else ""
 
-    def header(self, metric: Metric) -> bytes:
+    def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """``# HELP`` and ``# TYPE``, which stand once before all samples of the metric."""
-        text = metric.help.replace("\\", r"\\").replace("\n", r"\n")
-        kind = Kind.GAUGE if metric.kind is Kind.INFO else metric.kind
-        return f"# HELP {metric.name} {text}\n# TYPE {metric.name} {kind}\n".encode()
+        name, kind, text = metric.name, metric.kind, metric.help.replace("\\", r"\\").replace("\n", r"\n")
+        if dialect is Dialect.OPENMETRICS:
+            # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
+            # word, and ``partitions_moved`` counts partitions.
+            name, text = name.removesuffix(_SUFFIXES.get(kind, "")), text.replace('"', r"\"")
+        elif kind is Kind.INFO:
+            kind = Kind.GAUGE
+        return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
-    def samples(self, metric: Metric, samples: Iterable[Sample]) -> bytes:
-        """The samples' lines, in the order given."""
+    def samples(self, metric: Metric, samples: Iterable[Sample], dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+        """The samples' lines, in the order given; in OpenMetrics with their exemplars."""
         lines: list[str] = []
         for labels, value in samples:
             pairs = self._pairs(metric.labels, labels)
             if isinstance(value, StallHistogram):
-                lines += _histogram(metric, pairs, value)
+                lines += _histogram(metric, pairs, value, exemplars=dialect is Dialect.OPENMETRICS)
             else:
                 lines.append(_line(metric.name, pairs, value))
         return "".join(lines).encode()
@@ -57,15 +64,27 @@ class TextFormat:
         return f"{self._first},{pairs}" if self._first and pairs else self._first or pairs
 
 
-def _histogram(metric: Metric, pairs: str, histogram: StallHistogram) -> list[str]:
+def has_exemplars(samples: Iterable[Sample]) -> bool:
+    """Whether OpenMetrics has more to say of these samples than the other dialect."""
+    return any(isinstance(value, StallHistogram) and value.exemplars for _, value in samples)
+
+
+def _histogram(metric: Metric, pairs: str, histogram: StallHistogram, *, exemplars: bool) -> list[str]:
     lines, total = [], 0
     before = f"{pairs}," if pairs else ""
-    for bound, count in zip((*metric.buckets, math.inf), histogram.counts, strict=True):
+    shown = histogram.exemplars if exemplars else {}
+    for index, (bound, count) in enumerate(zip((*metric.buckets, math.inf), histogram.counts, strict=True)):
         total += count
-        lines.append(_line(f"{metric.name}_bucket", f'{before}le="{_number(bound)}"', total))
+        line = _line(f"{metric.name}_bucket", f'{before}le="{_number(bound)}"', total)
+        lines.append(f"{line[:-1]} {_exemplar(shown[index])}\n" if index in shown else line)
     lines.append(_line(f"{metric.name}_sum", pairs, histogram.sum_seconds))
     lines.append(_line(f"{metric.name}_count", pairs, total))
     return lines
+
+
+def _exemplar(exemplar: Exemplar) -> str:
+    seconds, at = _number(exemplar.seconds), _number(exemplar.timestamp_ms / 1000)
+    return f'# {{event_id="{_escape(exemplar.event_id)}"}} {seconds} {at}'
 
 
 def _line(name: str, pairs: str, value: float) -> str:

@@ -1,17 +1,20 @@
-"""The read-only listener: /metrics, /healthz, /readyz as one WSGI application."""
+"""The read-only listener as one WSGI application: /metrics, health, /config, a page of links at /, and the API."""
 
 from __future__ import annotations
 
 import json
-import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from rebalance_agent.exposition.bearer import Bearer
+from rebalance_agent.exposition.dialects import Dialect, accepts_gzip, choose_dialect
 from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.text import CONTENT_TYPE
+from rebalance_agent.exposition.landing import landing_page
 
-__all__ = ["WebApp"]
+__all__ = ["API_PREFIX", "HEALTH_PATHS", "Answer", "Page", "WebApp"]
+
+API_PREFIX = "/api/"
 
 CHUNK_BYTES = 1 << 16
 """Bytes handed to the server at a time, so that it never copies the rest of a large page again and again."""
@@ -19,49 +22,107 @@ CHUNK_BYTES = 1 << 16
 GZIP_LEVEL = 1
 """Metrics are repetitive: higher levels cost several times the processor for a few percent."""
 
+GZIP_BYTES_MIN = 1_000
+"""A smaller body goes into one packet as it is."""
+
 _JSON = "application/json"
 _GZIP_WINDOW = zlib.MAX_WBITS | 16
+_API_LINKS = ("/api/v1/groups", "/api/v1/openapi.json")
+HEALTH_PATHS = ("/healthz", "/readyz")
+_HEADERS = (
+    ("Vary", "Accept, Accept-Encoding"),
+    ("Cache-Control", "no-store"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
+)
+
+Answer = tuple[str, str, bytes]
+"""Status line without the version, content type, body."""
+
+Page = Callable[[Dialect], bytes]
+"""Gives complete families with headers."""
 
 
 class WebApp:
-    """Answers GET and HEAD. ``pages`` are called on every scrape and must give complete families with headers."""
+    """Answers GET and HEAD from memory."""
 
-    def __init__(self, pages: Sequence[Callable[[], bytes]], readiness: Readiness) -> None:
-        """Nothing is read before the first request."""
-        self._pages = tuple(pages)
-        self._readiness = readiness
-        self._paths = {"/metrics": self._metrics, "/healthz": self._healthz, "/readyz": self._readyz}
+    def __init__(
+        self,
+        pages: Sequence[Page],
+        readiness: Readiness,
+        *,
+        api: Callable[[str, str], Answer] | None = None,
+        config: Callable[[], Mapping[str, object]] | None = None,
+        bearer: Bearer | None = None,
+        health_open: bool = True,
+    ) -> None:
+        """``pages`` are called on every scrape. Nothing is read before the first request.
+
+        ``api`` answers (path, query string) for every path under ``/api/``; ``config`` gives what /config shows: no
+        secrets. With ``bearer`` every request must carry its token, except those for health while ``health_open``.
+        """
+        self._pages, self._readiness = tuple(pages), readiness
+        self._bearer, self._open = bearer, HEALTH_PATHS if health_open else ()
+        self._paths: dict[str, Callable[[WSGIEnvironment], Answer]] = {
+            "/metrics": self._metrics,
+            "/healthz": self._healthz,
+            "/readyz": self._readyz,
+            "/": self._landing,
+        }
+        if config:
+            self._paths["/config"] = lambda _environ: ("200 OK", _JSON, _json(config()))
+        self._api = _handler(api) if api else None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """The WSGI entry."""
-        handler = self._paths.get(environ.get("PATH_INFO", ""))
-        headers: list[tuple[str, str]] = []
-        if handler is None:
-            status, kind, body = "404 Not Found", _JSON, _json({"error": f"there are {', '.join(self._paths)}"})
-        elif environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
-            status, kind, body = "405 Method Not Allowed", _JSON, _json({"error": "only GET and HEAD"})
-            headers = [("Allow", "GET, HEAD")]
-        else:
-            status, kind, body = handler()
-            if kind is CONTENT_TYPE:
-                headers = [("Vary", "Accept-Encoding")]
-                if _accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
-                    body = _gzip(body)
-                    headers.append(("Content-Encoding", "gzip"))
+        headers = [*_HEADERS]
+        status, kind, body = self._answer(environ, headers)
+        if len(body) >= GZIP_BYTES_MIN and accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
+            body = _gzip(body)
+            headers.append(("Content-Encoding", "gzip"))
         start_response(status, [("Content-Type", kind), ("Content-Length", str(len(body))), *headers])
         return () if environ["REQUEST_METHOD"] == "HEAD" else _chunks(body)
 
-    def _metrics(self) -> tuple[str, str, bytes]:
-        return "200 OK", CONTENT_TYPE, b"".join([page() for page in self._pages])
+    def _answer(self, environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> Answer:
+        path = environ.get("PATH_INFO", "")
+        if self._bearer and path not in self._open and not self._bearer.allows(environ):
+            headers.append(("WWW-Authenticate", "Bearer"))
+            return "401 Unauthorized", _JSON, _json({"error": "a bearer token is required"})
+        handler = self._paths.get(path) or (self._api if path.startswith(API_PREFIX) else None)
+        if handler is None:
+            return "404 Not Found", _JSON, _json({"error": f"there are {', '.join(self._paths)}"})
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
+            headers.append(("Allow", "GET, HEAD"))
+            return "405 Method Not Allowed", _JSON, _json({"error": "only GET and HEAD"})
+        return handler(environ)
 
-    def _healthz(self) -> tuple[str, str, bytes]:
+    def _metrics(self, environ: WSGIEnvironment) -> Answer:
+        dialect = choose_dialect(environ.get("HTTP_ACCEPT", ""))
+        return "200 OK", dialect.value, b"".join([*(page(dialect) for page in self._pages), dialect.end])
+
+    def _healthz(self, _environ: WSGIEnvironment) -> Answer:
         return "200 OK", _JSON, _json({"alive": True})
 
-    def _readyz(self) -> tuple[str, str, bytes]:
+    def _readyz(self, _environ: WSGIEnvironment) -> Answer:
         reasons = self._readiness.reasons()
         ready = not any(reasons.values())
         parts = {part: reason or "ready" for part, reason in reasons.items()}
-        return ("200 OK" if ready else "503 Service Unavailable"), _JSON, _json({"ready": ready, "parts": parts})
+        degraded = {mode: reason for mode, reason in self._readiness.modes().items() if reason}
+        answer = {"ready": ready, "parts": parts, "degraded": degraded}
+        return ("200 OK" if ready else "503 Service Unavailable"), _JSON, _json(answer)
+
+    def _landing(self, _environ: WSGIEnvironment) -> Answer:
+        paths = [*(path for path in self._paths if path != "/"), *(_API_LINKS if self._api else ())]
+        return "200 OK", "text/html; charset=utf-8", landing_page(self._readiness.reasons(), paths)
+
+
+def _handler(api: Callable[[str, str], Answer]) -> Callable[[WSGIEnvironment], Answer]:
+    # The path as it was sent: a slash within a group's name must not become one between segments.
+    def answer(environ: WSGIEnvironment) -> Answer:
+        sent: str = environ.get("REQUEST_URI") or environ["PATH_INFO"]
+        return api(sent.partition("?")[0], environ.get("QUERY_STRING", ""))
+
+    return answer
 
 
 def _json(data: object) -> bytes:
@@ -75,12 +136,3 @@ def _gzip(body: bytes) -> bytes:
 
 def _chunks(body: bytes) -> Iterator[bytes]:
     return (body[start : start + CHUNK_BYTES] for start in range(0, len(body), CHUNK_BYTES))
-
-
-def _accepts_gzip(header: str) -> bool:
-    """Whether ``Accept-Encoding`` names gzip and does not refuse it with ``q=0``."""
-    for part in header.split(","):
-        name, _, parameters = part.partition(";")
-        if name.strip().lower() == "gzip":
-            return not re.fullmatch(r"\s*q\s*=\s*0(\.0*)?\s*", parameters)
-    return False

@@ -65,6 +65,7 @@ def _consumer_member(value: _Fields) -> EpochMember:
         rebalance_timeout_ms=value["rebalance_timeout_ms"],
         assignor=value["server_assignor"],
         classic=bool(classic and classic["supported_protocols"]),
+        session_timeout_ms=classic["session_timeout_ms"] if classic else None,
     )
 
 

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import http.client
 import os
+import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Self
 from urllib.parse import urlsplit
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.instrumentation.tls import client_context
 
-__all__ = ["DEFAULT_URL", "DROPPED_HEADER", "TOKEN_VARIABLE", "URL_VARIABLE", "Answer", "Endpoint", "Outcome"]
+__all__ = [
+    "ALIVE_HEADER",
+    "DEFAULT_URL",
+    "DROPPED_HEADER",
+    "TOKEN_VARIABLE",
+    "URL_VARIABLE",
+    "Answer",
+    "Endpoint",
+    "Outcome",
+]
 
 DEFAULT_URL = "http://127.0.0.1:29309/v1/events"
 URL_VARIABLE = "REBALANCE_AGENT_EVENTS_URL"
 TOKEN_VARIABLE = "REBALANCE_AGENT_EVENTS_TOKEN"  # noqa: S105 - the name, not the token
+ALIVE_HEADER = "X-Rebalance-Agent-Alive"
 DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 
 TEXT_MAX = 4_096
@@ -31,6 +43,7 @@ TIMEOUT_SECONDS = 2.0
 
 PATH = "/v1/events"
 
+_PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
 _TOO_MANY = 429
 _SERVER_ERROR = 500
@@ -60,6 +73,7 @@ class Endpoint:
     port: int
     path: str = PATH
     token: str | None = None
+    context: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -68,7 +82,8 @@ class Endpoint:
         """From the arguments, else from the environment, else the default; None where the URL is the empty text.
 
         Raises:
-            InvalidInputError: the URL is not ``http://host[:port][/path]``, or the token is not printable ASCII.
+            InvalidInputError: the URL is not ``http[s]://host[:port][/path]``, the token is not printable ASCII, or a
+                file that TLS takes cannot be used (see `instrumentation.tls`).
         """
         environ = os.environ if environ is None else environ
         url = environ.get(URL_VARIABLE, DEFAULT_URL) if url is None else url
@@ -82,14 +97,17 @@ class Endpoint:
             host, port = parts.hostname, parts.port
         except ValueError:
             host = port = None
-        if not host or parts.scheme != "http" or parts.username is not None or parts.query or parts.fragment:
+        if not host or parts.scheme not in _PORTS or parts.username is not None or parts.query or parts.fragment:
             raise InvalidInputError(URL_VARIABLE, f"must be a URL such as {DEFAULT_URL}, not {url[:100]!r}")
-        return cls(host, 80 if port is None else port, parts.path.rstrip("/") or PATH, token or None)
+        port = _PORTS[parts.scheme] if port is None else port
+        context = client_context(environ) if parts.scheme == "https" else None
+        return cls(host, port, parts.path.rstrip("/") or PATH, token or None, context)
 
     @property
     def url(self) -> str:
         """For the log; without the token."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}{self.path}"
+        scheme, host = "https" if self.context else "http", f"[{self.host}]" if ":" in self.host else self.host
+        return f"{scheme}://{host}:{self.port}{self.path}"
 
     def post(self, batch: Batch) -> Answer:
         """Send one batch on a connection of its own. Raises nothing: whatever goes wrong is an answer.
@@ -100,9 +118,10 @@ class Endpoint:
             "Content-Type": "application/x-ndjson",
             "Connection": "close",
             **({DROPPED_HEADER: str(batch.dropped)} if batch.dropped else {}),
+            **({ALIVE_HEADER: batch.alive} if batch.alive else {}),
             **({"Authorization": f"Bearer {self.token}"} if self.token else {}),
         }
-        connection = http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+        connection = self._connection()
         try:
             connection.request("POST", self.path, batch.body, headers)
             response = connection.getresponse()
@@ -115,6 +134,11 @@ class Endpoint:
             connection.close()
         again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
         return Answer(Outcome.FAILED if again else Outcome.REFUSED, reason)
+
+    def _connection(self) -> http.client.HTTPConnection:
+        if self.context:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.context)
+        return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
 
 
 def _printable(text: str) -> bool:

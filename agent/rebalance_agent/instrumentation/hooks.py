@@ -11,6 +11,7 @@ from rebalance_agent.instrumentation.assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.endpoint import Endpoint
 from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, RebalanceListener, is_async
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
+from rebalance_agent.instrumentation.progress import Positions, Progress
 from rebalance_agent.instrumentation.quiet import logger
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.timed import Timed
@@ -29,6 +30,7 @@ class Instrumentation:
         group: str,
         client_id: str,
         membership: MembershipSource = Membership,
+        positions: Positions | None = None,
         clock: Clock | None = None,
         events_url: str | None = None,
         events_token: str | None = None,
@@ -40,6 +42,8 @@ class Instrumentation:
             group: the consumer group.
             client_id: the consumer's ``client.id``.
             membership: asks the client where the member stands; called whenever something happens.
+            positions: asks the client how far it is; None: it cannot say, and nothing is told of records that are
+                consumed once more. ``progress`` then wants to hear what is read and committed.
             clock: for every time in the events.
             events_url: the sidecar's; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. The empty
                 text, or one that is no URL (it is logged), sends nothing.
@@ -48,7 +52,10 @@ class Instrumentation:
 
         """
         self._clock = clock or SystemClock()
-        self._witness = Witness(group, client_id, membership, reporter or Reporter(_endpoint(events_url, events_token)))
+        self.progress = None if positions is None else Progress(positions)
+        self._witness = Witness(
+            group, client_id, membership, reporter or Reporter(_endpoint(events_url, events_token)), self.progress
+        )
 
     def listener(
         self,
@@ -71,6 +78,10 @@ class Instrumentation:
         """
         joined = self._witness.current().joined
         return Timed(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
+
+    def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
+        """The member has had the answers to its JoinGroup and SyncGroup; what is told next says how long they took."""
+        self._witness.waited(join_seconds, sync_seconds)
 
     def explained(self, reason: str, callbacks: Container[Callback] = (Callback.REVOKED, Callback.LOST)) -> None:
         """The client says after the callback why partitions were revoked or lost; of which, say ``callbacks``."""

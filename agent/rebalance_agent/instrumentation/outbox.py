@@ -33,11 +33,15 @@ WAITING_BYTES_MAX = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The body of one POST, the number of events in it, and how many were dropped before it and not yet reported."""
+    """The body of one POST, the number of events in it, and how many were dropped before it and not yet reported.
+
+    ``alive``: the id of the process, where all that it says is that the process lives.
+    """
 
     body: bytes
     events: int
     dropped: int
+    alive: str = ""
 
 
 class Outbox:

@@ -2,7 +2,7 @@
 
 `Reporter.emit` only encodes and queues. A daemon thread sends; it starts with the first event, ends when nothing waits,
 and starts again with the next. So an idle consumer has no thread of ours, and a forked child, which inherits no
-threads, needs nothing but a new identity.
+threads, needs nothing but a new identity. Only the process's one `Pulse` stays.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from collections.abc import Callable
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.instrumentation.endpoint import Answer, Endpoint, Outcome
 from rebalance_agent.instrumentation.outbox import Batch, Outbox
+from rebalance_agent.instrumentation.pulse import Pulse
 from rebalance_agent.instrumentation.quiet import logger, quietly
 from rebalance_agent.model.codec import json_line
-from rebalance_agent.model.events import Event
+from rebalance_agent.model.events import Callback, Event, MemberEvent
 
 __all__ = ["EXIT_GRACE_SECONDS", "RETRIES_MAX", "BuildEvent", "Reporter"]
 
@@ -65,14 +66,26 @@ class Reporter:
                 self._sequence += 1
                 sequence = self._sequence
             try:
-                line = json_line(build(self._process, sequence))
+                event = build(self._process, sequence)
+                line = json_line(event)
             except Exception:
                 with self._lock:
                     self._outbox.lose(1)
                 raise
             with self._lock:
                 self._outbox.put(line)
+                if not event.revision:
+                    self._lives = not (isinstance(event, MemberEvent) and event.callback is Callback.LEFT)
                 self._start()
+            _pulse.start()
+
+    def beat(self) -> None:
+        """Say that the process lives, if its consumer is in the group and nothing waits to be sent."""
+        if self._pid != os.getpid() or not self._lives:
+            return
+        with self._lock:
+            self._beats = True
+            self._start()
 
     @property
     def waiting(self) -> int:
@@ -104,6 +117,7 @@ class Reporter:
         self._sequence = 0
         self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer in the middle of `emit`
         self._outbox = Outbox()
+        self._lives = self._beats = False
         self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
         self._trouble = ""
@@ -121,7 +135,12 @@ class Reporter:
             failures = 0
             while (batch := self._next()) is not None:
                 answer = self._post(endpoint, batch)
-                while answer.outcome is Outcome.FAILED and failures < RETRIES_MAX and not self._hurry.is_set():
+                while (
+                    batch.events
+                    and answer.outcome is Outcome.FAILED
+                    and failures < RETRIES_MAX
+                    and not self._hurry.is_set()
+                ):
                     failures += 1
                     self._hurry.wait(self._delay(failures))
                     answer = self._post(endpoint, batch)
@@ -132,6 +151,9 @@ class Reporter:
     def _next(self) -> Batch | None:
         with self._lock:
             batch = self._outbox.take()
+            beats, self._beats = self._beats, False
+            if batch is None and beats:
+                batch = Batch(b"", 0, self._outbox.dropped, self._process)
             if batch is None:
                 self._thread = None
             return batch
@@ -158,6 +180,14 @@ class Reporter:
 
 
 _reporters: weakref.WeakSet[Reporter] = weakref.WeakSet()
+
+
+def _beat_all() -> None:
+    for reporter in list(_reporters):
+        reporter.beat()
+
+
+_pulse = Pulse(_beat_all)
 
 
 @atexit.register

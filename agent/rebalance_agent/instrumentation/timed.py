@@ -33,6 +33,7 @@ class Timed:
     def __enter__(self) -> None:
         if self._witness:
             self._membership = self._witness.membership()
+            self._witness.begins(self._callback, self._partitions)
         self._started_ms = self._clock.now_ms()
         self._start = self._clock.monotonic()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container
 from dataclasses import replace
 from typing import Protocol
 
 from rebalance_agent.instrumentation.decision import Decision
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
+from rebalance_agent.instrumentation.progress import Progress
 from rebalance_agent.instrumentation.quiet import quietly
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
@@ -38,12 +39,21 @@ class HasTopicPartition(Protocol):
 class Witness:
     """Reports what happens to the member ``client_id`` of ``group``. Nothing in it raises."""
 
-    def __init__(self, group: str, client_id: str, source: MembershipSource, reporter: Reporter) -> None:
-        """Ask ``source`` where the member stands; give the events to ``reporter``."""
+    def __init__(
+        self,
+        group: str,
+        client_id: str,
+        source: MembershipSource,
+        reporter: Reporter,
+        progress: Progress | None = None,
+    ) -> None:
+        """Ask ``source`` where the member stands, ``progress`` how far it came; give the events to ``reporter``."""
         self.group = group
         self._client_id = client_id
         self._source = source
         self._reporter = reporter
+        self._progress = progress
+        self._waited: tuple[float | None, float | None] = (None, None)
         self._known = Membership()
         self._unexplained: MemberEvent | None = None
 
@@ -60,16 +70,32 @@ class Witness:
             self._known = current
         return self._known
 
+    def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
+        """The group's coordinator let the member wait so long for its answers; the next event says so."""
+        self._waited = (join_seconds, sync_seconds)
+
+    def begins(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
+        """A callback is about to run."""
+        if self._progress is not None:
+            with quietly("note how far the consumer is"):
+                concerned = [(each.topic, each.partition) for each in partitions]
+                if callback is Callback.ASSIGNED:
+                    self._progress.began(concerned)
+                else:
+                    self._progress.look(concerned)
+
     def happened(
         self,
         callback: Callback,
-        partitions: Iterable[HasTopicPartition],
+        partitions: Collection[HasTopicPartition],
         membership: Membership,
         started_ms: int,
         timestamp_ms: int,
         error: BaseException | None = None,
     ) -> None:
         """A callback ran, or the consumer left."""
+        reprocessed = self._reprocessed(callback, partitions)
+        (join_seconds, sync_seconds), self._waited = self._waited, (None, None)
         with quietly("report a callback"):
             concerned = topic_partitions((each.topic, each.partition) for each in partitions)
             self._reporter.emit(
@@ -89,6 +115,9 @@ class Witness:
                         cluster_id=membership.cluster_id,
                         instance_id=membership.instance_id,
                         error=error_text(error),
+                        reprocessed_records=reprocessed,
+                        join_seconds=join_seconds,
+                        sync_seconds=sync_seconds,
                     )
                 )
             )
@@ -134,6 +163,14 @@ class Witness:
                 error=error_text(error),
             )
         )
+
+    def _reprocessed(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> int | None:
+        if self._progress is not None:
+            with quietly("count what is consumed once more"):
+                if callback is Callback.ASSIGNED:
+                    return self._progress.take()
+                return self._progress.given_up([(each.topic, each.partition) for each in partitions])
+        return None
 
     def _noted(self, event: MemberEvent) -> MemberEvent:
         if event.callback in _GIVING_UP:

@@ -11,18 +11,29 @@ __all__ = [
     "AGENT_ROWS",
     "BUILD_INFO",
     "CONFIGURED",
+    "CONNECTIONS_CUT",
     "DECODE_ERRORS",
+    "DEGRADED",
+    "DEGRADED_MODES",
     "EVENTS_DROPPED",
     "EVENTS_PUBLISHED",
     "EVENTS_RECEIVED",
     "LAST_POLL",
+    "LAST_SNAPSHOT",
+    "LOADS_LEFT_OUT",
+    "OFFSETS_MAX_BYTES",
+    "OWNED_PARTITIONS",
+    "OWNERSHIP_CHANGES",
     "POLL_SECONDS",
     "READY",
     "READ_BYTES",
     "READ_RECORDS",
     "RECONNECTS",
+    "REPLAYED_RECORDS",
     "REQUESTS_REJECTED",
     "SERIES_FOLDED",
+    "SNAPSHOT_BYTES",
+    "SNAPSHOT_PROBLEMS",
     "TAIL_LAG",
     "UNKNOWN_RECORDS",
 ]
@@ -47,8 +58,9 @@ def _row(
     return Metric(f"rebalance_agent_{name}", kind, role, text, tuple(closed), unit, closed, buckets)
 
 
-_POLLS = {"poll": ("list", "list_all", "describe", "topics")}
+_POLLS = {"poll": ("list", "list_all", "describe", "topics", "loads")}
 _KINDS = {"kind": tuple(EVENT_KINDS)}
+_SINKS = ("kafka", "file", "webhook")
 
 BUILD_INFO = Metric(
     "rebalance_agent_build_info",
@@ -62,6 +74,25 @@ CONFIGURED = _row("configured", Kind.GAUGE, Role.AGENT, "1 when a Kafka cluster 
 READY = Metric(
     "rebalance_agent_ready", Kind.GAUGE, Role.AGENT, "1 for each part that works, 0 for one that does not.", ("part",)
 )
+DEGRADED_MODES = (
+    "admin-only",
+    "events-unpublished",
+    "groups-hidden",
+    "limit-unknown",
+    "members-unheard",
+    "state-unsaved",
+    "topics-hidden",
+    "unshared",
+)
+"""What the agent is for lack of a right; which right is told by `runtime.rights`."""
+
+DEGRADED = _row(
+    "degraded",
+    Kind.GAUGE,
+    Role.AGENT,
+    "1 for each degraded mode that holds for lack of a right, 0 for one that does not.",
+    values={"mode": DEGRADED_MODES},
+)
 RECONNECTS = _row("reconnects_total", Kind.COUNTER, Role.AGENT, "Times that a lost cluster was reached again.")
 EVENTS_RECEIVED = _row(
     "events_received_total", Kind.COUNTER, Role.AGENT, "Events taken in from members.", "events", _KINDS
@@ -70,15 +101,21 @@ EVENTS_MALFORMED = _row(
     "events_malformed_total", Kind.COUNTER, Role.OBSERVER, "Records of the events topic that are no events.", "records"
 )
 EVENTS_PUBLISHED = _row(
-    "events_published_total", Kind.COUNTER, Role.AGENT, "Events that Kafka acknowledged.", "events", _KINDS
+    "events_published_total",
+    Kind.COUNTER,
+    Role.AGENT,
+    "Events that arrived: acknowledged by Kafka, written to the file, taken by the webhook.",
+    "events",
+    _KINDS | {"sink": _SINKS},
 )
 EVENTS_DROPPED = _row(
     "events_dropped_total",
     Kind.COUNTER,
     Role.AGENT,
-    "Events lost. member: in a consumer's full queue, as it reports; agent: before Kafka acknowledged them.",
+    "Events lost. member: in a consumer's full queue, as it reports; agent: while it waited for the cluster to answer; "
+    "otherwise on the way to that sink.",
     "events",
-    {"where": ("member", "agent")},
+    {"where": ("member", "agent", *_SINKS)},
 )
 REQUESTS_REJECTED = _row(
     "requests_rejected_total",
@@ -87,6 +124,15 @@ REQUESTS_REJECTED = _row(
     "Posts of events that were refused as a whole, by HTTP status.",
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
+)
+CONNECTIONS_CUT = _row(
+    "connections_cut_total",
+    Kind.COUNTER,
+    Role.AGENT,
+    "Connections of HTTP clients that the agent ended. slow_head: no request in time; slow_answer: its body or answer "
+    "took too long; room: it was silent and others came; refused: too many were open.",
+    "connections",
+    {"reason": ("slow_head", "slow_answer", "room", "refused")},
 )
 SERIES_FOLDED = _row(
     "series_folded", Kind.GAUGE, Role.AGENT, "Label sets now folded into another series to keep within the bounds."
@@ -118,6 +164,56 @@ TAIL_LAG = _row(
     "Records between the tail and the end of the offsets topic.",
     "records",
 )
+OFFSETS_MAX_BYTES = _row(
+    "offsets_message_max_bytes",
+    Kind.GAUGE,
+    Role.OBSERVER,
+    "max.message.bytes of the offsets topic, the bound of kafka_rebalance_group_metadata_bytes; absent without "
+    "DescribeConfigs on the topic.",
+    "bytes",
+)
+LOADS_LEFT_OUT = _row(
+    "loads_left_out_partitions",
+    Kind.GAUGE,
+    Role.OBSERVER,
+    "Partitions whose lag and rate are not followed because there are too many; absent unless lag_groups is set.",
+    "partitions",
+)
+OWNED_PARTITIONS = _row(
+    "owned_partitions",
+    Kind.GAUGE,
+    Role.OBSERVER,
+    "Partitions of the offsets topic whose groups this observer speaks for: all, unless replicas share them.",
+    "partitions",
+)
+OWNERSHIP_CHANGES = _row(
+    "ownership_changes_total", Kind.COUNTER, Role.OBSERVER, "Times that these became others.", "changes"
+)
+REPLAYED_RECORDS = _row(
+    "replayed_records_total",
+    Kind.COUNTER,
+    Role.OBSERVER,
+    "Groups' records that were read again from a snapshot on, after a start or a takeover.",
+    "records",
+)
+SNAPSHOT_BYTES = _row(
+    "snapshot_written_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of records put into snapshots.", "bytes"
+)
+LAST_SNAPSHOT = _row(
+    "last_snapshot_timestamp_seconds",
+    Kind.GAUGE,
+    Role.OBSERVER,
+    "When Kafka last acknowledged a snapshot of a partition, Unix time.",
+    "seconds",
+)
+SNAPSHOT_PROBLEMS = _row(
+    "snapshot_problems_total",
+    Kind.COUNTER,
+    Role.OBSERVER,
+    "Snapshots that could not be used (the offsets topic was read from its beginning instead) or not be written.",
+    "problems",
+    {"problem": ("unreadable", "malformed", "foreign", "out_of_range", "too_large", "write")},
+)
 POLL_SECONDS = _row(
     "poll_duration_seconds", Kind.HISTOGRAM, Role.OBSERVER, "Time of polls.", "seconds", _POLLS, POLL_BUCKETS
 )
@@ -134,18 +230,28 @@ AGENT_ROWS: tuple[Metric, ...] = (
     BUILD_INFO,
     CONFIGURED,
     READY,
+    DEGRADED,
     RECONNECTS,
     EVENTS_RECEIVED,
     EVENTS_MALFORMED,
     EVENTS_PUBLISHED,
     EVENTS_DROPPED,
     REQUESTS_REJECTED,
+    CONNECTIONS_CUT,
     SERIES_FOLDED,
     READ_RECORDS,
     READ_BYTES,
     DECODE_ERRORS,
     UNKNOWN_RECORDS,
     TAIL_LAG,
+    OFFSETS_MAX_BYTES,
+    LOADS_LEFT_OUT,
+    OWNED_PARTITIONS,
+    OWNERSHIP_CHANGES,
+    REPLAYED_RECORDS,
+    SNAPSHOT_BYTES,
+    LAST_SNAPSHOT,
+    SNAPSHOT_PROBLEMS,
     POLL_SECONDS,
     LAST_POLL,
 )

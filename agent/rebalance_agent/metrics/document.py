@@ -42,7 +42,8 @@ group is first seen and go when it goes.
 A group has at most {GROUP_SERIES_MAX} series. Members add theirs: `owner_*` for at most \
 {SeriesLimits().max_member_series} pairs of client id and host (members with
 equal labels fold into their maximum and their number; pairs beyond it into `client_id="{FOLDED}"`), one
-`slowest_member`, and the exact histogram of stalls where they report.
+`slowest_member`, and the exact histogram of stalls where they report. Groups that `lag_groups` or `copartitioned` name
+have up to three more.
 """
 
 

@@ -13,7 +13,9 @@ from rebalance_agent.rebalances.views import STALL_BUCKETS
 __all__ = [
     "ASSIGNED",
     "COMPLETED",
+    "COPARTITION_BREAKS",
     "FAILED",
+    "FLAPPING",
     "FOLLOWUPS",
     "GENERATION",
     "GROUP_ROWS",
@@ -23,6 +25,7 @@ __all__ = [
     "IN_PROGRESS",
     "LAST_COMPLETED",
     "LAST_JOIN",
+    "LAST_RECONCILE",
     "LAST_SYNC",
     "LOST",
     "MEMBERS",
@@ -36,6 +39,7 @@ __all__ = [
     "PARTITION_SECONDS",
     "POLLED_CHANGES",
     "REVOKED",
+    "ROLLOUT",
     "SKEW",
     "SLOWEST_MEMBER",
     "STALL",
@@ -120,12 +124,17 @@ STALL = Metric(
 )
 LAST_JOIN = _gauge(
     "last_join_seconds",
-    "Join phase of the last rebalance: the wait for the slowest member; group epochs: until the coordinator assigned.",
+    "Join phase of the last rebalance: the wait for the slowest member. Classic groups only.",
     "seconds",
 )
 LAST_SYNC = _gauge(
     "last_sync_seconds",
-    "Sync phase of the last rebalance: the leader's assign() and its way; group epochs: the wait for who is slowest.",
+    "Sync phase of the last rebalance: the leader's assign() and its way. Classic groups only.",
+    "seconds",
+)
+LAST_RECONCILE = _gauge(
+    "last_reconcile_seconds",
+    "From the coordinator's last assignment until all members had theirs. Consumer, share and streams groups only.",
     "seconds",
 )
 IN_PROGRESS = _gauge("in_progress_seconds", "Age of the running rebalance, 0 when none runs.", "seconds")
@@ -151,10 +160,16 @@ SKEW = Metric(
     "kafka_rebalance_assignment_skew_ratio",
     Kind.GAUGE,
     Role.OBSERVER,
-    "Highest load of a member / what the strategy promises that member; 1 is best.",
+    "Highest load of a member / the best it could be; 1 is best. partitions: what the strategy promises that member; "
+    "lag (records behind), rate (records/s produced): a bound that no assignment can beat, for followed groups only.",
     ("consumergroup", "weight"),
     "ratio",
-    {"weight": ("partitions",)},
+    {"weight": ("partitions", "lag", "rate")},
+)
+COPARTITION_BREAKS = _gauge(
+    "copartition_breaks",
+    "Partition numbers with different owners in topics that are declared to be read side by side.",
+    "partitions",
 )
 IMBALANCE = _gauge("assignment_imbalance_partitions", "Highest load above its target; 0 is optimal.", "partitions")
 TOPIC_SPREAD = _gauge(
@@ -167,6 +182,11 @@ OWNER_PARTITIONS = _gauge(
     "owner_partitions", "Partitions of a member; of members with equal labels the highest.", "partitions", _OWNER
 )
 OWNER_MEMBERS = _gauge("owner_members", "Members with these labels.", "members", _OWNER)
+ROLLOUT = _gauge(
+    "rollout_in_progress",
+    "1 while the group's members are being replaced one after the other, as in a deploy; else 0.",
+)
+FLAPPING = _gauge("flapping_members", "Members that leave and come back again and again.", "members")
 SLOWEST_MEMBER = _gauge(
     "slowest_member_seconds",
     "How long the slowest member kept the last rebalance waiting; absent an hour later.",
@@ -175,7 +195,10 @@ SLOWEST_MEMBER = _gauge(
 )
 LAST_COMPLETED = _gauge("last_completed_timestamp_seconds", "When the last rebalance completed, Unix time.", "seconds")
 METADATA_BYTES = _gauge(
-    "group_metadata_bytes", "Size of the group's record, which max.message.bytes of __consumer_offsets limits.", "bytes"
+    "group_metadata_bytes",
+    "Size of a classic group's record, which max.message.bytes of __consumer_offsets limits. Groups of other types "
+    "have a small record for each member instead.",
+    "bytes",
 )
 POLLED_CHANGES = Metric(
     "rebalance_agent_polled_changes_total",
@@ -200,6 +223,7 @@ GROUP_ROWS: tuple[Metric, ...] = (
     STALL,
     LAST_JOIN,
     LAST_SYNC,
+    LAST_RECONCILE,
     LAST_COMPLETED,
     IN_PROGRESS,
     TIMEOUT,
@@ -215,8 +239,11 @@ GROUP_ROWS: tuple[Metric, ...] = (
     SKEW,
     IMBALANCE,
     TOPIC_SPREAD,
+    COPARTITION_BREAKS,
     OWNER_PARTITIONS,
     OWNER_MEMBERS,
+    ROLLOUT,
+    FLAPPING,
     SLOWEST_MEMBER,
     METADATA_BYTES,
 )

@@ -28,9 +28,10 @@ __all__ = [
     "running_samples",
 ]
 
-GROUP_SERIES_MAX = 60
+GROUP_SERIES_MAX = 62
 """Series of one group: what a fleet of thousands of groups can afford. Apart from it stand the series that members
-bring (``owner_*``, ``slowest_member``, and the histogram of stalls that they measured themselves)."""
+bring (``owner_*``, ``slowest_member``, and the histogram of stalls that they measured themselves), and three that are
+there where they are asked for: skew by lag and by rate, and co-partition breaks."""
 
 SLOWEST_SHOWN_SECONDS = 3600
 """A member that was slow an hour ago is no longer who to look at."""
@@ -77,8 +78,10 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
     by_metric[rows.STATE] = tuple(
         Sample((view.group, state), int(state is view.state)) for state in STATES[view.group_type]
     )
-    if view.skew_ratio is not None:
-        by_metric[rows.SKEW] = (Sample((view.group, "partitions"), view.skew_ratio),)
+    skews = {"partitions": view.skew_ratio, "lag": view.lag_skew_ratio, "rate": view.rate_skew_ratio}
+    by_metric[rows.SKEW] = tuple(
+        Sample((view.group, weight), ratio) for weight, ratio in skews.items() if ratio is not None
+    )
     by_metric |= _by_cause(view)
     by_metric[rows.TOPIC_SPREAD] = _worst_topics(view, limits)
     by_metric[rows.OWNER_PARTITIONS] = tuple(Sample((view.group, *who), most) for who, (most, _) in owners.items())
@@ -109,9 +112,14 @@ def _gauges(view: GroupView) -> Iterator[tuple[Metric, float | None]]:
     yield rows.PARTITIONS, view.partitions
     yield rows.UNASSIGNED, view.unassigned
     yield rows.IMBALANCE, view.imbalance
+    yield rows.COPARTITION_BREAKS, view.copartition_breaks
     yield rows.METADATA_BYTES, view.metadata_bytes
+    if view.source is not Source.ADMIN:
+        yield rows.ROLLOUT, int(view.rollout is not None and not view.rollout.closed)
+        yield rows.FLAPPING, len(view.flapping)
     yield rows.LAST_JOIN, view.last_join_seconds
     yield rows.LAST_SYNC, view.last_sync_seconds
+    yield rows.LAST_RECONCILE, view.last_reconcile_seconds
     if view.last_episode is not None:
         yield rows.LAST_COMPLETED, view.last_episode.phases.completed_ms / 1000
 

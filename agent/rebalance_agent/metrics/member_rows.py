@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.phase_rows import JOIN_BUCKETS, SYNC_BUCKETS
 from rebalance_agent.model.events import Callback
 from rebalance_agent.rebalances.views import STALL_BUCKETS
 
@@ -12,12 +13,15 @@ __all__ = [
     "ASSIGN_SECONDS",
     "CALLBACK_SECONDS",
     "GENERATION",
+    "JOIN",
     "LOST",
     "MEMBER_ROWS",
     "PARTITIONS",
+    "REPROCESSED",
     "REVOKED",
     "SKEW",
     "STALL",
+    "SYNC",
     "USER_DATA_ERRORS",
 ]
 
@@ -59,6 +63,22 @@ STALL = _row(
     ("consumergroup",),
     STALL_BUCKETS,
 )
+JOIN = _row(
+    "join_seconds",
+    Kind.HISTOGRAM,
+    "A member's wait for the answer to JoinGroup: the slowest member's time, as far as this one waited for it.",
+    "seconds",
+    ("consumergroup",),
+    JOIN_BUCKETS,
+)
+SYNC = _row(
+    "sync_seconds",
+    Kind.HISTOGRAM,
+    "From JoinGroup's answer to SyncGroup's in a member: the leader's assign() and its way.",
+    "seconds",
+    ("consumergroup",),
+    SYNC_BUCKETS,
+)
 ASSIGN_SECONDS = _row(
     "assign_seconds",
     Kind.HISTOGRAM,
@@ -86,6 +106,13 @@ PARTITIONS = _row("partitions", Kind.GAUGE, "Partitions the members with these l
 REVOKED = _row("revoked_total", Kind.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
 ASSIGNED = _row("assigned_total", Kind.COUNTER, "Partitions received in assigned callbacks.", "partitions")
 LOST = _row("lost_total", Kind.COUNTER, "Partitions taken away in lost callbacks.", "partitions")
+REPROCESSED = _row(
+    "reprocessed_records_total",
+    Kind.COUNTER,
+    "Records consumed once more because partitions went: what was read and not committed then, and offsets that came "
+    "back lower. Absent where the client does not know how far it is.",
+    "records",
+)
 SKEW = _row(
     "assignment_skew_ratio",
     Kind.GAUGE,
@@ -96,6 +123,8 @@ SKEW = _row(
 MEMBER_ROWS: tuple[Metric, ...] = (
     CALLBACK_SECONDS,
     STALL,
+    JOIN,
+    SYNC,
     ASSIGN_SECONDS,
     ASSIGN_FAILURES,
     USER_DATA_ERRORS,
@@ -104,6 +133,7 @@ MEMBER_ROWS: tuple[Metric, ...] = (
     REVOKED,
     ASSIGNED,
     LOST,
+    REPROCESSED,
     SKEW,
 )
 """In the order of the page and of the documentation."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from rebalance_agent.metrics.metric import Kind, Metric, Role
 
-__all__ = ["JOIN", "PHASE_ROWS", "SYNC"]
+__all__ = ["JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
 
 JOIN_BUCKETS = (0.01, 0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0)
-"""Upper bounds in seconds: a follow-up takes milliseconds, a slow member up to its max.poll.interval (5 min)."""
+"""Upper bounds in seconds: a follow-up takes milliseconds, a slow member up to its max.poll.interval (5 min).
+
+A member reconciles with its heartbeats (every 5 s by default), and when it has given up what it is asked to.
+"""
 
 SYNC_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
 """Upper bounds in seconds: a small group's leader answers within milliseconds, a large one's after seconds."""
@@ -21,6 +24,11 @@ def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
 
 JOIN = _row("join", "Join phases of all groups' rebalances, as in kafka_rebalance_last_join_seconds.", JOIN_BUCKETS)
 SYNC = _row("sync", "Sync phases of all groups' rebalances, as in kafka_rebalance_last_sync_seconds.", SYNC_BUCKETS)
+RECONCILE = _row(
+    "reconcile",
+    "Rebalances of all groups whose coordinator assigns, as in kafka_rebalance_last_reconcile_seconds.",
+    JOIN_BUCKETS,
+)
 
-PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC)
+PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC, RECONCILE)
 """In the order of the page and of the documentation."""

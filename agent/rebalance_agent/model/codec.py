@@ -1,7 +1,8 @@
 """Events as JSON objects and back, driven by the dataclasses' own type hints.
 
 One table of types serves every kind, so a field added to an event needs no second place. Everything that comes in is
-checked: kind, names, types, lengths. Partitions travel as ranges (``{"t": "0-4,7"}``), bytes as base64.
+checked: kind, names, types, lengths. Partitions travel as ranges (``{"t": "0-4,7"}``), bytes as base64. Any other
+dataclass of the same types, the API's for instance, travels the same way.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
@@ -31,7 +32,11 @@ __all__ = [
     "event_to_json",
     "json_line",
     "json_object",
+    "value_from_json",
+    "value_to_json",
 ]
+
+_Value = TypeVar("_Value")
 
 TEXT_MAX = 65_536
 """Characters of one text field. Kafka's own names end at 32,767 bytes; user data in base64 may be longer."""
@@ -97,21 +102,41 @@ def event_from_json(data: object, *, partitions_max: int = PARTITIONS_MAX) -> Ev
     Raises:
         InvalidInputError: naming the first field that is missing, too long or of the wrong type.
     """
+    return _decode_event("", data, _Budget(partitions_max))
+
+
+def value_to_json(value: object) -> dict[str, Any]:
+    """A dataclass as a JSON-ready dict, its fields as in events; None fields are left out."""
+    return cast("dict[str, Any]", _codec(cast("Any", type(value))).encode(value))
+
+
+def value_from_json(kind: type[_Value], data: object) -> _Value:
+    """Read what `value_to_json` wrote of a ``kind``; unknown fields are ignored.
+
+    Raises:
+        InvalidInputError: naming the first field that is missing, too long or of the wrong type.
+    """
+    return cast("_Value", _codec(cast("Any", kind)).decode("", data, _Budget(PARTITIONS_MAX)))
+
+
+def _decode_event(path: str, data: object, budget: _Budget) -> Event:
     if not isinstance(data, dict):
-        raise InvalidInputError("", "an event must be a JSON object")
+        raise InvalidInputError(path, "an event must be a JSON object")
     kind, version = data.get("kind"), data.get("schema_version")
     if not isinstance(kind, str) or kind not in EVENT_KINDS:
-        raise InvalidInputError("kind", f"must be one of {', '.join(sorted(EVENT_KINDS))}")
+        raise InvalidInputError(_join(path, "kind"), f"must be one of {', '.join(sorted(EVENT_KINDS))}")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise InvalidInputError("schema_version", "must be a positive integer")
+        raise InvalidInputError(_join(path, "schema_version"), "must be a positive integer")
     body = {name: value for name, value in data.items() if name not in ("kind", "schema_version")}
-    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode("", body, _Budget(partitions_max)))
+    return cast("Event", _codec(cast("Any", EVENT_KINDS[kind])).decode(path, body, budget))
 
 
 @functools.cache
 def _codec(hint: Any) -> _Codec:  # noqa: ANN401 - no narrower type holds every type hint
     if hint in _SCALARS:
         return _SCALARS[hint]
+    if hint == Event:
+        return _Codec(event_to_json, _decode_event)
     if hint == TopicPartitions:
         return _Codec(_encode_partitions, _decode_partitions)
     if isinstance(hint, type) and issubclass(hint, Enum):

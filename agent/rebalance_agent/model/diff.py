@@ -5,9 +5,11 @@ A member is the same one in both if its ``group.instance.id`` is (KIP-345), else
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rebalance_agent.model.group import ClassicGroup, ClassicMember
+from rebalance_agent.model.partitions import pairs
 
 __all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "identity", "owners"]
 
@@ -15,7 +17,7 @@ Partition = tuple[str, int]
 """Topic and partition number."""
 
 Owners = dict[Partition, ClassicMember]
-"""Partition -> the member that it is assigned to. A partition given to several (a redundant strategy): the last one."""
+"""Partition -> the member that it is assigned to; of several (see `GenerationDiff`) one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +27,12 @@ class GenerationDiff:
     - ``joined``, ``gone``: members that only one of the two has.
     - ``replaced``: (old, new) with one instance id and two member ids: a static member that came back.
     - ``resubscribed``: (old, new) of the same member with other topics.
-    - ``taken``: partitions that are no longer with the member that had them.
+    - ``taken``: partitions that are no longer with a member that had them.
     - ``given``: partitions with a member that did not have them.
-    - ``moved``: both taken from one and given to another.
+    - ``moved``: partitions that changed hands: had and have owners, and none of them is the same.
     - ``noop``: there were owners, and everyone owns what they owned.
+
+    A partition may have several owners: in a share group (KIP-932), or by a redundant strategy.
     """
 
     joined: tuple[ClassicMember, ...]
@@ -47,12 +51,12 @@ def identity(member: ClassicMember) -> str:
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def owners(group: ClassicGroup | None) -> Owners:
-    """Who was given what; nobody has anything where there is no group."""
+def owners(group: ClassicGroup | None, rather: Collection[str] = ()) -> Owners:
+    """Who was given what; nobody has anything where there is no group. Of several the last, ``rather`` one of these."""
     members = () if group is None else group.members
     return {
         (topic, number): member
-        for member in members
+        for member in (sorted(members, key=lambda member: member.member_id in rather) if rather else members)
         for topic, numbers in member.assigned.items()
         for number in numbers
     }
@@ -63,10 +67,9 @@ def diff_generations(before: ClassicGroup | None, after: ClassicGroup) -> Genera
     old = {identity(member): member for member in before.members} if before else {}
     new = {identity(member): member for member in after.members}
     both = [(old[name], new[name]) for name in old if name in new]
-    had = {partition: identity(member) for partition, member in owners(before).items()}
-    has = {partition: identity(member) for partition, member in owners(after).items()}
-    taken = frozenset(partition for partition, name in had.items() if has.get(partition) != name)
-    given = frozenset(partition for partition, name in has.items() if had.get(partition) != name)
+    had, has = _holders(before), _holders(after)
+    taken = frozenset(partition for partition, names in had.items() if names - has.get(partition, set()))
+    given = frozenset(partition for partition, names in has.items() if names - had.get(partition, set()))
     return GenerationDiff(
         joined=tuple(member for name, member in new.items() if name not in old),
         gone=tuple(member for name, member in old.items() if name not in new),
@@ -75,9 +78,18 @@ def diff_generations(before: ClassicGroup | None, after: ClassicGroup) -> Genera
         assignor_changed=bool(before and before.protocol and after.protocol and before.protocol != after.protocol),
         taken=taken,
         given=given,
-        moved=taken & given,
+        moved=frozenset(partition for partition in taken & given if not had[partition] & has[partition]),
         noop=bool(had) and not taken and not given,
     )
+
+
+def _holders(group: ClassicGroup | None) -> dict[Partition, set[str]]:
+    """Partition -> the identities of all that it is assigned to."""
+    found: dict[Partition, set[str]] = {}
+    for member in group.members if group else ():
+        for partition in pairs(member.assigned):
+            found.setdefault(partition, set()).add(identity(member))
+    return found
 
 
 def _topics(member: ClassicMember) -> frozenset[str]:

@@ -70,7 +70,8 @@ class Phases:
     """Moments of one generation in epoch milliseconds, each with its evidence; None where nobody knows.
 
     ``started``: the coordinator asked members to rejoin. ``joined``: the join phase ended
-    (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment was stored.
+    (``currentStateTimestamp`` of the record). ``completed``: the leader's assignment was stored. Of groups whose
+    coordinator assigns: the new epoch, its assignment, and the last member that had it.
     """
 
     completed_ms: int

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import TopicPartitions, pairs
 
 __all__ = [
     "CurrentAssignment",
@@ -36,9 +36,13 @@ class MemberState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class GroupEpoch:
-    """The group's epoch: it rises when members, subscriptions or topics change, and with it a rebalance begins."""
+    """The group's epoch: it rises when members, subscriptions or topics change, and with it a rebalance begins.
+
+    ``validated_topology``: the epoch of the topology for which a streams group's topics were found in order; -1: none.
+    """
 
     epoch: int
+    validated_topology: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,8 @@ class TargetEpoch:
 class EpochMember:
     """A member as it introduced itself. ``rebalance_timeout_ms`` -1: not said; ``pattern``: its regular expression.
 
-    ``process`` is a streams member's process id. ``classic``: it still speaks the classic protocol.
+    ``process`` is a streams member's process id. ``classic``: it still speaks the classic protocol, and so says its
+    ``session_timeout_ms``; that of others is a setting of the group or the brokers, which no record tells.
     """
 
     client_id: str
@@ -65,6 +70,7 @@ class EpochMember:
     assignor: str | None = None
     process: str | None = None
     classic: bool = False
+    session_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,11 @@ class CurrentAssignment:
     revoking: TopicPartitions = field(default_factory=dict)
     standbys: TopicPartitions = field(default_factory=dict)
 
+    @property
+    def held(self) -> set[tuple[str, int]]:
+        """What the member works on: it goes on with what it is to give up until it has. Nothing while it is away."""
+        return set() if self.epoch < 0 else pairs(self.assigned) | pairs(self.revoking)
+
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPattern:
@@ -99,6 +110,7 @@ class Topology:
     """A streams group's subtopologies: id -> the topics that its tasks read."""
 
     sources: Mapping[str, tuple[str, ...]]
+    epoch: int = -1
 
 
 EpochFact = GroupEpoch | TargetEpoch | EpochMember | MemberTarget | CurrentAssignment | ResolvedPattern | Topology

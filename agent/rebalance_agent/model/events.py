@@ -12,14 +12,17 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
 
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import FailureReason, Phases, Source, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.quality import AssignmentQuality
+from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = [
     "EVENT_KINDS",
     "SCHEMA_VERSION",
+    "WHERE_MAX",
     "AbortedEvent",
     "AssignEvent",
     "Callback",
@@ -46,6 +49,10 @@ class Callback(StrEnum):
     LEFT = "left"
 
 
+WHERE_MAX = 1_024
+"""Characters of one downward-API value; names of Kubernetes objects have at most 253, images may carry a digest."""
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """Where a member runs, as Kubernetes' downward API says; people know pods, not member ids."""
@@ -55,12 +62,19 @@ class Workload:
     workload: str | None = None
     image: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse (`InvalidInputError`) what is too long to be kept for each member and told with each generation."""
+        for name in ("pod", "node", "workload", "image"):
+            if len(getattr(self, name) or "") > WHERE_MAX:
+                raise InvalidInputError(f"where.{name}", f"must have at most {WHERE_MAX} characters")
+
 
 @dataclass(frozen=True, slots=True)
 class MemberSnapshot:
     """One member in one generation; with the others' it is enough to replay the assignor's decision.
 
-    ``stop_seconds``: from the start of the rebalance until this member stopped working; None where unknown.
+    ``stop_seconds``: from the start of the rebalance until this member stopped working; None where unknown. ``where``
+    it runs, if its sidecar has told.
     """
 
     member_id: str
@@ -76,6 +90,7 @@ class MemberSnapshot:
     session_timeout_ms: int | None = None
     rebalance_timeout_ms: int | None = None
     stop_seconds: float | None = None
+    where: Workload | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +100,10 @@ class GenerationEvent:
     ``episode_generation`` is the first generation of its episode; the event with ``closes_episode`` carries ``stall``,
     ``trigger`` and ``causes`` of the whole episode, and ``followups`` counts the generations after the first.
     ``moved``/``needed``: partitions that changed owner / the fewest that this balance needed. ``parts`` > 1: the
-    members are spread over that many events with equal other fields.
+    members are spread over that many events with equal other fields. ``migrated_from``: what type of group it was in
+    the previous generation, if another. ``slowest_seconds``: how long the slowest member
+    kept the others waiting. ``flapping``: who came or went in this episode as so often before, by
+    instance or client id.
     """
 
     KIND: ClassVar[str] = "generation"
@@ -119,17 +137,38 @@ class GenerationEvent:
     skew_ratio: float | None = None
     imbalance: int | None = None
     slowest_member_id: str | None = None
+    slowest_seconds: float | None = None
     revision: int = 0
     part: int = 0
     parts: int = 1
     epoch_kind: str = "generation"
     implementation: str | None = None
     strategies: tuple[str, ...] | None = None
+    flapping: tuple[str, ...] | None = None
+    migrated_from: GroupType | None = None
+
+    @property
+    def join_seconds(self) -> float | None:
+        """Length of the join phase; None where there is none, since the coordinator assigns."""
+        return self.phases.join_seconds if self.group_type is GroupType.CLASSIC else None
+
+    @property
+    def sync_seconds(self) -> float | None:
+        """Length of the sync phase; None where there is none, since the coordinator assigns."""
+        return self.phases.sync_seconds if self.group_type is GroupType.CLASSIC else None
+
+    @property
+    def reconcile_seconds(self) -> float | None:
+        """From the coordinator's assignment until all members had theirs; None for classic groups."""
+        return None if self.group_type is GroupType.CLASSIC else self.phases.sync_seconds
 
 
 @dataclass(frozen=True, slots=True)
 class AbortedEvent:
-    """A generation that the coordinator began and never completed: the number is missing in a live tail."""
+    """A generation that the coordinator began and never completed: the number is missing in a live tail.
+
+    ``generations``: how many in a row, this one being the last; more than one only where many are missing at once.
+    """
 
     KIND: ClassVar[str] = "aborted"
 
@@ -142,6 +181,7 @@ class AbortedEvent:
     generation: int
     reason: FailureReason
     revision: int = 0
+    generations: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +206,9 @@ class MemberEvent:
     ``timestamp_ms``: the callback returned; ``started_ms``: it was entered. ``partitions`` are those of this callback;
     ``generation`` is the one that the member was in when the callback was entered, -1 where its client does not say.
     ``reason``: why the client says that it happened; clients that say so later send the event again with a revision.
+    ``reprocessed_records``: records that will be, or have been, consumed once more because of it; None where the client
+    does not know how far it is. ``join_seconds`` and ``sync_seconds``: the member's wait for the answers to the
+    JoinGroup and SyncGroup requests before it, in the event that follows them.
     """
 
     KIND: ClassVar[str] = "member"
@@ -188,6 +231,9 @@ class MemberEvent:
     where: Workload | None = None
     revision: int = 0
     reason: str | None = None
+    reprocessed_records: int | None = None
+    join_seconds: float | None = None
+    sync_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,9 +261,9 @@ class AssignEvent:
     revision: int = 0
 
 
-Event = GenerationEvent | AbortedEvent | GroupGoneEvent | MemberEvent | AssignEvent
+Event = GenerationEvent | AbortedEvent | GroupGoneEvent | RolloutEvent | MemberEvent | AssignEvent
 EVENT_KINDS: Mapping[str, type[Event]] = {
-    kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, MemberEvent, AssignEvent)
+    kind.KIND: kind for kind in (GenerationEvent, AbortedEvent, GroupGoneEvent, RolloutEvent, MemberEvent, AssignEvent)
 }
 """``kind`` in the JSON -> its class."""
 

@@ -77,6 +77,7 @@ class ClassicMember:
     """One member in a classic group's record. Timeouts in milliseconds.
 
     ``subscription`` and ``assignment`` are None where the bytes did not parse or belong to another protocol type.
+    ``session_assumed``: no record says the session timeout, so it is the brokers' default.
     """
 
     member_id: str
@@ -87,6 +88,7 @@ class ClassicMember:
     session_timeout_ms: int
     subscription: ConsumerSubscription | None
     assignment: ConsumerAssignment | None
+    session_assumed: bool = False
 
     @property
     def assigned(self) -> TopicPartitions:

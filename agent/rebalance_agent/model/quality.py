@@ -18,7 +18,8 @@ class AssignmentQuality:
     - ``imbalance``: highest load above its target, in partitions; 0 is optimal.
     - ``moved``: partitions that change owner; ``moved_min``: the fewest that this balance needs.
     - ``unassigned``: partitions of subscribed topics that nobody gets.
-    - ``topic_spread``: topic -> distinct owners / min(partitions, subscribed members); 1 is best.
+    - ``topic_spread``: topic -> distinct owners / min(partitions, subscribed members that are promised anything);
+      1 is best.
     - ``copartition_breaks``: partition numbers of co-partitioned topics that lie on different members.
     - ``rack_misses``: partitions whose owner's rack holds no replica although some subscribed member's does.
     """

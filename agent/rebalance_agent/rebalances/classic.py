@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from rebalance_agent.model.diff import identity
 from rebalance_agent.model.episode import Evidence, FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent, event_id
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
@@ -21,29 +22,31 @@ from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["ABORTED_MAX", "ClassicState"]
+__all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "CLOCK_STEP_MS", "ClassicState"]
 
-ABORTED_MAX = 100
-"""Missing generations reported for one record: beyond that the record is more likely wrong than the group that bad."""
+ABORTED_MAX = 10
+"""Missing generations before one record that are reported one by one; more of them are reported as one fact."""
+
+ABORTED_MIN_MS = 10
+"""A join and a rejoin take at least so long. If many more are missing than there was time for, it is another life of
+the group, or not a group's record at all."""
+
+CLOCK_STEP_MS = 600_000
+"""A live record so much older than the one before it is new: the brokers' clock was set."""
 
 
 class ClassicState(Following):
     """One group. Times handed in are the observer's."""
 
-    def __init__(self, group: str, around: Surroundings, now_ms: int) -> None:
-        """Begin without any record; until there is one, there is no view."""
-        super().__init__(group, around, now_ms)
-        self._last: Generation | None = None
+    def __init__(self, group: str, around: Surroundings, now_ms: int, heir_of: Following | None = None) -> None:
+        """Begin without any record; ``heir_of``: the group of another type that goes on as this one."""
+        super().__init__(group, around, now_ms, heir_of)
+        self._origin = heir_of.last if heir_of else None
+        self._converted = heir_of.number if heir_of else None
         self._last_live = False
         self._at_last: tuple[ClassicGroup, ...] = ()
         self._sizes: Mapping[str, int] = {}
         self._running = Running()
-        self._view: GroupView | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether there has been a record."""
-        return self._last is not None
 
     @property
     def rebalancing(self) -> bool:
@@ -51,75 +54,96 @@ class ClassicState(Following):
         return bool(self._running)
 
     @property
+    def unsettled(self) -> bool:
+        """Whether records have not led to all that will be said of them."""
+        return self._episodes.unsettled or self.rebalancing or self.parting is not None
+
+    @property
     def due_ms(self) -> int:
         """When `pass_time` has something to do, at the latest."""
-        times = (self._running.gone_due_ms, self._episodes.due_ms, self.forget_ms)
-        return min(each for each in times if each is not None)
+        gone_due_ms = self._running.gone_due_ms
+        return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
         """Whether a member subscribes to one of these topics."""
-        return self._last is not None and not topics.isdisjoint(subscribed_topics(self._last.value))
+        return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
 
-    def record(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
-        """A record that is not a tombstone. One that is known already changes nothing."""
-        if self._is_stale(observation.timestamp_ms, value):
-            return
-        before = self._last
-        recreated = before is not None and value.generation < before.number
-        if recreated and observation.live:
-            yield from self._episodes.flush(observation.seen_ms)
-        if recreated:
-            before = None
+    def record(self, observation: GroupRecord) -> Iterator[Event]:
+        """A record of this group. One that is known already changes nothing, nor does one from before it."""
+        value = observation.value
+        if value is None:
+            known = self.parting is None and self.last is not None
+            if known and not self._is_older(observation):
+                self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
+        elif not self._is_stale(observation, value):
+            yield from self._take(observation, value)
+
+    def _take(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
+        last = self.last
+        recreated = last is not None and value.generation < last.number
+        if last is not None and (recreated or _leaps(last, observation.timestamp_ms, value)):
+            if observation.live:
+                yield from self._episodes.flush(observation.seen_ms)
+            last = self._origin = None
+        before = self._origin or last
         generation = self._generation(before, observation, value)
         if observation.live:
-            yield from self._aborted(before, generation)
-        self._become(generation, observation.live)
+            yield from self._aborted(last, generation, observation)
+        converted = last is None and bool(value.members) and value.generation == self._converted
+        converted = converted and not generation.returned
+        self._become(generation, observation.live or observation.replayed)
         if not observation.live:
             return
-        if not value.members and value.generation == 0:
-            window = Window(observation.timestamp_ms, observation.timestamp_ms, Evidence.RECORD)
-            self._running.begin(GroupState.PREPARING_REBALANCE, window, None, self._log)
-        elif before is None or generation.number != before.number or generation.returned:
+        if converted:
+            self._begin_converted(generation)
+        elif not value.members and value.generation == 0:
+            self._begin(generation.timestamp_ms, None)
+        elif before is None or self._origin or generation.number != before.number or generation.returned:
             known = before is not None or recreated or value.generation <= 1
+            self._origin = None
             yield from self._episodes.add(generation, Episode(before, known))
         self._count_stalled(observation.seen_ms)
 
-    def tombstone(self, observation: GroupRecord) -> Iterator[Event]:
-        """The group was deleted: what is not settled settles now. Nothing if it was created again since."""
-        number = self._last.number if self._last else 0
-        yield from self._deleted(observation.timestamp_ms, observation.seen_ms, number)
+    def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
+        """A record shows that a rebalance begins."""
+        window = Window(timestamp_ms, timestamp_ms, Evidence.RECORD)
+        self._running.begin(GroupState.PREPARING_REBALANCE, window, last, self._log)
 
-    def outlives(self, observation: GroupRecord) -> bool:
-        """Whether a tombstone is older than what is known: a replay."""
-        return self._last is not None and observation.timestamp_ms < self._last.timestamp_ms
+    def _begin_converted(self, generation: Generation) -> None:
+        """The record with which it became classic only repeats the last epoch, without the members that left for it.
+
+        The coordinator then lets those that stay rejoin; that rebalance starts from the epoch as it was.
+        """
+        if self._origin and {each.member_id for each in self._origin.members} != _member_ids(generation.value):
+            self._begin(generation.timestamp_ms, generation)
 
     def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
         """A poll shows it in a rebalancing state, unless it speaks of the time before the last record."""
-        if self._last is not None and poll.asked_ms <= self._last.seen_ms:
+        if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         window = Window(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
-        if self._running.begin(state, window, self._last, self._log):
+        if self._running.begin(state, window, self.last, self._log):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
         """A complete poll does not show it in a rebalancing state; its record should be on the way."""
-        if self._last is None or poll.asked_ms > self._last.seen_ms:
+        if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._running.miss(poll.answered_ms + self._around.settle_ms)
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """A member said something of itself."""
-        if self._log.add(event, now_ms):
+        if self._heard(event, now_ms):
             self._episodes.report(now_ms)
             begins = self._ledger.expect_reports()
-            if self._running.hear(event.member_id, self._last, self._log) or begins:
+            if self._running.hear(event.member_id, self.last, self._log) or begins:
                 self._count_stalled(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Topics that it subscribes to came, went or grew."""
-        if self._last is not None:
-            topics, wanted = self._around.topics, subscribed_topics(self._last.value)
-            newer = now_ms > self._last.seen_ms
-            self._sizes = topics.sizes(wanted) if newer else topics.sizes_in(wanted, self._last.value)
+        if self.last is not None:
+            topics, wanted = self._around.topics, subscribed_topics(self.last.value)
+            newer = now_ms > self.last.seen_ms
+            self._sizes = topics.sizes(wanted) if newer else topics.sizes_in(wanted, self.last.value)
             self._portrait = None
             self._ledger.set_partitions(sum(self._sizes.values()), now_ms)
             self._count_stalled(now_ms)
@@ -133,31 +157,37 @@ class ClassicState(Following):
             self._count_stalled(now_ms)
             if self._episodes.open is None:
                 self._ledger.take_advance()
-        had_open, shown = self._episodes.open, self._episodes.shown
+        had_open, showing = self._episodes.open, self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
-        if had_open is not self._episodes.open or shown is not self._episodes.shown:
+        if had_open is not self._episodes.open or showing != self._episodes.showing:
             self._count_stalled(now_ms)
         if now_ms >= self.forget_ms:
             self._ledger.advance(now_ms)
             self._log.keep(
-                (member.member_id for member in (self._last.members if self._last else ())), now_ms - REVISE_MAX_MS
+                (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
             )
 
     def view(self) -> GroupView | None:
         """The group now; None before the first record."""
-        if self._last is None:
+        if self.last is None:
             return None
         if self._view is None or self._view.version != self.version:
-            self._view = self._draw(self._last)
+            self._view = self._draw(self.last)
         return self._view
 
-    def _is_stale(self, timestamp_ms: int, value: ClassicGroup) -> bool:
-        last = self._last
+    def _is_older(self, observation: GroupRecord) -> bool:
+        """Whether it is from before the last record: a replay, unless so much that a clock was set."""
+        older_ms = self.last.timestamp_ms - observation.timestamp_ms if self.last else 0
+        stepped = observation.live and not observation.replayed and older_ms >= CLOCK_STEP_MS
+        return older_ms > 0 and not stepped
+
+    def _is_stale(self, observation: GroupRecord, value: ClassicGroup) -> bool:
+        last, timestamp_ms = self.last, observation.timestamp_ms
         if last is None or value.generation > last.number:
             return False
         if timestamp_ms == last.timestamp_ms and value.generation == last.number:
             return value in self._at_last
-        return timestamp_ms <= last.timestamp_ms
+        return timestamp_ms == last.timestamp_ms or self._is_older(observation)
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: ClassicGroup) -> Generation:
         generation = Generation(
@@ -166,26 +196,38 @@ class ClassicState(Following):
             seen_ms=observation.seen_ms,
             protocol=infer_protocol(before, value),
             topics=self._around.topics.sizes_in(subscribed_topics(value), value),
+            replayed=observation.replayed,
         )
-        if before is not None and value.generation == before.number:
-            return replace(generation, returned=_member_ids(before.value) != _member_ids(value))
+        if before is not None and value.generation == (before.number if self.last else self._converted):
+            return replace(generation, returned=_returned(before.value, value))
         generation = replace(generation, joined_ms=_joined_ms(before, observation.timestamp_ms, value))
         return replace(generation, start=self._start(before, generation)) if observation.live else generation
 
     def _start(self, before: Generation | None, generation: Generation) -> Window | None:
         offset_ms = self._around.offset.ms
         until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
-        window = self._running.window(offset_ms) or self._around.polls.unlisted_start(until_ms, offset_ms)
+        window = None if self._is_another(generation) else self._running.window(offset_ms)
+        if window is None and not generation.replayed:
+            window = self._around.polls.unlisted_start(until_ms, offset_ms)
         if window is None:
             return None
         earliest_ms = max(window.earliest_ms, before.timestamp_ms) if before else window.earliest_ms
         latest_ms = min(max(window.latest_ms, earliest_ms), until_ms)
         return Window(min(earliest_ms, latest_ms), latest_ms, window.evidence)
 
-    def _aborted(self, before: Generation | None, generation: Generation) -> Iterator[AbortedEvent]:
-        missing = generation.number - before.number - 1 if before and self._last_live else 0
-        numbers = range(generation.number - max(0, min(missing, ABORTED_MAX)), generation.number)
-        self._ledger.abort(len(numbers))
+    def _is_another(self, generation: Generation) -> bool:
+        """Whether what runs was seen to run only after this old record: it is another rebalance."""
+        window = self._running.window(self._around.offset.ms) if generation.replayed else None
+        return window is not None and window.latest_ms > generation.timestamp_ms
+
+    def _aborted(
+        self, before: Generation | None, generation: Generation, observation: GroupRecord
+    ) -> Iterator[AbortedEvent]:
+        sure = before is not None and self._last_live and not observation.after_gap
+        missing = max(0, generation.number - before.number - 1) if before and sure else 0
+        self._ledger.abort(0 if observation.replayed else missing)
+        each = 1 if missing <= ABORTED_MAX else missing
+        numbers = range(generation.number - missing + each - 1, generation.number, each)
         cluster_id, at_ms = self._around.cluster_id, generation.timestamp_ms
         for number in numbers:
             identity = event_id(AbortedEvent.KIND, cluster_id, self.group, GroupType.CLASSIC, number, at_ms)
@@ -198,15 +240,17 @@ class ClassicState(Following):
                 GroupType.CLASSIC,
                 number,
                 FailureReason.ABORTED,
+                generations=each,
             )
 
     def _become(self, generation: Generation, live: bool) -> None:
-        last = self._last
+        last = self.last
         same_moment = last is not None and generation.timestamp_ms == last.timestamp_ms
         self._at_last = (*(self._at_last if same_moment else ()), generation.value)
-        if last is None or generation.number != last.number:
+        if (last is None or generation.number != last.number) and not self._is_another(generation):
             self._running.end()
-        self._last, self._last_live, self._sizes = generation, live, generation.topics
+        self.last, self._last_live, self._sizes = generation, live, generation.topics
+        self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
         self._portrait = None
         self._ledger.set_partitions(sum(generation.topics.values()), generation.seen_ms)
         self.version += 1
@@ -229,7 +273,7 @@ class ClassicState(Following):
                 state,
                 self.version,
                 self.first_seen_ms,
-                sizes_known=self._around.topics.known,
+                self._around,
             )
         return self._finish(self._portrait, state, self._running_rebalance())
 
@@ -241,12 +285,24 @@ class ClassicState(Following):
         return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
 
 
+def _leaps(last: Generation, timestamp_ms: int, value: ClassicGroup) -> bool:
+    """Whether the generation cannot have followed on the last one."""
+    missing = value.generation - last.number - 1
+    return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms
+
+
 def _joined_ms(before: Generation | None, timestamp_ms: int, value: ClassicGroup) -> int | None:
     """The end of the join phase, if the record's word for it can be true."""
     joined_ms = value.current_state_timestamp_ms
     if joined_ms < 0 or not value.members or (before is not None and joined_ms < before.timestamp_ms):
         return None
     return min(joined_ms, timestamp_ms)
+
+
+def _returned(before: ClassicGroup, value: ClassicGroup) -> bool:
+    """Whether the same members are there, some of them under new ids: static ones that came back."""
+    same = {identity(member) for member in before.members} == {identity(member) for member in value.members}
+    return same and _member_ids(before) != _member_ids(value)
 
 
 def _member_ids(value: ClassicGroup) -> set[str]:

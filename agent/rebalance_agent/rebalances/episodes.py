@@ -6,10 +6,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.events import Event
+from rebalance_agent.rebalances.flapping import Flapping
 from rebalance_agent.rebalances.generations import GENERATIONS_MAX, Episode, Generation, announces_followup
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.memberlog import MemberLog
+from rebalance_agent.rebalances.rollouts import Rollouts
 from rebalance_agent.rebalances.settling import Settlement, revise, settle
 from rebalance_agent.rebalances.surroundings import Surroundings
 
@@ -49,6 +51,8 @@ class Episodes:
         """``log`` is what the members say, ``ledger`` where settled episodes are counted."""
         self.open: Episode | None = None
         self.shown: Settlement | None = None
+        self.rollouts = Rollouts()
+        self.flapping = Flapping()
         self._around = around
         self._log = log
         self._ledger = ledger
@@ -58,6 +62,16 @@ class Episodes:
         self._revise_due_ms: int | None = None
 
     @property
+    def unsettled(self) -> bool:
+        """Whether there is an episode of which nothing was said yet."""
+        return self.open is not None or bool(self._closed)
+
+    @property
+    def showing(self) -> tuple[object, ...]:
+        """What views show of it; it changes when events come out, and sometimes when time passes."""
+        return self.shown, self.rollouts.shown, self.flapping.shown
+
+    @property
     def due_ms(self) -> int | None:
         """When `pass_time` has something to do."""
         times = (
@@ -65,16 +79,20 @@ class Episodes:
             self._closed[0].due_ms if self._closed else None,
             self._revise_due_ms,
             self._settled[0].forget_ms if self._settled else None,
+            self.rollouts.due_ms,
+            self.flapping.due_ms,
         )
         return min((each for each in times if each is not None), default=None)
 
-    def add(self, generation: Generation, own: Episode) -> Iterator[GenerationEvent]:
+    def add(self, generation: Generation, own: Episode) -> Iterator[Event]:
         """A generation is complete: it continues the open episode or begins its ``own``, and may announce another."""
         episode = self.open or own
         episode.generations.append(generation)
         if announces_followup(generation) and len(episode.generations) < GENERATIONS_MAX:
             self.open = episode
-            self._followup_due_ms = generation.seen_ms + min(generation.rebalance_timeout_ms, FOLLOWUP_WAIT_MAX_MS)
+            said_ms = generation.rebalance_timeout_ms
+            wait_ms = min(said_ms, FOLLOWUP_WAIT_MAX_MS) if said_ms >= 0 else FOLLOWUP_WAIT_MAX_MS
+            self._followup_due_ms = generation.seen_ms + wait_ms
         else:
             yield from self._close(episode, generation.seen_ms)
 
@@ -83,7 +101,7 @@ class Episodes:
         if self._settled and self._revise_due_ms is None:
             self._revise_due_ms = now_ms + self._around.settle_ms
 
-    def pass_time(self, now_ms: int) -> Iterator[GenerationEvent]:
+    def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do what is due."""
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
@@ -95,31 +113,49 @@ class Episodes:
                 yield from self._revise(settled)
         if self._settled and now_ms >= self._settled[0].forget_ms:
             self._settled.popleft()
+        self.flapping.pass_time(now_ms)
+        if rollout := self.rollouts.pass_time(now_ms):
+            yield rollout
 
-    def flush(self, now_ms: int) -> Iterator[GenerationEvent]:
+    def flush(self, now_ms: int) -> Iterator[Event]:
         """Close and settle everything at once: the group is gone."""
         if self.open:
             yield from self._close(self.open, now_ms)
         while self._closed:
             yield from self._settle_next(now_ms)
+        if rollout := self.rollouts.end():
+            yield rollout
 
-    def _close(self, episode: Episode, now_ms: int) -> Iterator[GenerationEvent]:
+    def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
         self.open = None
         self._ledger.advance(now_ms)
         self._closed.append(_Closed(episode, now_ms + self._around.settle_ms, self._ledger.take_advance()))
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
 
-    def _settle_next(self, now_ms: int) -> Iterator[GenerationEvent]:
+    def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.popleft()
         settlement = settle(self._around.cluster_id, closed.episode, self._log, self._around.topics)
-        self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+        if not closed.episode.last.replayed:
+            self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+        settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
         self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS))
         self.shown = settlement
         yield from settlement.events
+        if closed.episode.known and (
+            rollout := self.rollouts.see(closed.episode.members_before, settlement.events, self._log.told, now_ms)
+        ):
+            yield rollout
 
-    def _revise(self, settled: _Settled) -> Iterator[GenerationEvent]:
+    def _see_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
+        if not episode.known:
+            return ()
+        generations = [(each.timestamp_ms, each.members) for each in episode.generations]
+        return self.flapping.see(episode.members_before, generations, now_ms)
+
+    def _revise(self, settled: _Settled) -> Iterator[Event]:
         later = settle(self._around.cluster_id, settled.episode, self._log, self._around.topics)
+        later = later.with_flapping(settled.settlement.closing.flapping or ())
         if revised := revise(settled.settlement, later):
             settled.settlement, changed = revised
             yield from changed

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.model.diff import diff_generations
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.epochs import CurrentAssignment, GroupEpoch, TargetEpoch
+from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberTarget, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
@@ -21,6 +21,7 @@ from rebalance_agent.rebalances.observations import EpochRecord
 from rebalance_agent.rebalances.portrait import draw
 from rebalance_agent.rebalances.roll import Roll
 from rebalance_agent.rebalances.surroundings import Surroundings
+from rebalance_agent.rebalances.topics import TopicCatalogue
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
 __all__ = ["EpochState"]
@@ -29,30 +30,41 @@ __all__ = ["EpochState"]
 class EpochState(Following):
     """One group whose coordinator assigns. Times handed in are the observer's."""
 
-    def __init__(self, group: str, group_type: GroupType, around: Surroundings, now_ms: int) -> None:
-        """Begin without any record; until the group is known as a whole there is no view."""
-        super().__init__(group, around, now_ms)
+    def __init__(
+        self,
+        group: str,
+        group_type: GroupType,
+        partition: int,
+        around: Surroundings,
+        now_ms: int,
+        heir_of: Following | None = None,
+    ) -> None:
+        """Begin without any record; until the group is known as a whole there is no view.
+
+        ``partition``: of the offsets topic. ``heir_of``: the group of another type that goes on as this one.
+        """
+        super().__init__(group, around, now_ms, heir_of)
         self.group_type = group_type
+        self.last = heir_of.last if heir_of else None
+        self.partition = partition
+        self._inherited = heir_of is not None and heir_of.known
+        self._converted: int | None = None
         self._roll = Roll()
         self._handovers = Handovers()
         self._whole = False
         self._new = False
-        self._last: Generation | None = None
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._timestamp_ms = 0
-        self._view: GroupView | None = None
+        self._replayed = False
+        self._returning = False
+        self._amid_batch = False
+        self._served = _Served()
 
     @property
     def known(self) -> bool:
         """Whether the group is there and known as a whole."""
-        return self._whole and self._roll.epoch is not None
-
-    @property
-    def gone(self) -> bool:
-        """Whether the group was deleted, and nothing is left of it."""
-        return self._roll.epoch is None and not self._roll.members
+        return self._whole and (self._roll.epoch is not None or self._inherited or self.parting is not None)
 
     @property
     def rebalancing(self) -> bool:
@@ -60,87 +72,107 @@ class EpochState(Following):
         return False
 
     @property
-    def due_ms(self) -> int:
-        """When `pass_time` has something to do, at the latest."""
-        due_ms = self._episodes.due_ms
-        return self.forget_ms if due_ms is None else min(due_ms, self.forget_ms)
+    def unsettled(self) -> bool:
+        """Whether records have not led to all that will be said of them."""
+        running = self._started_ms is not None or self._amid_batch or not self._roll.reached
+        return self._episodes.unsettled or self.parting is not None or (self._whole and running)
 
     def wants(self, topics: set[str]) -> bool:
         """Whether a member subscribes to one of these topics, or has partitions of a topic that had no name yet."""
-        return not topics.isdisjoint(self._roll.topics() | subscribed_topics(self._snapshot()))
+        return not topics.isdisjoint(self._roll.topics | self._roll.named_topics(self._around.topics))
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
         """A record of this group."""
         old = self._roll.current(record.subject) if record.kind is CurrentAssignment else None
-        epoch = self._roll.epoch
+        created = self._roll.epoch is None
         if not self._roll.take(record):
             return
-        self._seen_ms, self._timestamp_ms = record.seen_ms, max(self._timestamp_ms, record.timestamp_ms)
+        self._seen_ms = record.seen_ms
+        # A live record is the latest one, whatever the brokers' clocks say.
+        self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
+        self._replayed = record.replayed
         if record.kind is GroupEpoch:
-            yield from self._epoch(epoch, record)
+            self._epoch(record, created=created)
         elif record.kind is TargetEpoch:
             self._assigned_ms = record.timestamp_ms
+        elif isinstance(record.value, EpochMember):
+            self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment and record.live:
-            new = record.value if isinstance(record.value, CurrentAssignment) else None
-            self._handovers.see(record.subject, old, new, record.timestamp_ms)
-        yield from self._look(record.seen_ms, live=record.live)
+            told = not self._roll.speaks_classic(record.subject)
+            new = self._roll.current(record.subject)
+            self._handovers.see(record.subject, old, new, record.timestamp_ms, told=told)
+        if not _looks_alike(old, self._roll.current(record.subject), record):
+            self._portrait = None
+        # A tombstone is part of a batch: after it comes a new epoch, a static member's successor, or the group's end.
+        self._amid_batch = record.value is None
+        if not self._amid_batch:
+            yield from self._look(record.seen_ms, live=record.live)
+        elif not self._roll.dissolving:
+            self._changed(record.seen_ms)
 
     def complete(self, now_ms: int) -> None:
         """All records that the group had have been read."""
         self._whole = True
+        self._portrait = None
         for _ in self._look(now_ms, live=False):
             pass  # what was before is where it starts from; nothing is said of it
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """A member said something of itself."""
-        if self._log.add(event, now_ms):
+        if self._heard(event, now_ms):
             self._episodes.report(now_ms)
             if self._ledger.expect_reports():
                 self._changed(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Topics that it subscribes to came, went, grew, or were named."""
+        self._portrait = None
         self._changed(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do what is due."""
-        shown = self._episodes.shown
+        showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
-        if shown is not self._episodes.shown:
+        if showing != self._episodes.showing:
             self._changed(now_ms)
         if now_ms >= self.forget_ms:
             self._ledger.advance(now_ms)
             self._log.keep(self._roll.members, now_ms - REVISE_MAX_MS)
-            self._roll.keep(self._timestamp_ms - REVISE_MAX_MS)
+            self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)
 
     def view(self) -> GroupView | None:
         """The group now; None while it is not known."""
         if not self.known:
             return None
+        if self._view and self._roll.epoch is None:
+            return self._view  # what it was, until its first or after its last record
         if self._view is None or self._view.version != self.version:
             self._view = self._draw()
         return self._view
 
-    def _epoch(self, before: int | None, record: EpochRecord) -> Iterator[Event]:
+    def _epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
-            if record.live and self._whole and before is not None:
-                yield from self._deleted(record.timestamp_ms, record.seen_ms, before)
-            self._last = self._started_ms = None
+            self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._whole)
             return
+        if self._inherited and created and self.last and self.last.members:
+            self._converted = record.value.epoch
+        self.number = record.value.epoch
         # The first epoch of a group that is created under our eyes.
-        self._new = self._new or (record.live and self._whole and before is None)
+        self._new = self._new or (record.live and self._whole and created)
         if record.live and self._started_ms is None:
             self._started_ms = record.timestamp_ms
 
     def _look(self, now_ms: int, *, live: bool) -> Iterator[Event]:
         """After any record: see whether the newest epoch has been reached."""
-        epoch = self._roll.epoch
-        if not self._whole or epoch is None:
+        last = self.last
+        if not self._whole or self._roll.epoch is None or self._roll.dissolving:
             return
-        last = self._last
-        if self._roll.reached():
-            returned = last is not None and last.number == epoch and self._replaced(last.value)
-            if last is None or last.number != epoch or returned:
+        if self._roll.reached:
+            # The epoch with which it became a group of this type only repeats what it was.
+            known = last is not None and self.number in (last.number, self._converted)
+            returned = known and last is not None and self._returning and self._replaced(last.value)
+            self._returning = False
+            if not known or returned:
                 yield from self._reach(now_ms, live=live, returned=returned)
         self._changed(now_ms)
 
@@ -150,13 +182,13 @@ class EpochState(Following):
         return bool(diff.replaced) and not diff.joined and not diff.gone
 
     def _reach(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
-        before, value = self._last, self._snapshot()
+        before, value = self.last, self._snapshot()
         ways, took = self._handovers.take()
         started_ms = self._started_ms
         assigned_ms = self._assigned_ms if value.members else None
         generation = Generation(
             value=value,
-            timestamp_ms=self._timestamp_ms,
+            timestamp_ms=self.timestamp_ms,
             seen_ms=now_ms,
             protocol=RebalanceProtocol.COOPERATIVE,
             topics=self._sizes(value),
@@ -166,11 +198,12 @@ class EpochState(Following):
             group_type=self.group_type,
             handovers=self._by_name(ways),
             revoking_ms=took,
+            replayed=self._replayed,
         )
-        self._last, self._started_ms, self._assigned_ms = generation, None, None
+        self.last, self._started_ms, self._assigned_ms = generation, None, None
         peopled = bool(value.members or (before and before.members))
-        if live and peopled and (before is not None or self._new):
-            yield from self._episodes.add(generation, Episode(before, known=True))
+        if live and peopled:
+            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
 
     def _by_name(self, ways: dict[tuple[str, int], Handover]) -> dict[tuple[str, int], Handover]:
         named = {}
@@ -180,20 +213,18 @@ class EpochState(Following):
         return named
 
     def _snapshot(self) -> ClassicGroup:
-        return self._roll.snapshot(self.group, self._around.topics, self._timestamp_ms)
+        return self._roll.snapshot(self.group, self._around.topics, self.timestamp_ms)
 
     def _sizes(self, value: ClassicGroup) -> dict[str, int]:
         return self._around.topics.sizes_in(subscribed_topics(value), value)
 
     @property
     def _stalled(self) -> int:
-        return self._roll.waiting() if self._started_ms is not None else 0
+        return self._roll.waiting if self._started_ms is not None else 0
 
     def _changed(self, now_ms: int) -> None:
         """The view has changed, and with it perhaps what is served and what stands still."""
-        self._portrait = None
-        members = bool(self._roll.members)
-        partitions = sum(self._around.topics.sizes(self._roll.topics()).values()) if members else 0
+        partitions = self._served.count(self._roll.topics, self._around.topics) if self._roll.members else 0
         self._ledger.set_partitions(partitions, now_ms)
         self._ledger.set_stalled(self._stalled, now_ms)
         self.version += 1
@@ -201,10 +232,11 @@ class EpochState(Following):
     def _state(self) -> GroupState:
         if not self._roll.members:
             return GroupState.EMPTY
-        if self.group_type is GroupType.SHARE or self._roll.reached():
+        if self.group_type is GroupType.STREAMS and not self._roll.ready:
+            return GroupState.NOT_READY
+        if self.group_type is GroupType.SHARE or self._roll.reached:
             return GroupState.STABLE
-        behind = self._roll.target_epoch < (self._roll.epoch or 0)
-        return GroupState.ASSIGNING if behind else GroupState.RECONCILING
+        return GroupState.ASSIGNING if self._roll.target_epoch < self.number else GroupState.RECONCILING
 
     def _draw(self) -> GroupView:
         state = self._state()
@@ -212,13 +244,41 @@ class EpochState(Following):
             value = self._snapshot()
             now = Generation(
                 value,
-                self._timestamp_ms,
+                self.timestamp_ms,
                 self._seen_ms,
                 RebalanceProtocol.COOPERATIVE,
                 self._sizes(value),
                 group_type=self.group_type,
             )
-            self._portrait = draw(now, state, self.version, self.first_seen_ms, sizes_known=self._around.topics.known)
+            self._portrait = draw(now, state, self.version, self.first_seen_ms, self._around, self._roll.standing_by)
         started_ms = self._started_ms
         running = None if started_ms is None or not self._roll.members else RunningRebalance(started_ms, self._stalled)
         return self._finish(self._portrait, state, running)
+
+
+def _looks_alike(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
+    """Whether a record leaves the group's portrait as it is.
+
+    Every member of a large group writes one when it comes to a new epoch, and most keep what they have.
+    """
+    if record.kind is CurrentAssignment:
+        return old is not None and new is not None and _has(old) == _has(new)
+    return record.kind in (MemberTarget, TargetEpoch)
+
+
+def _has(current: CurrentAssignment) -> tuple[object, ...]:
+    return current.epoch < 0, current.assigned, current.revoking, current.standbys
+
+
+class _Served:
+    """How many partitions the subscribed topics have; counted again only when they or the cluster's changed."""
+
+    def __init__(self) -> None:
+        self._known: tuple[frozenset[str], int] | None = None
+        self._partitions = 0
+
+    def count(self, topics: frozenset[str], catalogue: TopicCatalogue) -> int:
+        known = (topics, catalogue.version)
+        if self._known != known:
+            self._known, self._partitions = known, sum(map(catalogue.count, topics))
+        return self._partitions

@@ -1,24 +1,46 @@
-"""What following a group takes, whatever its type: members' reports, episodes, totals, and the view made of them."""
+"""What following a group takes, whatever its type: members' reports, episodes, totals, and the view made of them.
+
+A group may change its type while it runs (KIP-848): the coordinator deletes it as the one and writes it as the other in
+one batch of records. To its users it is still the same group, so the new state inherits all of that from the old one.
+"""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import AssignEvent, Event, GroupGoneEvent, event_id
+from rebalance_agent.model.events import AssignEvent, Event, GroupGoneEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS, Episodes
+from rebalance_agent.rebalances.generations import Generation
 from rebalance_agent.rebalances.ledger import Ledger
+from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.memberlog import MemberLog
 from rebalance_agent.rebalances.surroundings import Surroundings
-from rebalance_agent.rebalances.views import GroupView, RunningRebalance
+from rebalance_agent.rebalances.views import GroupView, MemberLoad, RunningRebalance
 
-__all__ = ["ASSIGNS_MAX", "Following"]
+__all__ = ["ASSIGNS_MAX", "MIGRATION_WAIT_MS", "Following", "Parting"]
 
 ASSIGNS_MAX = 64
 """Reports of ``assign()`` whose ids are remembered: a retry comes within a minute, and there is one a generation."""
+
+MIGRATION_WAIT_MS = 1_000
+"""How long after a tombstone the group may still go on as one of another type. Both are in one batch of records, which
+is read at once, but perhaps not in one go."""
+
+
+_INHERITED = ("version", "first_seen_ms", "_log", "_ledger", "_assigns", "_episodes", "_view", "_loads")
+"""What is the group's own, whatever its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """The coordinator deleted the group at ``timestamp_ms``; it is gone if it does not go on before ``due_ms``."""
+
+    timestamp_ms: int
+    due_ms: int
 
 
 class Following:
@@ -26,17 +48,38 @@ class Following:
 
     group_type = GroupType.CLASSIC
 
-    def __init__(self, group: str, around: Surroundings, now_ms: int) -> None:
-        """Begin without any record; until there is one, there is no view."""
+    def __init__(self, group: str, around: Surroundings, now_ms: int, heir_of: Following | None = None) -> None:
+        """Begin without any record; until there is one, there is no view but that of the group it is ``heir_of``."""
         self.group = group
         self.version = 0
         self.first_seen_ms = now_ms
+        self.number = 0
+        self.timestamp_ms = -1
+        self.last: Generation | None = None
+        self.parting: Parting | None = None
+        self.gone = False
         self._around = around
-        self._log = MemberLog()
+        self._log = MemberLog(around.reports)
         self._ledger = Ledger(now_ms)
         self._assigns: deque[str] = deque(maxlen=ASSIGNS_MAX)
         self._episodes = Episodes(around, self._log, self._ledger)
         self._portrait: GroupView | None = None
+        self._view: GroupView | None = None
+        self._loads = LoadBook()
+        for name in _INHERITED if heir_of else ():
+            setattr(self, name, getattr(heir_of, name))
+
+    @property
+    def known(self) -> bool:
+        """Whether there is a view of it."""
+        return self.last is not None
+
+    @property
+    def due_ms(self) -> int:
+        """When `pass_time` has something to do, at the latest."""
+        parting_ms = self.parting.due_ms if self.parting else None
+        times = (parting_ms, self._episodes.due_ms, self.forget_ms)
+        return min(each for each in times if each is not None)
 
     @property
     def forget_ms(self) -> int:
@@ -54,28 +97,74 @@ class Following:
         if begins or event.error is not None:
             self.version += 1
 
-    def flush(self, now_ms: int) -> Iterator[Event]:
-        """Settle at once what is not settled: the group changes its type, and its next records are of another kind."""
-        yield from self._episodes.flush(now_ms)
+    def load(self, loads: GroupLoads) -> None:
+        """What its partitions carry was measured anew."""
+        if self._loads.take(loads):
+            self.version += 1
 
-    def _deleted(self, at_ms: int, seen_ms: int, number: int) -> Iterator[Event]:
-        """The group was deleted: what is not settled settles now."""
-        yield from self._episodes.flush(seen_ms)
-        cluster_id, kind = self._around.cluster_id, self.group_type
-        identity = event_id(GroupGoneEvent.KIND, cluster_id, self.group, kind, number, at_ms)
-        yield GroupGoneEvent(identity, cluster_id, self.group, at_ms, Source.RECORDS, kind)
+    def place(self, event: MemberEvent | AssignEvent, now_ms: int) -> None:
+        """A member said this before anybody watched: only where it is can be learned from it."""
+        if isinstance(event, MemberEvent):
+            self._heard(event, now_ms)
+
+    def _heard(self, event: MemberEvent, now_ms: int) -> bool:
+        """Remember what a member said; False if it was known or cannot be true."""
+        before = self._log.told(event.member_id)
+        news = self._log.add(event, now_ms)
+        if self._log.told(event.member_id) != before:
+            self.version += 1
+        return news
+
+    def _placed(self, members: tuple[MemberLoad, ...]) -> tuple[MemberLoad, ...]:
+        """Members with where they run, as they said last."""
+        if not self._log:
+            return members
+        return tuple(replace(each, where=self._log.told(each.member_id).where) for each in members)
+
+    def part(self, now_ms: int) -> Iterator[Event]:
+        """It did not go on as a group of another type, so it was deleted: what is not settled settles now."""
+        self.gone = True
+        if self.parting:
+            yield from self._episodes.flush(now_ms)
+            cluster_id, kind, at_ms = self._around.cluster_id, self.group_type, self.parting.timestamp_ms
+            identity = event_id(GroupGoneEvent.KIND, cluster_id, self.group, kind, self.number, at_ms)
+            yield GroupGoneEvent(identity, cluster_id, self.group, at_ms, Source.RECORDS, kind)
+
+    def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
+        """The observer's clock was set back from ``latest_ms``: what waits for a time that was near settles now."""
+        self._ledger.advance(latest_ms)
+        yield from self._episodes.flush(now_ms)
+        self._ledger.restart(now_ms)
+        self.version += 1
+
+    def let_go(self) -> None:
+        """Nobody follows it any more."""
+        self._log.clear()
+
+    def _tombstone(self, timestamp_ms: int, seen_ms: int, *, live: bool) -> None:
+        """Its main record was deleted; of what was over before anybody watched nothing is said."""
+        if live:
+            self.parting = Parting(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
+        else:
+            self.gone = True
 
     def _finish(self, portrait: GroupView, state: GroupState, running: RunningRebalance | None) -> GroupView:
-        """``portrait`` with what changes without the members: the running and the last rebalance, and the totals."""
-        shown = self._episodes.shown
+        """``portrait`` with what changes without the members: the running and the last rebalance, loads, and totals."""
+        shown, skews = self._episodes.shown, self._loads.skews(portrait.members)
         return replace(
             portrait,
+            members=self._placed(portrait.members),
             state=state,
             version=self.version,
             running=running,
+            lag_skew_ratio=skews.lag,
+            rate_skew_ratio=skews.rate,
             last_episode=shown.closing if shown else None,
+            rollout=self._episodes.rollouts.shown,
+            flapping=self._episodes.flapping.shown,
             last_join_seconds=shown.join_seconds if shown else None,
             last_sync_seconds=shown.sync_seconds if shown else None,
+            last_reconcile_seconds=shown.reconcile_seconds if shown else None,
             slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
             slowest_host=shown.slowest.host if shown and shown.slowest else None,
             slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,

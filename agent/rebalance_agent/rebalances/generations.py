@@ -54,7 +54,7 @@ class Generation:
     ``topics``: partition count of each subscribed topic as far as known. ``start``: when the coordinator asked members
     to rejoin. ``joined_ms``: end of the join phase. ``returned``: not a rebalance but a static member that came back
     within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it was asked to give something up
-    and did not) are known where the coordinator records each step.
+    and did not) are known where the coordinator records each step. ``replayed``: as in `GroupRecord`.
     """
 
     value: ClassicGroup
@@ -68,6 +68,7 @@ class Generation:
     group_type: GroupType = GroupType.CLASSIC
     handovers: Mapping[Partition, Handover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
+    replayed: bool = False
 
     @property
     def number(self) -> int:
@@ -81,7 +82,7 @@ class Generation:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members' rebalance timeouts: how long the coordinator waits for the slowest."""
+        """The longest of the members' rebalance timeouts: how long the slowest is waited for. -1: not said."""
         return max((member.rebalance_timeout_ms for member in self.members), default=0)
 
 
@@ -101,6 +102,11 @@ class Episode:
     def last(self) -> Generation:
         """The generation that closed it, or the latest so far."""
         return self.generations[-1]
+
+    @property
+    def members_before(self) -> tuple[ClassicMember, ...]:
+        """Who was there before it."""
+        return self.before.members if self.before else ()
 
     @property
     def fresh(self) -> bool:
@@ -157,7 +163,12 @@ def infer_protocol(before: Generation | None, value: ClassicGroup) -> RebalanceP
 
 
 def announces_followup(generation: Generation) -> bool:
-    """Whether a member must give something up, and will rejoin for it (KIP-429)."""
+    """Whether a member must give something up, and will rejoin for it (KIP-429); or nobody was given anything yet.
+
+    A coordinator that assigns starts share and streams groups with nothing, while it prepares what they need.
+    """
+    if generation.group_type is not GroupType.CLASSIC and generation.members and generation.topics:
+        return not owners(generation.value)
     return generation.protocol is RebalanceProtocol.COOPERATIVE and any(
         not set(numbers) <= set(member.assigned.get(topic, ()))
         for member in generation.members

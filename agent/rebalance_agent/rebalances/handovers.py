@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.model.epochs import CurrentAssignment, MemberState
-from rebalance_agent.model.partitions import TopicPartitions, pairs
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.rebalances.generations import Handover
 
 __all__ = ["Handovers"]
@@ -22,16 +22,25 @@ class Handovers:
         self._asked_ms: dict[str, int] = {}
         self._took_ms: dict[str, int] = {}
 
-    def see(self, member_id: str, old: CurrentAssignment | None, new: CurrentAssignment | None, at_ms: int) -> None:
-        """A member's assignment became ``new``; None: it is gone."""
+    def see(
+        self,
+        member_id: str,
+        old: CurrentAssignment | None,
+        new: CurrentAssignment | None,
+        at_ms: int,
+        *,
+        told: bool = True,
+    ) -> None:
+        """A member's assignment became ``new``; None: it is gone. ``told``: what it is to give up is recorded first."""
         before, after = old or _NOTHING, new or _NOTHING
-        had, has = _working_on(before), _working_on(after)
+        had, has = before.held, after.held
         for partition in pairs(after.revoking) - pairs(before.revoking):
             self._step(partition, asked_ms=at_ms, released_ms=None)
         for partition in had - has:
             way = self._ways.get(partition)
             asked_ms = way.asked_ms if way and partition in pairs(before.revoking) else at_ms
-            self._step(partition, asked_ms=asked_ms, released_ms=at_ms)
+            # Of a member that left or was expelled, nobody knows when it stopped; nor of one that was not asked.
+            self._step(partition, asked_ms=asked_ms if new and told else None, released_ms=at_ms)
         for partition in pairs(after.assigned) - had:
             self._step(partition, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
@@ -51,11 +60,3 @@ class Handovers:
         elif (asked_ms := self._asked_ms.pop(member_id, None)) is not None:
             took_ms = max(0, at_ms - asked_ms)
             self._took_ms[member_id] = max(took_ms, self._took_ms.get(member_id, 0))
-
-
-def _working_on(assignment: CurrentAssignment) -> set[tuple[str, int]]:
-    """What the member works on: it goes on with what it is to give up until it has."""
-    nothing: TopicPartitions = {}
-    if assignment.epoch < 0:
-        return pairs(nothing)
-    return pairs(assignment.assigned) | pairs(assignment.revoking)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.diff import identity
-from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.group import ClassicMember, GroupType
 from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
@@ -24,8 +24,11 @@ __all__ = ["judge_generation", "targets_of"]
 def judge_generation(generation: Generation, before: Generation | None = None) -> AssignmentQuality | None:
     """Quality of the generation's assignment, moves counted from ``before``; None where it cannot be judged.
 
-    A strategy that we do not know is judged against the best balance that the subscriptions allow.
+    A strategy that we do not know is judged against the best balance that the subscriptions allow. In a share group the
+    members of a partition take its records in turn, as fast as each can: how many partitions a member has says nothing.
     """
+    if generation.group_type is GroupType.SHARE:
+        return None
     assigned = {member.member_id: member.assigned for member in generation.members}
     try:
         return judge(
@@ -38,10 +41,13 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
 
 
 def targets_of(generation: Generation) -> Mapping[str, int]:
-    """Member id -> what its strategy promises it, in partitions; empty for a strategy that we do not know."""
+    """Member id -> what its strategy promises it, in partitions; empty for a strategy that we do not know.
+
+    Some strategies promise to leave things as they are: what members have now is what they own.
+    """
     strategy = STRATEGIES.get(generation.value.protocol or "")
     try:
-        return strategy.targets(_subscription(generation, None)) if strategy else {}
+        return strategy.targets(_subscription(generation, generation)) if strategy else {}
     except AssignmentError:
         return {}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import replace
 
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.rebalances.views import STALL_BUCKETS, Counters, StallHistogram
+from rebalance_agent.rebalances.views import STALL_BUCKETS, Counters, Exemplar, StallHistogram
 
 __all__ = ["Ledger"]
 
@@ -38,6 +38,10 @@ class Ledger:
             stalled = min(self._stalled, self._owned) * seconds
             self._advanced_seconds += stalled
             self._add_seconds(stalled, self._owned * seconds)
+
+    def restart(self, now_ms: int) -> None:
+        """The observer's clock was set back to ``now_ms``: count on from there."""
+        self.counted_until_ms = now_ms
 
     def set_partitions(self, partitions: int, now_ms: int) -> None:
         """From now on the group has so many partitions to serve: 0 while it is Empty."""
@@ -85,7 +89,8 @@ class Ledger:
         totals = self._counters
         if closing.stall is not None:
             self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
-            totals = _with_stall(self._counters, closing.stall)
+            exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
+            totals = _with_stall(self._counters, closing.stall.basis, exemplar)
         if closing.members:
             count = totals.completed.get(closing.trigger, 0) + 1
             totals = replace(totals, completed={**totals.completed, closing.trigger: count})
@@ -112,9 +117,10 @@ class Ledger:
         )
 
 
-def _with_stall(counters: Counters, stall: Stall) -> Counters:
-    histogram = counters.stalls.get(stall.basis, StallHistogram())
+def _with_stall(counters: Counters, basis: Basis, stall: Exemplar) -> Counters:
+    histogram = counters.stalls.get(basis, StallHistogram())
     bucket = bisect_left(STALL_BUCKETS, stall.seconds)
     counts = tuple(count + (index == bucket) for index, count in enumerate(histogram.counts))
-    grown = StallHistogram(counts, histogram.sum_seconds + stall.seconds)
-    return replace(counters, stalls={**counters.stalls, stall.basis: grown})
+    exemplars = {**histogram.exemplars, bucket: stall}
+    grown = StallHistogram(counts, histogram.sum_seconds + stall.seconds, exemplars)
+    return replace(counters, stalls={**counters.stalls, basis: grown})

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from rebalance_agent.model.diff import Partition
-from rebalance_agent.model.events import Callback, MemberEvent
+from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.group import ClassicMember
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.rebalances.generations import Generation
@@ -20,10 +20,13 @@ __all__ = [
     "CLOCK_SKEW_MAX_MS",
     "EVENTS_PER_MEMBER_MAX",
     "MEMBERS_MAX",
+    "REPORTS_MAX",
     "UNDATED_SKEW_MAX_MS",
+    "Allowance",
     "Departure",
     "MemberLog",
     "Span",
+    "Told",
 ]
 
 EVENTS_PER_MEMBER_MAX = 32
@@ -31,6 +34,10 @@ EVENTS_PER_MEMBER_MAX = 32
 
 MEMBERS_MAX = 4_096
 """Members remembered in one group: twice the largest groups, so that departed ones are still known."""
+
+REPORTS_MAX = 400_000
+"""Reports kept of all groups together, some 400 MB: ten each of 2,000 groups of 20 members. Whoever may report may also
+invent groups and members; beyond this, reports wait until those of members that are gone were let go."""
 
 CLOCK_SKEW_MAX_MS = 5_000
 """A report that names the right generation but lies farther outside its time is not believed."""
@@ -73,41 +80,74 @@ class Span:
         return self.from_ms - skew_ms <= at_ms <= self.until_ms + skew_ms
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a member's reports say of itself: where it runs, and its process's random id. None: it has not said."""
+
+    where: Workload | None = None
+    process: str | None = None
+
+
+class Allowance:
+    """How many more reports may be kept, by all groups of a tracker together."""
+
+    def __init__(self, reports: int = REPORTS_MAX) -> None:
+        """``reports``: how many in all."""
+        self.left = reports
+
+
 class MemberLog:
     """The reports of one group's members."""
 
-    def __init__(self) -> None:
-        """Begin with no reports."""
+    def __init__(self, allowance: Allowance | None = None) -> None:
+        """Begin with no reports; ``allowance`` is shared by the groups."""
         self._events: dict[str, deque[MemberEvent]] = {}
+        self._allowance = allowance or Allowance()
 
     def __bool__(self) -> bool:
         """Whether any member has reported."""
         return bool(self._events)
 
     def add(self, event: MemberEvent, at_ms: int) -> bool:
-        """Remember a report received at ``at_ms``; False if it was known or cannot be true."""
+        """Remember a report received at ``at_ms``; False if it was known, cannot be true, or finds no room."""
         if not 0 <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
-        known = self._events.setdefault(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
+        known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
         if any(event.event_id == other.event_id for other in known):
             return False
+        if len(known) < EVENTS_PER_MEMBER_MAX:
+            if not self._allowance.left:
+                return False
+            self._allowance.left -= 1
         known.append(event)
+        self._events[event.member_id] = known
         if len(self._events) > MEMBERS_MAX:
-            del self._events[next(iter(self._events))]
+            self._drop(next(iter(self._events)))
         return True
 
     def knows(self, member_id: str) -> bool:
         """Whether this member reports at all: then its silence means something."""
         return member_id in self._events
 
+    def told(self, member_id: str) -> Told:
+        """What the member said of itself last."""
+        events = self._events.get(member_id)
+        if not events:
+            return Told()
+        where = next((event.where for event in reversed(events) if event.where is not None), None)
+        return Told(where, events[-1].process)
+
     def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
         """Forget members that are neither among these nor heard of since ``since_ms``."""
         alive = set(member_ids)
-        self._events = {
-            member_id: events
-            for member_id, events in self._events.items()
-            if member_id in alive or any(event.timestamp_ms >= since_ms for event in events)
-        }
+        for member_id, events in list(self._events.items()):
+            if member_id not in alive and all(event.timestamp_ms < since_ms for event in events):
+                self._drop(member_id)
+
+    def clear(self) -> None:
+        """Forget everything: the group is gone."""
+        for member_id in list(self._events):
+            self._drop(member_id)
 
     def revocations(self, member_id: str, span: Span) -> list[MemberEvent]:
         """The member's revoked callbacks in the span, by the time they were entered."""
@@ -138,6 +178,9 @@ class MemberLog:
                 for partition in pairs(event.partitions) - (set() if dated else self._given_up(event, generation)):
                     resumed[partition] = min(resumed.get(partition, event.timestamp_ms), event.timestamp_ms)
         return resumed
+
+    def _drop(self, member_id: str) -> None:
+        self._allowance.left += len(self._events.pop(member_id))
 
     def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
         """What the member gave up between this generation and that report: the report is of a later generation."""

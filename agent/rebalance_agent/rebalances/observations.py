@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from rebalance_agent.model.epochs import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.rebalances.loads import GroupLoads
 
 __all__ = [
     "Backfilled",
@@ -22,8 +24,11 @@ __all__ = [
     "GroupRecord",
     "GroupsListed",
     "ListedGroup",
+    "LoadsSeen",
     "MemberReported",
     "Observation",
+    "PartitionsOwned",
+    "TailReached",
     "Tick",
     "TopicsSeen",
     "topics_named",
@@ -36,13 +41,24 @@ class GroupRecord:
 
     ``timestamp_ms`` is the record's (the coordinator's clock), ``seen_ms`` when it was read. ``live`` is False while a
     backfill reads what was there before: compaction has left gaps in it, so nothing is concluded from missing numbers.
+
+    ``replayed``: it was written before this observer had the group. Not live, it comes from a snapshot, and what
+    follows it is read without a gap; live, it is read again from there on: it makes events, as it did for another
+    observer, and counts nowhere. ``after_gap``: records before it may have been removed since. ``partition`` and
+    ``offset`` are its place in the offsets topic.
     """
+
+    group_type: ClassVar[GroupType] = GroupType.CLASSIC
 
     group: str
     timestamp_ms: int
     seen_ms: int
     value: ClassicGroup | None
     live: bool = True
+    partition: int = 0
+    offset: int = -1
+    replayed: bool = False
+    after_gap: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +67,7 @@ class EpochRecord:
 
     ``subject`` is the member or the regular expression that it is of, where there is one. ``partition`` is that of the
     offsets topic: nothing is concluded before all of it has been read once (`Backfilled`), since a group is many
-    records. Times and ``live`` as in `GroupRecord`.
+    records. Times, ``live``, ``offset`` and ``replayed`` as in `GroupRecord`.
     """
 
     group: str
@@ -63,6 +79,8 @@ class EpochRecord:
     subject: str = ""
     partition: int = 0
     live: bool = True
+    offset: int = -1
+    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +89,26 @@ class Backfilled:
 
     at_ms: int
     partitions: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionsOwned:
+    """From now on this observer speaks for the groups of these partitions of the offsets topic, and for no others.
+
+    ``of``: how many the topic has.
+    """
+
+    at_ms: int
+    partitions: frozenset[int]
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class TailReached:
+    """All that was written before these offsets (by partition) has been observed, as far as it is of shown groups."""
+
+    at_ms: int
+    positions: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +176,23 @@ class TopicsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadsSeen:
+    """What the partitions of the groups that are followed for it carry; a group that is not in it is not followed."""
+
+    at_ms: int
+    groups: Mapping[str, GroupLoads] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class MemberReported:
-    """What a member said of itself through its sidecar; it may arrive late, twice, or out of order."""
+    """What a member said of itself through its sidecar; it may arrive late, twice, or out of order.
+
+    ``past``: it was said before this observer watched, and tells where the member is, nothing of rebalances.
+    """
 
     at_ms: int
     event: MemberEvent | AssignEvent
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +203,17 @@ class Tick:
 
 
 Observation = (
-    GroupRecord | EpochRecord | Backfilled | GroupsListed | GroupDescribed | TopicsSeen | MemberReported | Tick
+    GroupRecord
+    | EpochRecord
+    | Backfilled
+    | PartitionsOwned
+    | TailReached
+    | GroupsListed
+    | GroupDescribed
+    | TopicsSeen
+    | LoadsSeen
+    | MemberReported
+    | Tick
 )
 
 

@@ -7,10 +7,16 @@ from dataclasses import replace
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.ledger import Ledger
+from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.observations import DescribedGroup
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
 __all__ = ["PolledGroup"]
+
+_SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
+
+_PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
+"""Assignors that mean some members to have nothing: the passive ones, and those that keep copies."""
 
 
 class PolledGroup:
@@ -23,6 +29,7 @@ class PolledGroup:
         self._at_ms = at_ms
         self._version = 1
         self._ledger = Ledger(at_ms)
+        self._loads = LoadBook()
 
     def describe(self, value: DescribedGroup, at_ms: int) -> bool:
         """Take a later description; True if anything is different. An older one is late and ignored."""
@@ -44,9 +51,20 @@ class PolledGroup:
         self._version += 1
         return True
 
+    def load(self, loads: GroupLoads) -> bool:
+        """What its partitions carry was measured anew; True if anything is different."""
+        changed = self._loads.take(loads)
+        self._version += changed
+        return changed
+
     def view(self) -> GroupView:
         """What is known: nothing about generations, subscriptions or stalls."""
         value = self._value
+        members = tuple(
+            MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, each.assigned)
+            for each in value.members
+        )
+        skews = self._loads.skews(members)
         return GroupView(
             group=value.group,
             group_type=value.group_type,
@@ -55,12 +73,14 @@ class PolledGroup:
             version=self._version,
             first_seen_ms=self._first_seen_ms,
             assignor=value.assignor or None,
-            members=tuple(
-                MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, each.assigned)
-                for each in value.members
-            ),
+            members=members,
             static_members=sum(each.instance_id is not None for each in value.members),
-            idle_members=sum(not each.assigned for each in value.members),
+            # Brokers show assignments of stable groups only, and no one's subscription or priority.
+            idle_members=sum(not each.assigned for each in members)
+            if value.state in _SETTLED and value.assignor not in _PASSIVE_ASSIGNORS
+            else None,
+            lag_skew_ratio=skews.lag,
+            rate_skew_ratio=skews.rate,
             counters=self._ledger.counters,
             counted_until_ms=self._at_ms,
         )

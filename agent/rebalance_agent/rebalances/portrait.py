@@ -2,26 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from rebalance_agent.model.diff import owners
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.rebalances.copartition import copartition_breaks
 from rebalance_agent.rebalances.generations import Generation
 from rebalance_agent.rebalances.judging import judge_generation, targets_of
+from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
 __all__ = ["draw"]
 
+_STREAMS = "stream"
+"""The assignor of Kafka Streams in classic groups: which members only keep copies is between them."""
+
 
 def draw(
-    generation: Generation, state: GroupState, version: int, first_seen_ms: int, *, sizes_known: bool
+    generation: Generation,
+    state: GroupState,
+    version: int,
+    first_seen_ms: int,
+    around: Surroundings,
+    standing_by: Collection[str] = (),
 ) -> GroupView:
-    """The part of the view that the generation decides; ``sizes_known``: whether the cluster's topics were listed."""
-    value, members = generation.value, generation.members
-    quality = judge_generation(generation) if members else None
-    targets = targets_of(generation) if members else {}
-    partitions = sum(generation.topics.values()) if value.protocol_type in ("", "consumer") else None
-    served = sum(number < generation.topics.get(topic, 0) for topic, number in owners(value))
+    """The part of the view that the generation decides; ``standing_by``: members that keep copies of others' state."""
+    value = generation.value
+    consumers = value.protocol_type in ("", "consumer")
+    members = generation.members
+    quality = judge_generation(generation, generation) if members and consumers else None
+    targets = targets_of(generation) if members and consumers else {}
+    sizes = _subscribed_sizes(generation)
+    partitions = sum(sizes.values()) if consumers else None
+    shares = tuple(
+        MemberLoad(
+            each.member_id,
+            each.instance_id,
+            each.client_id,
+            each.client_host,
+            each.assigned,
+            targets.get(each.member_id),
+            each.subscription.topics if each.subscription else None,
+        )
+        for each in sorted(members, key=lambda member: member.member_id)
+    )
+    declared = around.copartitioned.of(value.group) if generation.group_type is not GroupType.SHARE else None
+    served = sum(number < sizes.get(topic, 0) for topic, number in owners(value))
     return GroupView(
         group=value.group,
         group_type=generation.group_type,
@@ -32,22 +60,15 @@ def draw(
         generation=generation.number,
         assignor=value.protocol or None,
         protocol=generation.protocol,
-        members=tuple(
-            MemberLoad(
-                each.member_id,
-                each.instance_id,
-                each.client_id,
-                each.client_host,
-                each.assigned,
-                targets.get(each.member_id),
-            )
-            for each in sorted(members, key=lambda member: member.member_id)
-        ),
+        members=shares,
         static_members=sum(each.instance_id is not None for each in members),
-        idle_members=sum(not count_partitions(each.assigned) and targets.get(each.member_id) != 0 for each in members),
+        idle_members=sum(_idle(each, sizes, standing_by) for each in shares)
+        if consumers and value.protocol != _STREAMS
+        else None,
         partitions=partitions,
-        unassigned=partitions - served if sizes_known and partitions is not None else None,
+        unassigned=partitions - served if around.topics.known and partitions is not None else None,
         skew_ratio=quality.skew_ratio if quality else None,
+        copartition_breaks=copartition_breaks(declared, sizes, shares) if declared else None,
         imbalance=quality.imbalance if quality else None,
         topic_spread=tuple(sorted(quality.topic_spread.items())) if quality else (),
         rebalance_timeout_seconds=generation.rebalance_timeout_ms / 1000
@@ -55,3 +76,18 @@ def draw(
         else None,
         metadata_bytes=value.size_bytes if generation.group_type is GroupType.CLASSIC else None,
     )
+
+
+def _subscribed_sizes(generation: Generation) -> dict[str, int]:
+    """Partition counts of what is subscribed to; of what members have where no subscription could be read."""
+    wanted: set[str] = set()
+    for member in generation.members:
+        wanted.update(member.subscription.topics if member.subscription else member.assigned)
+    return {topic: count for topic, count in generation.topics.items() if topic in wanted}
+
+
+def _idle(member: MemberLoad, sizes: Mapping[str, int], standing_by: Collection[str]) -> bool:
+    """Whether it has nothing, although it could have something and its strategy means it to."""
+    if count_partitions(member.assigned) or member.target == 0 or member.member_id in standing_by:
+        return False
+    return member.topics is None or any(topic in sizes for topic in member.topics)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from rebalance_agent.model.diff import GenerationDiff, diff_generations, owners
+from rebalance_agent.model.diff import GenerationDiff, diff_generations, identity, owners
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
 from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.rebalances.generations import Episode, Generation, Window
 from rebalance_agent.rebalances.judging import judge_generation
 from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
@@ -33,15 +34,25 @@ class Settlement:
         """The event with the whole episode's stall, causes and counts."""
         return self.events[-1]
 
+    def with_flapping(self, names: tuple[str, ...]) -> Settlement:
+        """The same, with the flapping members among those that came or went."""
+        closing = replace(self.closing, flapping=names or None)
+        return replace(self, events=(*self.events[:-1], closing))
+
     @property
     def join_seconds(self) -> float | None:
         """The longest join phase: a cooperative episode waits in its first generation, its closing one is short."""
-        return _longest(event.phases.join_seconds for event in self.events)
+        return _longest(event.join_seconds for event in self.events)
 
     @property
     def sync_seconds(self) -> float | None:
         """The longest sync phase."""
-        return _longest(event.phases.sync_seconds for event in self.events)
+        return _longest(event.sync_seconds for event in self.events)
+
+    @property
+    def reconcile_seconds(self) -> float | None:
+        """The longest wait for members to come to what their coordinator assigned."""
+        return _longest(event.reconcile_seconds for event in self.events)
 
     @property
     def slowest(self) -> MemberSnapshot | None:
@@ -65,7 +76,7 @@ def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatal
     slowness = find_slowness(episode, phases[0].started_ms, log)
     moves = [_moves(before, after, log) for before, after in episode.steps()]
     events = [
-        _event(cluster_id, episode, index, phases[index], _causes(episode, index, log, topics), moves[index])
+        _event(cluster_id, episode, index, phases[index], _causes(episode, index, log, topics), moves[index], log)
         for index in range(len(episode.generations) - 1)
     ]
     events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, log, topics))
@@ -124,8 +135,8 @@ def _closing(
             lost=sum(each.lost for each in moves),
             noop=whole.noop and not episode.last.returned,
         ),
+        log,
         slowness=slowness,
-        log=log,
     )
 
 
@@ -136,12 +147,12 @@ def _event(
     phases: Phases,
     causes: tuple[Trigger, ...],
     moves: _Moves,
+    log: MemberLog,
     *,
     slowness: Slowness | None = None,
-    log: MemberLog | None = None,
 ) -> GenerationEvent:
     before, generation = episode.steps()[index]
-    closes = log is not None
+    closes = slowness is not None
     quality = judge_generation(generation, episode.before if closes else before) if generation.members else None
     returned = _returned_member(before, generation)
     stops = slowness.stop_seconds if slowness else {}
@@ -162,6 +173,7 @@ def _event(
         group_type=generation.group_type,
         generation=generation.number,
         previous_generation=before.number if before else None,
+        migrated_from=before.group_type if before and before.group_type is not generation.group_type else None,
         episode_generation=episode.generations[0].number,
         closes_episode=closes,
         followups=episode.followups if closes else 0,
@@ -170,11 +182,11 @@ def _event(
         phases=phases,
         trigger=causes[0],
         causes=causes,
-        stall=measure_stall(episode, log) if log is not None else None,
-        members=tuple(_snapshot(member, stops) for member in generation.members),
+        stall=measure_stall(episode, log) if closes else None,
+        members=tuple(_snapshot(member, stops, log) for member in generation.members),
         topics=generation.topics,
         moved=moves.moved,
-        needed=quality.moved_min if quality and closes else None,
+        needed=_needed(quality, episode) if quality and closes else None,
         revoked=moves.revoked,
         assigned=moves.assigned,
         lost=moves.lost,
@@ -183,8 +195,18 @@ def _event(
         skew_ratio=quality.skew_ratio if quality else None,
         imbalance=quality.imbalance if quality else None,
         slowest_member_id=slowness.member_id if slowness else None,
+        slowest_seconds=slowness.seconds if slowness else None,
         epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
     )
+
+
+def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
+    """The fewest moves: those that the balance needs, and what members that went had and others have now."""
+    if quality.moved_min is None or episode.before is None:
+        return quality.moved_min
+    staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
+    had = owners(episode.before.value)
+    return quality.moved_min + sum(identity(had[each]) not in staying for each in had.keys() & served.keys())
 
 
 def _causes(episode: Episode, index: int, log: MemberLog, topics: TopicCatalogue) -> tuple[Trigger, ...]:
@@ -255,7 +277,7 @@ def _started(before: Generation | None, generation: Generation, log: MemberLog) 
     return Window(first_ms, first_ms, Evidence.MEMBERS)
 
 
-def _snapshot(member: ClassicMember, stops: Mapping[str, float]) -> MemberSnapshot:
+def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberLog) -> MemberSnapshot:
     wanted = member.subscription
     return MemberSnapshot(
         member_id=member.member_id,
@@ -267,8 +289,9 @@ def _snapshot(member: ClassicMember, stops: Mapping[str, float]) -> MemberSnapsh
         assigned=member.assigned,
         rack=wanted.rack_id if wanted else None,
         user_data=wanted.user_data if wanted else None,
-        subscription_version=wanted.version if wanted else None,
-        session_timeout_ms=member.session_timeout_ms,
-        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        subscription_version=wanted.version if wanted and wanted.version >= 0 else None,
+        session_timeout_ms=None if member.session_assumed else member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
         stop_seconds=stops.get(member.member_id),
+        where=log.told(member.member_id).where,
     )

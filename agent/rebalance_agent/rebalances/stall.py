@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.model.diff import Owners, Partition, owners
+from rebalance_agent.model.diff import Partition, owners
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
 from rebalance_agent.rebalances.generations import Episode, Generation, Window
 from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
 
-__all__ = ["measure_stall"]
+__all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
+
+STANDSTILL_MAX_MS = 86_400_000
+"""A partition that seems to stand still for more than a day counts for a day: more likely a clock was set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +70,15 @@ def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
 
 
 def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
-    had: Owners = owners(episode.before.value) if episode.before else {}
     idle: dict[Partition, _Moment] = {}
     for before, generation in episode.steps():
         step = _Step(episode, before, generation, log)
+        # Of several members of a partition (in a share group) those that stay say when it stopped.
+        had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
-        for partition in sorted(had.keys() | has.keys() | idle.keys()):
+        kept = _kept(before, generation) if not step.everything_stops else set()
+        for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
-            if old and new and old.member_id == new.member_id and not step.everything_stops:
-                continue
             stopped = idle.pop(partition, None)
             if old:
                 stopped = step.stopped(partition, old)
@@ -84,12 +88,23 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
                 idle[partition] = stopped
             else:
                 yield _between(step.bounded(stopped), step.resumed(partition, new))
-        had = has
+
+
+def _kept(before: Generation | None, after: Generation) -> set[Partition]:
+    """Partitions that a member had and has: in a share group it may be one of several."""
+    had = {member.member_id: member for member in before.members} if before else {}
+    return {
+        partition
+        for member in after.members
+        if member.member_id in had
+        for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
+    }
 
 
 def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
     lower = max(0, resumed.earliest_ms - stopped.latest_ms)
-    upper = max(lower, resumed.latest_ms - stopped.earliest_ms)
+    lower = min(lower, STANDSTILL_MAX_MS)
+    upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STANDSTILL_MAX_MS)
     return _Standstill(lower, upper, stopped.exact and resumed.exact, min(stopped.unsure_ms, upper - lower))
 
 
@@ -97,7 +112,8 @@ class _Step:
     """One generation of the episode: when each of its partitions stopped or resumed."""
 
     def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberLog) -> None:
-        self._fresh = episode.fresh and before is episode.before
+        self._fresh = episode.fresh and not (before and owners(before.value))
+        self._first = episode.generations[0]
         self._generation = generation
         self._log = log
         self._span = Span.between(before, episode.last) if before else None
@@ -117,15 +133,16 @@ class _Step:
         handover = generation.handovers.get(partition)
         if handover and handover.asked_ms is not None and handover.released_ms is not None:
             return _Moment(handover.asked_ms, handover.released_ms, exact=False)
+        if handover and handover.released_ms is not None:
+            if owner.member_id in self._alive:
+                return _Moment(self._start().earliest_ms, handover.released_ms, exact=False)
+            return self._last_sign(owner, handover.released_ms, handover.released_ms)
         if generation.returned:
             # It was not missed for longer than its session: else it would have been expelled.
             return _Moment(generation.timestamp_ms - owner.session_timeout_ms, generation.timestamp_ms, exact=False)
         if owner.member_id not in self._alive:
-            # Its last sign of life was at most a session timeout before the coordinator noticed.
             start = self._start()
-            session_ms = owner.session_timeout_ms
-            unsure_ms = session_ms if self._departure(owner) is Departure.UNKNOWN else 0
-            return _Moment(start.earliest_ms - session_ms, start.latest_ms, exact=False, unsure_ms=unsure_ms)
+            return self._last_sign(owner, start.earliest_ms, start.latest_ms)
         if self.everything_stops:
             start = self._start()
             return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
@@ -136,7 +153,9 @@ class _Step:
         """When a partition that nobody had could first have been worked on."""
         if not self._fresh:
             return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
-        start = self._start()
+        start = self._first.start
+        if start is None:
+            raise _Unknown
         return _Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
 
     def bounded(self, stopped: _Moment) -> _Moment:
@@ -156,6 +175,12 @@ class _Step:
         given_ms = handover.given_ms if handover else None
         resumed_ms = self._generation.timestamp_ms if given_ms is None else given_ms
         return _Moment(resumed_ms, resumed_ms, exact=False)
+
+    def _last_sign(self, owner: ClassicMember, earliest_ms: int, latest_ms: int) -> _Moment:
+        """A member that went gave its last sign of life at most a session timeout before the coordinator noticed."""
+        session_ms = owner.session_timeout_ms
+        unsure_ms = session_ms if self._departure(owner) is Departure.UNKNOWN else 0
+        return _Moment(earliest_ms - session_ms, latest_ms, exact=False, unsure_ms=unsure_ms)
 
     def _departure(self, owner: ClassicMember) -> Departure:
         return self._log.departure(owner, self._span) if self._span else Departure.UNKNOWN

@@ -10,13 +10,16 @@ from collections import deque
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.rebalances.generations import Window
 
-__all__ = ["OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
+__all__ = ["DIFFERENCE_MAX_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
 
 POLLS_MAX = 256
 """Polls remembered: about a minute at the usual rate. A start is looked for in the last one or two."""
 
 OVERTAKEN_MAX_MS = 30_000
 """A poll asked earlier than one already seen was slow; by more than this, the clock was set back."""
+
+DIFFERENCE_MAX_MS = 86_400_000
+"""A record that seems to be a day away from now says nothing of how clocks differ."""
 
 _OFFSETS_MAX = 64
 
@@ -35,6 +38,8 @@ class ClockOffset:
 
     def learn(self, timestamp_ms: int, seen_ms: int) -> None:
         """Take one live record's two times into account."""
+        if abs(seen_ms - timestamp_ms) > DIFFERENCE_MAX_MS:
+            return
         self._recent.append(seen_ms - timestamp_ms)
         self.ms = min(self._recent)
 
@@ -52,6 +57,10 @@ class PollLog:
         late_ms = self._asked_ms[-1] - asked_ms if self._asked_ms else 0
         if not 0 < late_ms <= OVERTAKEN_MAX_MS:
             self._asked_ms.append(asked_ms)
+
+    def forget(self) -> None:
+        """What the polls so far did not show is no evidence any more."""
+        self._asked_ms.clear()
 
     def previous_ms(self, asked_ms: int) -> int:
         """The latest poll before this one, or one period before it."""

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.group import ClassicGroup
 
-__all__ = ["TopicCatalogue"]
+__all__ = ["GONE_MAX", "TopicCatalogue"]
+
+GONE_MAX = 10_000
+"""Ids of deleted topics that are remembered: a group's records go on naming them until its next assignment."""
 
 
 class TopicCatalogue:
@@ -19,6 +22,7 @@ class TopicCatalogue:
         self._born_ms: dict[str, int] = {}
         self._since_ms: int | None = None
         self._at_ms = -1
+        self.version = 0
 
     @property
     def known(self) -> bool:
@@ -28,18 +32,19 @@ class TopicCatalogue:
     def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
         """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late.
 
-        ``ids`` by name; those of deleted topics stay known, since records still name them.
+        ``ids`` by name; those of topics deleted of late stay known, since records still name them.
         """
         if at_ms < self._at_ms:
             return set()
         changed = {topic for topic, count in counts.items() if self._counts.get(topic) != count}
         named = {topic_id: topic for topic, topic_id in (ids or {}).items()}
         changed |= {topic for topic_id, topic in named.items() if self._names.get(topic_id) != topic}
-        self._names = {**self._names, **named}
+        self._names = {**_newest(self._names, named), **named}
         changed |= self._counts.keys() - counts.keys()
         self._born_ms = {topic: self._born_ms.get(topic, at_ms) for topic in counts}
         self._counts, self._at_ms = counts, at_ms
         self._since_ms = at_ms if self._since_ms is None else self._since_ms
+        self.version += bool(changed)
         return changed
 
     def name(self, topic_id: str) -> str:
@@ -72,3 +77,9 @@ class TopicCatalogue:
                 shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
         sizes = {topic: max(self.count(topic), shown.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
+
+
+def _newest(names: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """Those of the known ids that are not there now, the newest of them."""
+    gone = [topic_id for topic_id in names if topic_id not in now]
+    return {topic_id: names[topic_id] for topic_id in gone[-GONE_MAX:]}

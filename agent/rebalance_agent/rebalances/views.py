@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_agent.model.episode import Basis, Source, Trigger
-from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.rebalances.flapping import FlappingMember
 
 __all__ = [
     "COUNTED_LATE_MS",
     "STALL_BUCKETS",
     "Counters",
+    "Exemplar",
     "GroupView",
     "MemberLoad",
     "PartitionSeconds",
@@ -29,7 +33,11 @@ counter fall afterwards."""
 
 @dataclass(frozen=True, slots=True)
 class MemberLoad:
-    """One member's share right now. ``target`` is what its strategy promises it, in partitions."""
+    """One member's share right now.
+
+    ``target`` is what its strategy promises it, in partitions; ``topics`` what it subscribes to; ``where`` it runs, if
+    its sidecar has told.
+    """
 
     member_id: str
     instance_id: str | None
@@ -37,6 +45,8 @@ class MemberLoad:
     host: str
     assigned: TopicPartitions
     target: float | None = None
+    topics: tuple[str, ...] | None = None
+    where: Workload | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +64,24 @@ STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
 """Upper bounds in seconds of the stall histogram: from a quick follow-up to a hung group."""
 
 
+class Exemplar(NamedTuple):
+    """One rebalance that fell into a bucket: its closing event's id, its stall, and when it completed."""
+
+    event_id: str
+    seconds: float
+    timestamp_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class StallHistogram:
-    """Stalls of one basis by bucket (see `Counters`)."""
+    """Stalls of one basis by bucket (see `Counters`).
+
+    ``exemplars``: the last rebalance of each bucket that has one, by the bucket's index.
+    """
 
     counts: tuple[int, ...] = (0,) * (len(STALL_BUCKETS) + 1)
     sum_seconds: float = 0.0
+    exemplars: Mapping[int, Exemplar] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +115,11 @@ class GroupView:
 
     ``version`` rises with every change, so that a renderer knows when its cached text is stale; what depends on the
     passing of time alone (running ages, partition-seconds since ``counted_until_ms``) does not raise it.
-    ``last_join_seconds``, ``last_sync_seconds``: the longest phases among the last episode's generations.
+    ``last_join_seconds``, ``last_sync_seconds`` (classic) and ``last_reconcile_seconds`` (others): the longest phases
+    among the last episode's generations.
+    ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are followed (`loads.GroupLoads`).
+    ``rollout``: the running or else the last one. ``flapping``: members that go and come back again and again.
+    ``copartition_breaks``: known where the group is declared to read topics side by side (`copartition`).
     """
 
     group: str
@@ -111,6 +137,9 @@ class GroupView:
     partitions: int | None = None
     unassigned: int | None = None
     skew_ratio: float | None = None
+    lag_skew_ratio: float | None = None
+    rate_skew_ratio: float | None = None
+    copartition_breaks: int | None = None
     imbalance: int | None = None
     topic_spread: tuple[tuple[str, float], ...] = ()
     rebalance_timeout_seconds: float | None = None
@@ -119,6 +148,9 @@ class GroupView:
     last_episode: GenerationEvent | None = None
     last_join_seconds: float | None = None
     last_sync_seconds: float | None = None
+    last_reconcile_seconds: float | None = None
+    rollout: RolloutEvent | None = None
+    flapping: tuple[FlappingMember, ...] = ()
     slowest_client_id: str | None = None
     slowest_host: str | None = None
     slowest_seconds: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import structlog
 
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = ["log_event"]
 
@@ -28,5 +29,14 @@ def log_event(event: Event) -> None:
         )
     elif isinstance(event, AbortedEvent):
         _log.bind(group=event.group, generation=event.generation).warning("rebalance_aborted", reason=event.reason)
+    elif isinstance(event, RolloutEvent):
+        _log.bind(group=event.group, generation=event.last_generation).info(
+            "rollout_over" if event.closed else "rollout",
+            replaced=event.members_replaced,
+            members=event.members,
+            rebalances=event.rebalances,
+            stalled_partition_seconds=round(event.stalled_partition_seconds, 3),
+            images=event.to_images,
+        )
     elif isinstance(event, GroupGoneEvent):
         _log.bind(group=event.group).info("group_gone")

@@ -10,20 +10,22 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings
 
-__all__ = ["add_flags", "flag_values", "settings_table"]
+__all__ = ["add_flags", "flag_values", "kafka_flags", "settings_table"]
 
 
-def add_flags(parser: argparse.ArgumentParser, model: type[AgentSettings]) -> None:
-    """Give ``parser`` one flag for every setting of ``model``, with its default and environment name."""
+def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
+    """Give ``parser`` one flag for every setting of the ``models``, with its default and environment name."""
     parser.add_argument(
         "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
     )
     parser.add_argument(
         "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help="short for --kafka bootstrap.servers=..."
     )
-    for name, field in model.model_fields.items():
+    fields = {name: field for model in models for name, field in model.model_fields.items()}
+    for name, field in fields.items():
         parser.add_argument(
             _flag(name),
             action="append" if name == "kafka" else "store",
@@ -39,18 +41,34 @@ def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict
     """The settings that were given as flags.
 
     Raises:
-        InvalidInputError: a ``--kafka`` without ``=``.
+        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
     """
     values = {name: getattr(options, name) for name in model.model_fields if name != "kafka"}
-    kafka = {}
+    kafka = kafka_flags(options)
+    return {name: value for name, value in values.items() if value is not None} | ({"kafka": kafka} if kafka else {})
+
+
+def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
+    """The Kafka client properties that were given as ``--kafka`` and ``--bootstrap-servers``.
+
+    Raises:
+        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
+    """
+    kafka: dict[str, str] = {}
     for entry in options.kafka or ():
         key, equals, value = entry.partition("=")
         if not (equals and key):
             raise InvalidInputError("--kafka", "must be KEY=VALUE, such as security.protocol=SSL")
+        if (name := property_name(key)) in SECRET_PROPERTIES:
+            raise InvalidInputError(
+                f"--kafka {name}",
+                f"everybody on this machine can read it in the process list: use --kafka {name}.file=PATH, or the "
+                f"variable {ENV_PREFIX}KAFKA__{name.replace('.', '_').upper()}",
+            )
         kafka[key] = value
     if options.bootstrap_servers is not None:
         kafka["bootstrap.servers"] = options.bootstrap_servers
-    return {name: value for name, value in values.items() if value is not None} | ({"kafka": kafka} if kafka else {})
+    return kafka
 
 
 def settings_table(model: type[AgentSettings]) -> str:
@@ -74,10 +92,14 @@ def _environment(name: str) -> str:
 
 
 def _default(field: FieldInfo) -> str:
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)
 
 
 def _metavar(field: FieldInfo) -> str:
+    if field.annotation is bool:
+        return "true|false"
     if field.annotation is int:
         return "N"
     if field.annotation is float:

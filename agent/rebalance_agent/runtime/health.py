@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
@@ -21,6 +21,7 @@ class LoggedHealth:
         self._reconnected = reconnected
         self._lock = threading.Lock()
         self._failed: set[str] = set()
+        self._degraded: set[str] = set()
         self._log = structlog.get_logger("rebalance_agent.health")
 
     def starting(self, parts: Iterable[str]) -> None:
@@ -48,3 +49,14 @@ class LoggedHealth:
                 return
             self._failed.add(part)
         self._log.warning("not_ready", part=part, reason=reason)
+
+    def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
+        """Of each degraded mode why it holds, or None; ``commands`` mend those that do."""
+        self._readiness.degraded(modes)
+        with self._lock:
+            now = {mode for mode, reason in modes.items() if reason is not None}
+            begun, ended, self._degraded = now - self._degraded, self._degraded - now, now
+        for mode in sorted(begun):
+            self._log.warning("degraded", mode=mode, reason=modes[mode], command=commands.get(mode, ""))
+        for mode in sorted(ended):
+            self._log.info("degraded_no_longer", mode=mode)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -10,7 +10,15 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["OWN_PROPERTIES", "client_properties", "kafka_properties", "read_secret"]
+__all__ = [
+    "OWN_PROPERTIES",
+    "SECRET_PROPERTIES",
+    "client_properties",
+    "kafka_properties",
+    "property_name",
+    "read_secret",
+    "without_secrets",
+]
 
 OWN_PROPERTIES = frozenset(
     {
@@ -26,12 +34,36 @@ OWN_PROPERTIES = frozenset(
 )
 """Properties on which the agent's own correctness rests: setting them is refused."""
 
+SECRET_PROPERTIES = frozenset(
+    {
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.private.key.pem",
+        "sasl.oauthbearer.client.secret",
+        "sasl.password",
+        "ssl.key.password",
+        "ssl.key.pem",
+        "ssl.keystore.password",
+    }
+)
+"""Properties whose values nobody may see: refused as flags, which every user of the machine can list."""
+
 SERVERS = "bootstrap.servers"
 
 SECRET_BYTES_MAX = 1 << 20
 """A key with its certificate chain has some kilobytes; more is the wrong file."""
 
 _PROPERTIES_MAX = 200  # librdkafka knows fewer
+
+_NO_GSSAPI = (
+    "this librdkafka was built without GSSAPI (Kerberos), as in confluent-kafka's wheels; GSSAPI is also what SASL "
+    "takes where no mechanism is set. Set PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER, or build confluent-kafka "
+    "from source on a librdkafka with libsasl2: pip install --no-binary confluent-kafka confluent-kafka"
+)
+
+
+def property_name(name: str) -> str:
+    """The name in librdkafka's spelling: dots where variables have underscores."""
+    return name.replace("_", ".")
 
 
 def kafka_properties(data: object) -> dict[str, str]:
@@ -44,12 +76,15 @@ def kafka_properties(data: object) -> dict[str, str]:
         raise ValueError(f"must be a mapping of at most {_PROPERTIES_MAX} Kafka client properties")
     result = {}
     for key, value in data.items():
-        name = str(key).replace("_", ".")
+        name = property_name(str(key))
         if not isinstance(value, str | int | float):
             raise ValueError(f"{name} must be a single value")  # noqa: TRY004 - pydantic takes only these
         if name.removesuffix(".file") in OWN_PROPERTIES:
             raise ValueError(f"{name} is set by the agent itself")
         result[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    for name in result:
+        if f"{name}.file" in result:
+            raise ValueError(f"{name} and {name}.file are both set: leave one of them out")
     if not result.get(SERVERS, "").strip():
         result.pop(SERVERS, None)  # a variable that a manifest leaves empty: no cluster is configured
     return result
@@ -69,15 +104,29 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
     try:
         AdminClient({**result})
     except KafkaException as error:
-        raise InvalidInputError("kafka", error.args[0].str().replace("\n", " ")) from None
+        text = without_secrets(error.args[0].str().replace("\n", " "), result)
+        if "GSSAPI" in text:
+            raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
+        raise InvalidInputError("kafka", text) from None
     return result
 
 
+def without_secrets(text: str, properties: Mapping[str, str]) -> str:
+    """``text`` with stars for the values of secret ``properties``, whoever put them there."""
+    return _starred(text, (value for name, value in properties.items() if name in SECRET_PROPERTIES))
+
+
+def _starred(text: str, secrets: Iterable[str]) -> str:
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, "***") if secret else text
+    return text
+
+
 def read_secret(field: str, path: str) -> str:
-    """The text of a file that holds one secret, without the line end.
+    """The text of a file that holds one secret, without the line end. Read once, when a command starts.
 
     Raises:
-        InvalidInputError: naming ``field``; it cannot be read, is too large, or is no text.
+        InvalidInputError: naming ``field``; it cannot be read, is empty, is too large, or is no text.
     """
     try:
         with Path(path).open("rb") as file:
@@ -85,8 +134,12 @@ def read_secret(field: str, path: str) -> str:
         if len(data) > SECRET_BYTES_MAX:
             raise InvalidInputError(field, f"{path} has more than {SECRET_BYTES_MAX} bytes")
         # Editors end files with a line feed that is no part of a password.
-        return data.decode().rstrip("\r\n")
+        secret = data.decode().rstrip("\r\n")
     except OSError as error:
         raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
         raise InvalidInputError(field, f"{path} is not UTF-8 text") from None
+    if not secret or "\0" in secret:
+        # The client would take an empty text for a password that is not set, and end at a zero byte.
+        raise InvalidInputError(field, f"{path} {'holds a zero byte' if secret else 'is empty'}")
+    return secret

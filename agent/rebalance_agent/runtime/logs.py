@@ -24,10 +24,14 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    # Tracebacks without local variables, which structlog would show: passwords are among them.
     render: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=stream.isatty())]
+        [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)]
         if console
-        else [structlog.processors.dict_tracebacks, structlog.processors.JSONRenderer()]
+        else [
+            structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.JSONRenderer(),
+        ]
     )
     handler = logging.StreamHandler(stream)
     handler.setFormatter(

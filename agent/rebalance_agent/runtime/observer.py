@@ -14,21 +14,26 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.inbox import Inbox
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
+from rebalance_agent.exposition.api import Api
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.history import History
 from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.exposition.web import HEALTH_PATHS, WebApp
 from rebalance_agent.metrics.group_samples import SeriesLimits
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.events import Event
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.episode_log import log_event
 from rebalance_agent.runtime.health import LoggedHealth
+from rebalance_agent.runtime.listening import bearer_of, web_tls
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.publisher import Publisher, create_events_topic
+from rebalance_agent.runtime.rights_watch import watch_rights
 from rebalance_agent.runtime.settings import ObserverSettings, split_address
+from rebalance_agent.runtime.shown import shown_settings
+from rebalance_agent.runtime.sinks_set import SinkSet
 from rebalance_agent.runtime.watch import Watch, watch_parts
 
 __all__ = ["Observer"]
@@ -38,7 +43,11 @@ class Observer:
     """One observer of one cluster; without ``bootstrap.servers`` it idles."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
-        """``properties`` are librdkafka's, complete."""
+        """``properties`` are librdkafka's, complete.
+
+        Raises:
+            InvalidInputError: naming the setting whose file or URL cannot be used.
+        """
         self._settings = settings
         self._properties = properties
         self._clock = clock or SystemClock()
@@ -53,15 +62,30 @@ class Observer:
         )
         self._page = GroupsPage(self.views, self._clock, limits, text)
         self._phases = PhaseMetrics(text)
+        self._history = History()
         self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
             Role.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         host, port = split_address(settings.listen)
-        self._server = HttpServer(
-            host, port, WebApp((self._page.text, self._phases.text, self._metrics.text), readiness)
+        web = WebApp(
+            (self._page.text, self._phases.text, self._metrics.text),
+            readiness,
+            api=Api(self.views, self._history, self._clock),
+            config=lambda: shown_settings(settings),
+            bearer=bearer_of("web_token_file", settings.web_token_file, self._clock),
+            health_open=not settings.web_token_for_health,
         )
+        self._server = HttpServer(
+            host,
+            port,
+            web,
+            tls=web_tls(settings, self._clock),
+            urgent=HEALTH_PATHS,
+            counted=self._metrics.connection_cut,
+        )
+        self._sinks = SinkSet(settings, self._metrics, self._clock)
 
     @property
     def port(self) -> int:
@@ -97,31 +121,26 @@ class Observer:
         if stop.is_set():
             return
         self._log.info("connected", cluster=cluster_id)
-        publisher = self._publisher(cluster, stack)
+        sinks = self._sinks.open(self._properties, cluster, stack)
 
         def publish(event: Event) -> None:
             log_event(event)
             self._phases.observe(event)
-            if publisher:
-                publisher.publish(event, cluster_id)
+            sinks.publish(event, cluster_id)
+            self._history.observe(event)
 
         shows = NameFilter(self._settings.groups_allow, self._settings.groups_deny)
         context = Context(self._properties, cluster, Inbox(), self._health, self._metrics, self._clock, shows)
-        watch = Watch(context, self._settings, cluster_id, publish, self._page.refresh)
+        watch = Watch(
+            context,
+            self._settings,
+            cluster_id,
+            publish,
+            self._page.refresh,
+            reported=self._history.observe,
+            progress=self._sinks.publisher,
+            snapshot_written=self._metrics.snapshot_written,
+        )
         watch.start(stack)
         self._watch = watch
-
-    def _publisher(self, cluster: Cluster, stack: ExitStack) -> Publisher | None:
-        topic = self._settings.events_topic
-        if not topic:
-            return None
-        create_events_topic(cluster, topic)
-        publisher = Publisher(
-            self._properties,
-            topic,
-            published=self._metrics.events_published,
-            dropped=lambda number: self._metrics.events_dropped("agent", number),
-        )
-        publisher.start()
-        stack.callback(publisher.close, self._settings.stop_seconds)
-        return publisher
+        watch_rights(self._settings, self._properties, cluster.access, self._health, stack)

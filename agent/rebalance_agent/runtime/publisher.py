@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
@@ -9,6 +10,7 @@ from typing import Any, Protocol, cast
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.collectors.member_events import KIND_HEADER
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.events import Event
@@ -24,6 +26,13 @@ QUEUE_KILOBYTES_MAX = 64 * 1024
 """Events that wait for the brokers: hours of an ordinary fleet's rebalances, within a bounded memory."""
 
 POLL_S = 0.2
+
+REPLACE_WAIT_S, REPLACE_WAIT_MAX_S = 1.0, 60.0
+"""Between a producer that can go on no more and the next: a right that is missing is not there a moment later."""
+
+_SILENT = logging.getLogger("rebalance_agent.librdkafka")
+_SILENT.disabled = True
+"""Takes the fatal errors that librdkafka writes to stderr itself, past our log, which tells them once."""
 
 _Deliver = Callable[[KafkaError | None, object], None]
 
@@ -70,7 +79,10 @@ class Publisher:
         self._dropped = dropped
         self._log = structlog.get_logger("rebalance_agent.publisher")
         self._failing = False
-        self._fatal = threading.Event()
+        self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
+        self._lock = threading.Lock()
+        self._queued = 0
+        self._outstanding: dict[int, None] = {}
         self._make = make or _confluent_producer
         self._settings = {
             "queue.buffering.max.messages": QUEUE_MAX,
@@ -81,7 +93,7 @@ class Publisher:
             **properties,
             "acks": "all",
             "enable.idempotence": True,
-            "error_cb": self._on_error,
+            "logger": _SILENT,
         }
         self._producer = self._make(self._settings)
         self._stop = threading.Event()
@@ -95,53 +107,92 @@ class Publisher:
         """Queue an event under its cluster's and group's key."""
         key = f"{cluster_id}:{event.group}".encode("utf-8", "backslashreplace")
         for part, line in event_lines(event):
+            number = self._number()
             try:
                 self._producer.produce(
                     self._topic,
                     key=key,
                     value=line,
                     headers=[(KIND_HEADER, part.KIND.encode())],
-                    on_delivery=self._delivery(part.KIND),
+                    on_delivery=self._delivery(part.KIND, number),
                 )
             except (BufferError, KafkaException) as error:
                 self._lost(str(error))
+                self._done(number)
+
+    @property
+    def queued(self) -> int:
+        """How many messages were ever queued."""
+        return self._queued
+
+    @property
+    def told(self) -> int:
+        """How many of them, counted from the first, are all acknowledged or given up: none before these is left."""
+        with self._lock:
+            return next(iter(self._outstanding), self._queued)
 
     def close(self, timeout: float) -> None:
         """Send what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
         self._stop.set()
         self._thread.join(timeout=2 * POLL_S)
-        if left := self._producer.flush(timeout):
+        if left := self._flush(timeout):
             self._dropped(left)
             self._log.warning("events_lost_at_stop", events=left)
 
-    def _delivery(self, kind: str) -> _Deliver:
+    def _number(self) -> int:
+        with self._lock:
+            number = self._queued
+            self._queued += 1
+            self._outstanding[number] = None
+            return number
+
+    def _done(self, number: int) -> None:
+        with self._lock:
+            self._outstanding.pop(number, None)
+
+    def _delivery(self, kind: str, number: int) -> _Deliver:
         def delivered(error: KafkaError | None, _message: object) -> None:
+            self._done(number)
             if error is not None:
                 self._lost(error.str())
                 return
             self._published(kind)
             self._failing = False
+            self._backoff.reset()
 
         return delivered
 
     def _lost(self, reason: str) -> None:
         self._dropped(1)
+        self._failed(reason)
+
+    def _failed(self, reason: str) -> None:
         if not self._failing:
             self._failing = True
             self._log.warning("events_not_published", topic=self._topic, reason=reason)
 
-    def _on_error(self, error: KafkaError) -> None:
-        if error.fatal():
-            self._fatal.set()
-
     def _serve(self) -> None:
         while not self._stop.is_set():
-            self._producer.poll(POLL_S)
-            if self._fatal.is_set():
-                # An idempotent producer that lost its sequence can send nothing more; a new one can.
-                self._fatal.clear()
-                self._dropped(self._producer.flush(0))
-                self._producer = self._make(self._settings)
+            try:
+                self._producer.poll(POLL_S)
+            except KafkaException as error:
+                self._replace(error)
+
+    def _replace(self, error: KafkaException) -> None:
+        # Fatal errors come out of poll(). An idempotent producer that lost its sequence, or that may not write, can
+        # send nothing more; a new one can, once the right is there.
+        self._failed(error.args[0].str())
+        self._dropped(self._flush(0))
+        with self._lock:
+            self._outstanding.clear()
+        self._stop.wait(self._backoff.next())
+        self._producer = self._make(self._settings)
+
+    def _flush(self, timeout: float) -> int:
+        try:
+            return self._producer.flush(timeout)
+        except KafkaException:
+            return self._producer.flush(0)  # a fatal error is told once; then comes how many are left
 
 
 def _confluent_producer(settings: dict[str, Any]) -> KafkaProducer:

@@ -13,7 +13,10 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.runtime.kafka_config import kafka_properties
+from rebalance_agent.runtime.sink_webhook import webhook_target
 
 __all__ = ["ENV_PREFIX", "HIDDEN_GROUPS", "AgentSettings", "ObserverSettings", "SidecarSettings", "split_address"]
 
@@ -24,6 +27,9 @@ HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
 
 TEXT_MAX = 1_000
 """Characters of a text setting: longer is a mistake, and patterns of that length are no longer readable."""
+
+DECLARATIONS_TEXT_MAX = 10_000
+"""Characters of co-partition declarations: some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
@@ -65,9 +71,33 @@ def _topic(text: str) -> str:
     return text
 
 
+def _replicas_group(text: str) -> str:
+    if text and not text.startswith("rebalance-agent"):
+        raise ValueError("must begin with rebalance-agent, by which it is hidden from what is shown")
+    return text
+
+
+def _copartitioned(text: str) -> str:
+    try:
+        Copartitioned.parse(text)
+    except InvalidInputError as error:
+        raise ValueError(error.problem) from None
+    return text
+
+
+def _webhook(text: str) -> str:
+    if text:
+        webhook_target(text)
+    return text
+
+
+_File = Annotated[str, Field(max_length=TEXT_MAX)]
+_Webhook = Annotated[str, AfterValidator(_webhook), Field(max_length=TEXT_MAX)]
 _Address = Annotated[str, AfterValidator(_address), Field(max_length=TEXT_MAX)]
 _Pattern = Annotated[str, AfterValidator(_pattern), Field(max_length=TEXT_MAX)]
 _Topic = Annotated[str, AfterValidator(_topic)]
+_ReplicasGroup = Annotated[str, AfterValidator(_replicas_group), Field(max_length=TEXT_MAX)]
+_Declarations = Annotated[str, AfterValidator(_copartitioned), Field(max_length=DECLARATIONS_TEXT_MAX)]
 _KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
 
 
@@ -88,7 +118,34 @@ class AgentSettings(BaseSettings):
         description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
     )
     events_topic: _Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
-    listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz and /readyz are served")
+    events_file: _File = Field("", description="file that events are appended to, a line of JSON each; empty: none")
+    events_file_bytes: int = Field(
+        100 * 1024 * 1024, ge=1024, le=1 << 40, description="size at which that file is put aside as .1, .2, ..."
+    )
+    events_file_count: int = Field(5, ge=1, le=1_000, description="most of these files, the current one included")
+    events_webhook: _Webhook = Field("", repr=False, description="URL that events are POSTed to; empty: none")
+    events_webhook_form: Literal["ndjson", "json"] = Field(
+        "ndjson", description="form of its body: a line of JSON for each event, or one JSON list"
+    )
+    events_webhook_token_file: _File = Field("", description="file with the bearer token that it is sent; empty: none")
+    events_webhook_ca_file: _File = Field(
+        "", description="PEM file with who signs its certificate; empty: whom the system trusts"
+    )
+    events_webhook_seconds: float = Field(
+        60.0, ge=1, le=3600, description="how long a batch of events is tried before it is dropped"
+    )
+    listen: _Address = Field(
+        "0.0.0.0:29308", description="where /metrics, /healthz, /readyz, /config and the API are served"
+    )
+    tls_cert_file: _File = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
+    tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
+    tls_client_ca_file: _File = Field(
+        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+    )
+    web_token_file: _File = Field("", description="file with the bearer token that requests must carry; empty: none")
+    web_token_for_health: bool = Field(
+        default=False, description="whether /healthz and /readyz ask for that token, too"
+    )
     cluster_name: str = Field("", max_length=100, description="adds the label cluster to every metric if set")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
     log_format: Literal["auto", "json", "console"] = Field(
@@ -118,6 +175,13 @@ class ObserverSettings(AgentSettings):
     topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
     max_member_series: int = Field(100, ge=0, le=100_000, description="most series per group that name a client id")
     top_topics: int = Field(5, ge=0, le=1_000, description="most topics per group that are shown as badly spread")
+    lag_groups: _Pattern = Field(
+        "", description="regular expression of the groups whose lag and rate are followed; empty follows none"
+    )
+    lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
+    copartitioned: _Declarations = Field(
+        "", description="groups whose topics are read side by side: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
+    )
     settle_seconds: float = Field(
         5.0, ge=0, le=600, description="wait for members' own events before a rebalance's stall is settled"
     )
@@ -129,14 +193,28 @@ class ObserverSettings(AgentSettings):
     describe_interval_seconds: float = Field(
         5.0, ge=0.2, le=3600, description="how often groups are described where the offsets topic may not be read"
     )
+    replicas_group: _ReplicasGroup = Field(
+        "", description="consumer group in which replicas share the groups to report; empty: this one reports all"
+    )
+    state_topic: _Topic = Field(
+        "rebalance-agent-state", description="compacted topic of snapshots, to go on from after a restart; empty: none"
+    )
 
 
 class SidecarSettings(AgentSettings):
     """``rebalance-agent sidecar``."""
 
     events_listen: _Address = Field(
-        "127.0.0.1:29309", description="where consumers POST their events; beyond loopback it takes a token"
+        "127.0.0.1:29309",
+        description="where consumers POST their events; beyond loopback it takes a token or clients' certificates",
     )
     events_token_file: str = Field(
         "", max_length=TEXT_MAX, description="file with the bearer token that posts must carry; empty asks for none"
+    )
+    events_tls_cert_file: _File = Field(
+        "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
+    )
+    events_tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
+    events_tls_client_ca_file: _File = Field(
+        "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
     )

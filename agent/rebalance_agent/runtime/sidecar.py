@@ -16,22 +16,23 @@ from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.events_endpoint import EventsApp
 from rebalance_agent.exposition.events_settings import EventsSettings
 from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.loopback import is_loopback
 from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.exposition.web import HEALTH_PATHS, WebApp
 from rebalance_agent.metrics.metric import Role
-from rebalance_agent.model.events import Event, Workload
+from rebalance_agent.model.events import WHERE_MAX, Event, Workload
 from rebalance_agent.runtime.health import LoggedHealth
+from rebalance_agent.runtime.listening import bearer_of, events_tls, web_tls
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster, watch_cluster
-from rebalance_agent.runtime.publisher import Publisher, create_events_topic
 from rebalance_agent.runtime.relay import Relay
+from rebalance_agent.runtime.rights_watch import watch_rights
 from rebalance_agent.runtime.settings import SidecarSettings, split_address
+from rebalance_agent.runtime.shown import shown_settings
+from rebalance_agent.runtime.sinks_set import SinkSet
 
-__all__ = ["WHERE_MAX", "Sidecar", "workload"]
-
-WHERE_MAX = 1_024
-"""Characters of one downward-API value; names of Kubernetes objects have at most 253, images may carry a digest."""
+__all__ = ["Sidecar", "workload"]
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
@@ -44,47 +45,54 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
 
 
 class Sidecar:
-    """One sidecar; without ``bootstrap.servers`` it exports and publishes nothing."""
+    """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most."""
 
     def __init__(
         self,
         settings: SidecarSettings,
         properties: Mapping[str, str],
         *,
-        token: str | None = None,
         where: Workload | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """``token``: what posts must carry.
+        """``properties`` are librdkafka's, complete.
 
         Raises:
-            InvalidInputError: it would listen beyond loopback without a token.
+            InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing to let others
+                than this machine post events.
         """
         self._settings = settings
         self._properties = properties
-        self._configured = "bootstrap.servers" in properties and bool(settings.events_topic)
         self._log = structlog.get_logger("rebalance_agent.sidecar")
         clock = clock or SystemClock()
         text, readiness = TextFormat(settings.cluster_name), Readiness()
         self._members = MemberMetrics(clock, text=text)
         self._metrics = AgentMetrics(
-            Role.SIDECAR, readiness, configured=self._configured, folded=lambda: self._members.folded, text=text
+            Role.SIDECAR, readiness, configured=False, folded=lambda: self._members.folded, text=text
         )
+        self._sinks = SinkSet(settings, self._metrics, clock)
+        publishes = bool(settings.events_topic) or self._sinks.local
+        self._configured = "bootstrap.servers" in properties and publishes
+        self._metrics.configured(self._configured)
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
-        self._relay = Relay(where or workload(), self._dropped) if self._configured else None
+        self._relay = Relay(where or workload(), self._dropped) if self._configured or self._sinks.local else None
         host, port = split_address(settings.listen)
-        self._web = HttpServer(host, port, WebApp((self._members.text, self._metrics.text), readiness))
-        host, port = split_address(settings.events_listen)
-        try:
-            endpoint = EventsSettings(host, port, token)
-        except InvalidInputError as error:
-            raise InvalidInputError("events_token_file", error.problem) from None
-        self._events = HttpServer(
+        web = WebApp(
+            (self._members.text, self._metrics.text),
+            readiness,
+            config=lambda: shown_settings(settings),
+            bearer=bearer_of("web_token_file", settings.web_token_file, clock),
+            health_open=not settings.web_token_for_health,
+        )
+        self._web = HttpServer(
             host,
             port,
-            EventsApp(self.accept, clock, endpoint, self._metrics.request_rejected),
-            body_bytes_max=endpoint.body_bytes_max,
+            web,
+            tls=web_tls(settings, clock),
+            urgent=HEALTH_PATHS,
+            counted=self._metrics.connection_cut,
         )
+        self._events = self._listen_for_events(clock)
 
     @property
     def port(self) -> int:
@@ -122,9 +130,8 @@ class Sidecar:
             stack.callback(self._web.stop)
             self._log.info("listening", port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
-                cluster = None
+                cluster = Cluster(self._properties) if self._configured else None
                 if self._relay:
-                    cluster = Cluster(self._properties)
                     self._publish(cluster, self._relay, stop, publishing)
                 else:
                     self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")
@@ -135,21 +142,34 @@ class Sidecar:
                 stop.wait()
                 self._log.info("stopping")
 
-    def _publish(self, cluster: Cluster, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
-        cluster_id = identify_cluster(cluster, self._health, stop)
+    def _listen_for_events(self, clock: Clock) -> HttpServer:
+        host, port = split_address(self._settings.events_listen)
+        bearer = bearer_of("events_token_file", self._settings.events_token_file, clock)
+        tls = events_tls(self._settings, clock)
+        try:
+            endpoint = EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual))
+        except InvalidInputError as error:
+            raise InvalidInputError("events_token_file", error.problem) from None
+        if bearer and not tls and not is_loopback(host):
+            self._log.warning("token_unencrypted", listen=self._settings.events_listen, help="set events_tls_cert_file")
+        return HttpServer(
+            host,
+            port,
+            EventsApp(self.accept, clock, endpoint, self._metrics.request_rejected, self._members.alive),
+            body_bytes_max=endpoint.body_bytes_max,
+            tls=tls,
+            counted=self._metrics.connection_cut,
+        )
+
+    def _publish(self, cluster: Cluster | None, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
+        cluster_id = identify_cluster(cluster, self._health, stop) if cluster else ""
         if stop.is_set():
             return
-        create_events_topic(cluster, self._settings.events_topic)
-        publisher = Publisher(
-            self._properties,
-            self._settings.events_topic,
-            published=self._metrics.events_published,
-            dropped=self._dropped,
-        )
-        publisher.start()
-        stack.callback(publisher.close, self._settings.stop_seconds)
-        relay.connect(cluster_id, publisher.publish)
-        self._log.info("connected", cluster=cluster_id)
+        sinks = self._sinks.open(self._properties, cluster, stack)
+        if cluster:
+            watch_rights(self._settings, self._properties, cluster.access, self._health, stack)
+            self._log.info("connected", cluster=cluster_id)
+        relay.connect(cluster_id, sinks.publish)
 
     def _dropped(self, number: int) -> None:
         self._metrics.events_dropped("agent", number)

@@ -1,14 +1,14 @@
-"""Events that fit into one Kafka message each: a generation of very many members becomes several parts. Pure."""
+"""Events that fit into one Kafka message each: very many members are spread over several, and put together. Pure."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, event_id
 
-__all__ = ["MESSAGE_BYTES_MAX", "event_lines"]
+__all__ = ["MESSAGE_BYTES_MAX", "event_lines", "whole_events"]
 
 MESSAGE_BYTES_MAX = 900_000
 """Brokers take 1,048,588 bytes by default; key, header and record overhead need some of it."""
@@ -26,6 +26,29 @@ def event_lines(event: Event, size_max: int = MESSAGE_BYTES_MAX) -> list[tuple[E
     shares = _split(event, event.members, size_max)
     parts = (_part(event, members, number, len(shares)) for number, members in enumerate(shares))
     return [(part, json_line(part)) for part in parts]
+
+
+def whole_events(events: Iterable[Event]) -> Iterator[Event]:
+    """What `event_lines` made parts of, put together again; ``events`` are one group's, in order.
+
+    Parts of one event follow each other, as one producer writes them; where one is missing the event is left out.
+    """
+    parts: list[GenerationEvent] = []
+    for event in events:
+        if not isinstance(event, GenerationEvent) or event.parts == 1:
+            yield event
+            continue
+        follows = parts and (event.part, event.parts, event.timestamp_ms, event.revision) == (
+            len(parts),
+            parts[0].parts,
+            parts[0].timestamp_ms,
+            parts[0].revision,
+        )
+        parts = [*parts, event] if follows else [event] if event.part == 0 else []
+        if parts and len(parts) == event.parts:
+            members = tuple(member for part in parts for member in part.members)
+            yield dataclasses.replace(parts[0], members=members, part=0, parts=1)
+            parts = []
 
 
 def _split(

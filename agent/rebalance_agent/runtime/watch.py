@@ -10,16 +10,22 @@ import structlog
 from rebalance_agent.collectors.context import POLL_NAMES, Context
 from rebalance_agent.collectors.describe import DescribePoll
 from rebalance_agent.collectors.list_poll import list_poll
+from rebalance_agent.collectors.loads import LoadsPoll
 from rebalance_agent.collectors.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OffsetsTail
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.collectors.offsets_limit import LIMIT_EVERY_S, OffsetsLimit
+from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OFFSETS_TOPIC, OffsetsTail
 from rebalance_agent.collectors.topics import TopicsPoll
-from rebalance_agent.model.events import Event
-from rebalance_agent.rebalances.observations import Observation, topics_named
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.rebalances.copartition import Copartitioned
+from rebalance_agent.rebalances.observations import MemberReported, Observation, PartitionsOwned, topics_named
 from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.core import Core
+from rebalance_agent.runtime.fleet import Fleet, fleet_parts
 from rebalance_agent.runtime.schedule import Schedule
 from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.snapshot_keeper import Progress
 
 __all__ = ["Watch", "watch_parts"]
 
@@ -38,7 +44,8 @@ JOIN_S = 2.0
 
 def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
     """What readiness waits for, from before the cluster is even known: else it would be ready for a moment too soon."""
-    return (*POLL_NAMES, OFFSETS_PART, *((MEMBERS_PART,) if settings.events_topic else ()))
+    members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
+    return (*POLL_NAMES, *loads, OFFSETS_PART, *members, *fleet_parts(settings))
 
 
 class Watch:
@@ -51,26 +58,45 @@ class Watch:
         cluster_id: str,
         publish: Callable[[Event], None],
         refresh: Callable[[], None],
+        *,
+        reported: Callable[[MemberEvent | AssignEvent], None] = lambda _report: None,
+        progress: Progress | None = None,
+        snapshot_written: Callable[[int, int], None] = lambda _now_ms, _size_bytes: None,
     ) -> None:
-        """``refresh`` is called every now and then to work off what changed. Nothing runs before `start`."""
-        self._context = context
+        """Nothing runs before `start`.
+
+        ``refresh`` is called every now and then to work off what changed; ``reported`` gets what members report, after
+        the tracker. ``progress`` of the events on their way to Kafka, if they are; ``snapshot_written`` as in
+        `SnapshotStore`.
+        """
+        self._fleet = fleet = Fleet(context, settings, progress, snapshot_written)
+        self._context = context = fleet.context
+        self._to_publish = publish
+        self._reported = reported
         self._log = structlog.get_logger("rebalance_agent.observer")
         self._told_denied = False
         self._topics_asked = float("-inf")
-        self._tail = OffsetsTail(context, self._offsets_denied)
+        loads = self._loads_poll(settings)
         members = MemberEvents(context, settings.events_topic, cluster_id) if settings.events_topic else None
-        readers = [each for each in (self._tail, members) if each]
-        self._workers = [each.worker for each in readers]
-        self._topics = TopicsPoll(context, [each.on_topics for each in readers])
-        self._core = Core(
-            Tracker(
-                cluster_id, settle_ms=round(settings.settle_seconds * 1000), list_period_ms=settings.list_interval_ms
-            ),
-            context.inbox,
-            context.clock,
-            publish,
-            self._hear,
+        self._tail = OffsetsTail(
+            fleet.whole,
+            self._offsets_denied,
+            hear=loads.commits.hear if loads else None,
+            ownership=fleet.ownership,
+            snapshots=fleet.store,
+            resumed=members.rewind if members else lambda _since_ms: None,
         )
+        readers = [each for each in (self._tail, members) if each]
+        self._workers = [*fleet.workers, *(each.worker for each in readers)]
+        self._topics = TopicsPoll(context, [each.on_topics for each in (*readers, *((loads,) if loads else ()))])
+        tracker = Tracker(
+            cluster_id,
+            settle_ms=round(settings.settle_seconds * 1000),
+            list_period_ms=settings.list_interval_ms,
+            copartitioned=Copartitioned.parse(settings.copartitioned),
+        )
+        self._keeper = fleet.keeper(tracker.unsettled)
+        self._core = Core(tracker, context.inbox, context.clock, self._publish, self._hear)
         self._schedule = Schedule(context.clock)
         self._describe = DescribePoll(context, wanted=lambda: not self._tail.exact.is_set())
         every = self._schedule.every
@@ -78,8 +104,11 @@ class Watch:
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, self._topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
+        if loads:
+            every(settings.lag_interval_seconds, loads.poll, "loads")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(REFRESH_S, refresh, "refresh")
+        every(LIMIT_EVERY_S, OffsetsLimit(context), "offsets_limit")
 
     def views(self) -> tuple[GroupView, ...]:
         """Every group now. From any thread."""
@@ -87,6 +116,7 @@ class Watch:
 
     def start(self, stack: ExitStack) -> None:
         """Begin; ``stack`` ends it: first what brings observations, then what works them off."""
+        stack.callback(self._fleet.close, JOIN_S)
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._context.inbox.close)
@@ -98,11 +128,31 @@ class Watch:
         self._schedule.start()
         stack.callback(self._schedule.stop)
 
+    def _loads_poll(self, settings: ObserverSettings) -> LoadsPoll | None:
+        if not settings.lag_groups:
+            return None
+        follows = NameFilter(settings.lag_groups)
+        return LoadsPoll(self._context, follows, self.views, OFFSETS_TOPIC, self._tailing)
+
+    def _tailing(self) -> bool:
+        return self._tail.exact.is_set()
+
     def _listed(self, groups: list[str]) -> None:
         if self._describe.on_groups(groups):
             self._schedule.soon("describe")
 
+    def _publish(self, event: Event) -> None:
+        self._to_publish(event)
+        if self._keeper:
+            self._keeper.event(event)
+
     def _hear(self, observation: Observation) -> None:
+        if self._keeper:
+            self._keeper.hear(observation)
+        if isinstance(observation, MemberReported):
+            self._reported(observation.event)
+        if isinstance(observation, PartitionsOwned):
+            self._schedule.soon("list_all")  # there may be groups now of which nothing is known yet
         now = self._context.clock.monotonic()
         if now - self._topics_asked < TOPICS_AGAIN_S:
             return

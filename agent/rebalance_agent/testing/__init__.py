@@ -7,5 +7,6 @@ from __future__ import annotations
 
 from rebalance_agent.testing.embedded import EmbeddedKafka
 from rebalance_agent.testing.errors import ArtifactError, BrokerError
+from rebalance_agent.testing.listeners import Listener, Tls
 
-__all__ = ["ArtifactError", "BrokerError", "EmbeddedKafka"]
+__all__ = ["ArtifactError", "BrokerError", "EmbeddedKafka", "Listener", "Tls"]

@@ -17,6 +17,8 @@ from rebalance_agent.testing import wire
 from rebalance_agent.testing.broker import Broker
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.java import Runtime, java_runtime
+from rebalance_agent.testing.listeners import Listener, check_listeners
+from rebalance_agent.testing.scram import store_scram_users
 from rebalance_agent.testing.settings import HOST, Node, free_ports, kafka_uuid, server_properties
 from rebalance_agent.testing.tool import run_java
 
@@ -48,6 +50,8 @@ class EmbeddedKafka:
         directory: Path | str | None = None,
         startup_timeout: float = 60.0,
         *,
+        listeners: Mapping[str, Listener] | None = None,
+        authorizer: bool = False,
         jvm_flags: Sequence[str] = (),
         offsets_topic: bool = True,
         keep_logs: bool = False,
@@ -61,6 +65,9 @@ class EmbeddedKafka:
             directory: where brokers write; must be empty or absent, and is left as it is at the end.
                 By default a temporary directory that is deleted at the end.
             startup_timeout: seconds that `start` and `start_broker` wait for an answer (without downloading).
+            listeners: secured ones beside the plain one, by name; `address` tells where they are.
+            authorizer: Kafka's own (KIP-801): principals of secured listeners have the rights that ACLs give them,
+                and those who come by the plain listener have all.
             jvm_flags: after ours, so that ``-Xmx1g`` replaces our 512 MB.
             offsets_topic: whether being ready includes that ``__consumer_offsets`` exists and has its coordinator.
             keep_logs: keep the temporary directory's logs at the end. They are kept anyway if the block fails.
@@ -70,6 +77,9 @@ class EmbeddedKafka:
         if not 1 <= brokers <= BROKERS_MAX:
             msg = f"brokers must be 1 to {BROKERS_MAX}, not {brokers}"
             raise BrokerError(msg)
+        self._listeners = dict(listeners or {})
+        check_listeners(self._listeners)
+        self._authorizer = authorizer
         self.keep_logs = keep_logs
         self._count = brokers
         self._properties = dict(properties or {})
@@ -122,6 +132,7 @@ class EmbeddedKafka:
                 self._write(self._root, checkpoint)
                 try:
                     self._launch(self._brokers.values())
+                    store_scram_users(self.bootstrap_servers, self._listeners.values())
                     self._runtime.build_archive(self._brokers[1].node.directory / _CLASS_LIST)
                     break
                 except BrokerError:
@@ -152,6 +163,17 @@ class EmbeddedKafka:
     def bootstrap_servers(self) -> str:
         """``host:port`` of every broker, running or not, joined by commas."""
         return ",".join(broker.address for broker in self._started().values())
+
+    def address(self, listener: str) -> str:
+        """``host:port`` of a secured listener of every broker, joined by commas.
+
+        Raises:
+            BrokerError: it is not started, or has no such listener.
+        """
+        brokers = self._started().values()
+        if listener not in self._listeners:
+            raise BrokerError(f"there is no listener {listener}, only {', '.join(self._listeners) or 'the plain one'}")
+        return ",".join(f"{HOST}:{broker.node.ports[listener]}" for broker in brokers)
 
     @property
     def node_ids(self) -> tuple[int, ...]:
@@ -270,13 +292,25 @@ class EmbeddedKafka:
 
     def _write(self, root: Path, checkpoint: bytes) -> None:
         """Give every broker fresh ports and fresh files."""
-        ports = free_ports(2 * self._count)
-        nodes = [Node(each, ports.pop(), ports.pop(), root / f"broker-{each}") for each in range(1, self._count + 1)]
+        ports = free_ports((2 + len(self._listeners)) * self._count)
+        nodes = [
+            Node(
+                each,
+                ports.pop(),
+                ports.pop(),
+                root / f"broker-{each}",
+                {name: ports.pop() for name in self._listeners},
+            )
+            for each in range(1, self._count + 1)
+        ]
         cluster_id = kafka_uuid()
         self._brokers = {node.node_id: Broker(node, root / f"broker-{node.node_id}.log") for node in nodes}
         for broker in self._brokers.values():
             shutil.rmtree(broker.node.directory, ignore_errors=True)
-            broker.format(cluster_id, checkpoint, server_properties(broker.node, nodes, self._properties))
+            properties = server_properties(
+                broker.node, nodes, self._properties, self._listeners, authorizer=self._authorizer
+            )
+            broker.format(cluster_id, checkpoint, properties)
 
     def _launch(self, brokers: Iterable[Broker]) -> None:
         runtime = self._java()

@@ -7,8 +7,10 @@ import random
 import socket
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from rebalance_agent.testing.listeners import Listener
 
 __all__ = ["HOST", "Node", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
 
@@ -20,16 +22,25 @@ VOTERS_MAX = 3
 OFFSETS_PARTITIONS = 4
 _REPLICAS_MAX = 3
 _PORT_ATTEMPTS_MAX = 1_000
+_AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    # Whoever comes by the plain listener, and so the brokers among themselves.
+    "super.users": "User:ANONYMOUS",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One broker: its ``node.id``, its ports, and the directory that holds all that it writes."""
+    """One broker: its ``node.id``, its ports, and the directory that holds all that it writes.
+
+    ``ports``: those of further listeners, by name.
+    """
 
     node_id: int
     port: int
     controller_port: int
     directory: Path
+    ports: Mapping[str, int] = field(default_factory=dict)
 
 
 def free_ports(count: int) -> list[int]:
@@ -75,21 +86,33 @@ def meta_properties(cluster_id: str, node_id: int) -> dict[str, str]:
     return {"version": "1", "cluster.id": cluster_id, "node.id": str(node_id), "directory.id": kafka_uuid()}
 
 
-def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str, str]) -> dict[str, str]:
-    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` win over everything."""
+def server_properties(
+    node: Node,
+    nodes: Sequence[Node],
+    overrides: Mapping[str, str],
+    listeners: Mapping[str, Listener] | None = None,
+    *,
+    authorizer: bool = False,
+) -> dict[str, str]:
+    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` win over everything.
+
+    ``listeners`` are those beside the plain one, on ``node.ports``.
+    """
     voters = quorum(nodes)
-    listeners = [f"PLAINTEXT://{HOST}:{node.port}"]
-    if node in voters:
-        listeners.append(f"CONTROLLER://{HOST}:{node.controller_port}")
+    secured = listeners or {}
+    advertised = [f"PLAINTEXT://{HOST}:{node.port}", *(f"{name}://{HOST}:{node.ports[name]}" for name in secured)]
+    controller = [f"CONTROLLER://{HOST}:{node.controller_port}"] if node in voters else []
+    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+    protocols |= {name: listener.protocol for name, listener in secured.items()}
     replicas = str(min(len(nodes), _REPLICAS_MAX))
     return {
         "process.roles": "broker,controller" if node in voters else "broker",
         "node.id": str(node.node_id),
         "controller.quorum.voters": ",".join(f"{each.node_id}@{HOST}:{each.controller_port}" for each in voters),
         "controller.listener.names": "CONTROLLER",
-        "listeners": ",".join(listeners),
-        "advertised.listeners": listeners[0],
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "listeners": ",".join(advertised + controller),
+        "advertised.listeners": ",".join(advertised),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": str(node.directory / "data"),
         # One broker must be able to hold every internal topic; with several, losing one must not stop a group.
@@ -114,6 +137,12 @@ def server_properties(node: Node, nodes: Sequence[Node], overrides: Mapping[str,
         "num.network.threads": "2",
         "num.io.threads": "4",
         "num.partitions": "1",
+        **(_AUTHORIZER if authorizer else {}),
+        **{
+            f"listener.name.{name.lower()}.{key}": value
+            for name, listener in secured.items()
+            for key, value in listener.properties.items()
+        },
         **overrides,
     }
 

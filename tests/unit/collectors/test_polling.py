@@ -114,6 +114,9 @@ def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():
     names = [f"g{number:04}" for number in range(3 * BATCH_MAX)]
     assert describe.on_groups(names)
     assert not describe.on_groups(names)
+    assert not describe.on_groups(names[1:])
+    assert describe.on_groups([*names, "new"])
+    assert not describe.on_groups(names)
     describe.poll()
     assert [len(batch) for batch in context.cluster.described] == [BATCH_MAX, BATCH_MAX]
     observations = context.inbox.take(10_000, 0)

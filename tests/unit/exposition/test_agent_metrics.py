@@ -64,8 +64,12 @@ def test_each_method_counts_in_its_own_metric():
     metrics.tail_lag(5)
     metrics.reconnected()
     metrics.events_received("member", 4)
-    metrics.events_published("generation")
+    metrics.events_published("generation", "kafka")
     metrics.events_dropped("agent", 6)
+    metrics.owned(25)
+    metrics.replayed(7)
+    metrics.snapshot_written(1_700_000_000_000, 800)
+    metrics.snapshot_problem("malformed")
     numbers = found(metrics)
     assert numbers["rebalance_agent_read_records_total",] == 10
     assert numbers["rebalance_agent_read_bytes_total",] == 2_000
@@ -73,9 +77,15 @@ def test_each_method_counts_in_its_own_metric():
     assert numbers["rebalance_agent_tail_lag_records",] == 5
     assert numbers["rebalance_agent_reconnects_total",] == 1
     assert numbers["rebalance_agent_events_received_total", "member"] == 4
-    assert numbers["rebalance_agent_events_published_total", "generation"] == 1
+    assert numbers["rebalance_agent_events_published_total", "generation", "kafka"] == 1
     assert numbers["rebalance_agent_events_dropped_total", "agent"] == 6
     assert numbers["rebalance_agent_series_folded",] == 3
+    assert numbers["rebalance_agent_owned_partitions",] == 25
+    assert numbers["rebalance_agent_ownership_changes_total",] == 1
+    assert numbers["rebalance_agent_replayed_records_total",] == 7
+    assert numbers["rebalance_agent_last_snapshot_timestamp_seconds",] == 1_700_000_000
+    assert numbers["rebalance_agent_snapshot_written_bytes_total",] == 800
+    assert numbers["rebalance_agent_snapshot_problems_total", "malformed"] == 1
 
 
 def test_a_process_without_a_cluster_says_so():

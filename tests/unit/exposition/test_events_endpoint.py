@@ -4,7 +4,8 @@ import json
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.events_endpoint import DROPPED_HEADER, EVENTS_PATH, EventsApp
+from rebalance_agent.exposition.bearer import Bearer
+from rebalance_agent.exposition.events_endpoint import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, EventsApp
 from rebalance_agent.exposition.events_settings import EventsSettings
 from rebalance_agent.model.codec import json_line
 from support.views import assign_event, member_event
@@ -17,12 +18,13 @@ class Sidecar:
 
     def __init__(self, **settings):
         self.clock = FakeClock()
-        self.accepted, self.rejected = [], []
+        self.accepted, self.rejected, self.alive = [], [], []
         self.app = EventsApp(
             lambda events, dropped: self.accepted.append((tuple(events), dropped)),
             self.clock,
             EventsSettings(**settings),
             self.rejected.append,
+            self.alive.append,
         )
 
     def post(self, body=b"", method="POST", path=EVENTS_PATH, **environ):
@@ -66,6 +68,20 @@ def test_a_drop_count_that_is_none_is_refused(text):
     status, answer, _ = sidecar.post(body(member_event()), HTTP_X_REBALANCE_AGENT_DROPPED=text)
     assert (status, answer["field"]) == (400, DROPPED_HEADER)
     assert sidecar.accepted == []
+
+
+def test_a_process_that_only_says_that_it_lives_is_heard():
+    sidecar = Sidecar()
+    assert sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE="0af3")[:2] == (200, {"accepted": 0})
+    assert sidecar.alive == ["0af3"]
+
+
+@pytest.mark.parametrize("text", ["a b", "x" * 65, "\u0663", "a\n"])
+def test_a_process_id_that_is_none_is_refused(text):
+    sidecar = Sidecar()
+    status, answer, _ = sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE=text)
+    assert (status, answer["field"]) == (400, ALIVE_HEADER)
+    assert sidecar.alive == []
 
 
 def test_one_bad_line_refuses_the_whole_body_and_is_named():
@@ -126,7 +142,7 @@ def test_a_sender_that_is_too_fast_is_told_when_to_come_back():
     "given", [None, "", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", "Bearer \udcff"]
 )
 def test_a_post_without_the_token_is_refused(given):
-    sidecar = Sidecar(host="0.0.0.0", token=TOKEN)
+    sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
     status, _, headers = sidecar.post(body(member_event()), **({} if given is None else {"HTTP_AUTHORIZATION": given}))
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert sidecar.accepted == []
@@ -134,12 +150,12 @@ def test_a_post_without_the_token_is_refused(given):
 
 @pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
 def test_a_post_with_the_token_is_accepted(scheme):
-    sidecar = Sidecar(host="0.0.0.0", token=TOKEN)
+    sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
     assert sidecar.post(body(member_event()), HTTP_AUTHORIZATION=f"{scheme} {TOKEN}")[0] == 200
 
 
 def test_the_token_is_asked_for_before_anything_is_read():
-    sidecar = Sidecar(token=TOKEN)
+    sidecar = Sidecar(bearer=Bearer(TOKEN))
     assert sidecar.post(b"", CONTENT_LENGTH=str(2**40))[0] == 401
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.exposition.connection import Limits
 from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.server import HttpServer, ListenError
@@ -29,7 +30,7 @@ def serving(app, **bounds):
 
 
 def web():
-    return WebApp((lambda: PAGE,), Readiness())
+    return WebApp((lambda _dialect: PAGE,), Readiness())
 
 
 def fetch(server, path, data=None):
@@ -77,7 +78,7 @@ def test_a_refused_body_is_not_taken_for_the_next_request(chunked):
     smuggled = f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n".encode()
     length = "Transfer-Encoding: chunked" if chunked else f"Content-Length: {len(smuggled)}"
     head = f"POST /other HTTP/1.1\r\nHost: h\r\n{length}\r\n\r\n".encode()
-    with serving(app, body_bytes_max=1024, timeout_seconds=1) as server:
+    with serving(app, body_bytes_max=1024, limits=Limits(idle_seconds=0.3)) as server:
         answer = talk(server, head + smuggled)
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert b"HTTP/1.1 200 " not in answer
@@ -100,7 +101,7 @@ def test_what_is_too_large_or_no_http_is_refused(request_bytes, status):
 
 
 def test_a_silent_client_loses_its_connection():
-    with serving(web(), threads=1, timeout_seconds=1) as server:
+    with serving(web(), limits=Limits(workers=1, head_seconds=0.3)) as server:
         assert b"408" in talk(server, b"GET /metrics HTTP/1.1\r\nHost: h\r\n")
         assert fetch(server, "/metrics")[0] == 200
 
@@ -115,7 +116,7 @@ def test_a_trickling_client_holds_a_thread_for_no_longer_than_a_request_may_take
                 connection.sendall(b"X: y\r\n")
 
     with (
-        serving(web(), threads=1, request_seconds_max=0.5) as server,
+        serving(web(), limits=Limits(workers=1, head_seconds=0.3)) as server,
         socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection,
     ):
         sender = threading.Thread(target=trickle, args=[connection])

@@ -145,6 +145,47 @@ def test_the_silent_go_and_the_others_stay():
     assert sidecar.value("partitions", "other", "consumer-1") == 2
 
 
+def test_who_says_that_it_lives_stays_and_goes_soon_after_its_last_word():
+    sidecar = Sidecar(silent_seconds=3_600, lifeless_seconds=60)
+    sidecar.take(member_event(), member_event(process="p2", group="other", partitions={"t": (0,)}))
+    for _ in range(100):
+        sidecar.clock.advance(50_000)
+        sidecar.metrics.alive("p1")
+    assert sidecar.value("partitions", "orders", "consumer-1") == 3
+    assert sidecar.value("partitions", "other", "consumer-1") is None
+    sidecar.clock.advance(60_001)
+    assert sidecar.value("partitions", "orders", "consumer-1") is None
+    assert sidecar.value("assigned_total", "orders", "consumer-1") == 3
+    sidecar.clock.advance(3_600_000)
+    assert sidecar.metrics.text() == b""
+
+
+def test_a_stranger_that_lives_is_no_consumer():
+    sidecar = Sidecar()
+    sidecar.metrics.alive("p1")
+    assert sidecar.metrics.text() == b""
+
+
+def test_records_that_are_consumed_once_more_are_counted_from_zero():
+    sidecar = Sidecar(silent_seconds=60)
+    sidecar.take(member_event(sequence=1))
+    assert sidecar.value("reprocessed_records_total", "orders", "consumer-1") is None
+    sidecar.take(member_event(sequence=2, reprocessed_records=0))
+    assert sidecar.value("reprocessed_records_total", "orders", "consumer-1") == 0
+    sidecar.take(member_event(Callback.REVOKED, 3, reprocessed_records=120))
+    sidecar.take(member_event(Callback.LOST, 4, reprocessed_records=-5))
+    assert sidecar.value("reprocessed_records_total", "orders", "consumer-1") == 120
+    sidecar.clock.advance(60_001)
+    assert sidecar.metrics.text() == b""
+
+
+def test_waits_for_the_coordinator_are_measured():
+    sidecar = Sidecar()
+    sidecar.take(member_event(join_seconds=3.0, sync_seconds=0.25))
+    assert sidecar.value("join_seconds_sum", "orders") == 3.0
+    assert sidecar.value("sync_seconds_sum", "orders") == 0.25
+
+
 def test_a_generation_that_the_client_does_not_tell_is_absent():
     sidecar = Sidecar()
     sidecar.take(member_event(generation=-1))

@@ -28,3 +28,12 @@ def test_a_reason_is_one_bounded_line_and_never_empty():
     assert len(readiness.reasons()["kafka"]) == REASON_MAX
     readiness.unready("kafka", "")
     assert not readiness.is_ready
+
+
+def test_a_degraded_process_is_ready_and_says_what_it_is_without():
+    readiness = Readiness()
+    readiness.degraded({"b": "no\n right", "a": None})
+    assert readiness.is_ready
+    assert readiness.modes() == {"a": None, "b": "no right"}
+    readiness.degraded({"b": None})
+    assert readiness.modes() == {"a": None, "b": None}

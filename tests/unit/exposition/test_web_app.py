@@ -3,16 +3,18 @@ import json
 
 import pytest
 
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.bearer import Bearer
+from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.text import CONTENT_TYPE
 from rebalance_agent.exposition.web import CHUNK_BYTES, WebApp
 
 BODY = b"# HELP x X.\n# TYPE x gauge\nx 1\n" * 10_000
 
 
-def get(path, readiness=None, method="GET", **environ):
+def get(path, readiness=None, method="GET", more=None, **environ):
     given = {}
-    app = WebApp((lambda: BODY, lambda: b"y 2\n"), readiness or Readiness())
+    app = WebApp((lambda _dialect: BODY, lambda _dialect: b"y 2\n"), readiness or Readiness(), **(more or {}))
     answer = app(
         {"REQUEST_METHOD": method, "PATH_INFO": path, **environ},
         lambda status, headers: given.update(status=int(status.split()[0]), headers=dict(headers)),
@@ -22,7 +24,7 @@ def get(path, readiness=None, method="GET", **environ):
 
 def test_pages_are_joined_in_order_and_served_in_pieces():
     status, headers, chunks = get("/metrics")
-    assert (status, headers["Content-Type"]) == (200, CONTENT_TYPE)
+    assert (status, headers["Content-Type"]) == (200, Dialect.PROMETHEUS.value)
     assert b"".join(chunks) == BODY + b"y 2\n"
     assert headers["Content-Length"] == str(len(BODY) + 4)
     assert max(map(len, chunks)) == CHUNK_BYTES
@@ -32,7 +34,7 @@ def test_pages_are_joined_in_order_and_served_in_pieces():
 def test_a_scraper_that_accepts_gzip_gets_it(accepted):
     _, headers, chunks = get("/metrics", HTTP_ACCEPT_ENCODING=accepted)
     assert headers["Content-Encoding"] == "gzip"
-    assert headers["Vary"] == "Accept-Encoding"
+    assert headers["Vary"] == "Accept, Accept-Encoding"
     assert gzip.decompress(b"".join(chunks)) == BODY + b"y 2\n"
     assert headers["Content-Length"] == str(sum(map(len, chunks)))
 
@@ -55,12 +57,16 @@ def test_readiness_names_the_reason_of_each_part():
     readiness.unready("kafka", "no broker answers")
     status, _, chunks = get("/readyz", readiness)
     assert status == 503
-    assert json.loads(chunks[0]) == {"ready": False, "parts": {"kafka": "no broker answers", "tail": "ready"}}
+    parts = {"kafka": "no broker answers", "tail": "ready"}
+    assert json.loads(chunks[0]) == {"ready": False, "parts": parts, "degraded": {}}
     readiness.ready("kafka")
-    assert get("/readyz", readiness)[0] == 200
+    readiness.degraded({"admin-only": "a right\nis missing", "topics-hidden": None})
+    status, _, chunks = get("/readyz", readiness)
+    assert status == 200
+    assert json.loads(chunks[0])["degraded"] == {"admin-only": "a right is missing"}
 
 
-@pytest.mark.parametrize("path", ["/", "", "/metrics/", "/v1/events", "/healthz/../metrics"])
+@pytest.mark.parametrize("path", ["", "/config", "/api/v1/groups", "/metrics/", "/v1/events", "/healthz/../metrics"])
 def test_other_paths_do_not_exist(path):
     status, _, chunks = get(path)
     assert status == 404
@@ -76,3 +82,68 @@ def test_head_has_headers_and_no_body():
     status, headers, chunks = get("/metrics", method="HEAD")
     assert (status, chunks) == (200, [])
     assert int(headers["Content-Length"]) == len(BODY) + 4
+
+
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
+
+
+def test_a_scraper_that_asks_for_openmetrics_gets_it_with_its_end():
+    status, headers, chunks = get("/metrics", HTTP_ACCEPT=OPENMETRICS, HTTP_ACCEPT_ENCODING="gzip")
+    assert (status, headers["Content-Type"]) == (200, Dialect.OPENMETRICS.value)
+    assert gzip.decompress(b"".join(chunks)) == BODY + b"y 2\n# EOF\n"
+
+
+def test_the_first_page_leads_to_the_others_and_escapes_what_it_shows():
+    readiness = Readiness(["kafka"])
+    readiness.unready("kafka", "<script>alert(1)</script>")
+    status, headers, chunks = get("/", readiness)
+    page = b"".join(chunks).decode()
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert all(f'href="{path}"' in page for path in ("/metrics", "/healthz", "/readyz"))
+    assert "Not ready." in page
+    assert "&lt;script&gt;" in page
+    assert "<script" not in page
+
+
+def test_the_api_answers_its_paths_and_nothing_else_does():
+    asked = []
+
+    def api(path, query):
+        asked.append((path, query))
+        return "200 OK", "application/json", b"[]"
+
+    assert get("/api/v1/groups", more={"api": api}, QUERY_STRING="a=b")[0] == 200
+    assert get("/api/v1/groups", more={"api": api}, method="POST")[0] == 405
+    assert get("/apis", more={"api": api})[0] == 404
+    assert asked == [("/api/v1/groups", "a=b")]
+
+
+def test_the_settings_are_shown_where_they_are_given():
+    status, _, chunks = get("/config", more={"config": lambda: {"a": 1}})
+    assert (status, json.loads(chunks[0])) == (200, {"a": 1})
+
+
+TOKEN = "t" * 16
+BEARER = {"bearer": Bearer(TOKEN)}
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/", "/config", "/api/v1/groups", "/nothing"])
+@pytest.mark.parametrize("given", [{}, {"HTTP_AUTHORIZATION": "Bearer x"}, {"HTTP_AUTHORIZATION": f"Basic {TOKEN}"}])
+def test_without_the_token_nothing_is_told(path, given):
+    status, headers, chunks = get(path, more={**BEARER, "config": dict}, **given)
+    assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert json.loads(chunks[0]) == {"error": "a bearer token is required"}
+
+
+def test_with_the_token_all_is_and_health_without():
+    assert get("/metrics", more=BEARER, HTTP_AUTHORIZATION=f"bearer {TOKEN}")[0] == 200
+    assert get("/healthz", more=BEARER)[0] == 200
+    assert get("/readyz", more=BEARER)[0] == 200
+    for path in ("/healthz", "/readyz"):
+        assert get(path, more={**BEARER, "health_open": False})[0] == 401
+
+
+@pytest.mark.parametrize("token", ["", "short", "ü" * 16, "a" * 15 + "\n", "with a space in it"])
+def test_a_weak_token_is_refused(token):
+    with pytest.raises(InvalidInputError, match=r"^token: must be at least 16 printable ASCII"):
+        Bearer(token)

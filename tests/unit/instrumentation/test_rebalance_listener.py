@@ -211,7 +211,7 @@ def test_who_is_in_no_generation_has_nothing_to_leave(seen):
     assert [event.callback for event in seen.events] == [Callback.ASSIGNED]
 
 
-@pytest.mark.parametrize("url", ["https://x", "nonsense"])
+@pytest.mark.parametrize("url", ["ftp://x", "nonsense"])
 def test_a_wrong_address_is_logged_in_one_line_and_the_consumer_works(url, caplog):
     hooks = Instrumentation(group="g", client_id="c", membership=lambda: JOINED, events_url=url)
     hooks.listener().on_partitions_revoked(SOME)

@@ -4,12 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rebalance_agent.instrumentation import outbox, reporter
-from rebalance_agent.instrumentation.endpoint import Endpoint
+from rebalance_agent.instrumentation.endpoint import ALIVE_HEADER, Endpoint
+from rebalance_agent.instrumentation.pulse import Pulse
 from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from support.sidecars import Sidecar, SilentSidecar, absent, answering
@@ -75,6 +77,59 @@ def test_there_is_a_thread_only_while_there_is_something_to_send():
         sending.emit(happened)
         assert sidecar.wait_for(lambda taken: len(taken) == 2)
         idle(sending)
+
+
+def left(process, sequence):
+    return replace(happened(process, sequence), callback=Callback.LEFT)
+
+
+def beats(sidecar):
+    return [headers[ALIVE_HEADER.lower()] for headers in sidecar.headers if ALIVE_HEADER.lower() in headers]
+
+
+def test_a_quiet_reporter_says_that_its_process_lives_until_its_consumer_leaves():
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.beat()
+        idle(sending)
+        assert beats(sidecar) == []  # of whom nobody has heard, nobody need hear that it lives
+        sending.emit(happened)
+        idle(sending)
+        sending.beat()
+        idle(sending)
+        assert beats(sidecar) == [sidecar.taken[0]["process"]]
+        assert sidecar.bodies[-1] == b""
+        sending.emit(left)
+        idle(sending)
+        sending.beat()
+        idle(sending)
+        assert len(beats(sidecar)) == 1
+
+
+def test_a_beat_that_fails_is_not_repeated_and_loses_nothing(no_delay):
+    with absent() as url:
+        sending = reporter_to(url)
+        sending._lives = True
+        sending.beat()
+        idle(sending)
+        assert (sending.dropped, sending.waiting) == (0, 0)
+
+
+def test_the_pulse_beats_again_and_again_whatever_a_beat_does():
+    enough = threading.Semaphore(0)
+
+    def beat():
+        enough.release()
+        raise RuntimeError("not this time")
+
+    pulse = Pulse(beat, period_seconds=0.001)
+    pulse.start()
+    first = pulse._thread
+    pulse.start()
+    assert pulse._thread is first
+    assert all(enough.acquire(timeout=FOREVER) for _ in range(3))
+    pulse._period_seconds = FOREVER
+    assert first.daemon
 
 
 def test_a_silent_sidecar_holds_up_nobody_and_what_waits_is_bounded(monkeypatch):

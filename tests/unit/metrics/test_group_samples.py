@@ -55,6 +55,7 @@ def test_what_is_not_known_is_absent():
         rows.IDLE_MEMBERS,
         rows.LAST_JOIN,
         rows.LAST_SYNC,
+        rows.LAST_RECONCILE,
         rows.LAST_COMPLETED,
         rows.TIMEOUT,
         rows.PARTITIONS,
@@ -97,10 +98,23 @@ def test_info_says_what_the_group_runs():
     assert samples(full_view(), rows.INFO) == {("classic", "range", "eager", "records"): 1}
 
 
+def test_skew_is_shown_by_every_weight_that_is_known():
+    assert samples(bare(), rows.SKEW) == {}
+    followed = bare(skew_ratio=1.5, lag_skew_ratio=2.0, rate_skew_ratio=1.0)
+    assert samples(followed, rows.SKEW) == {("partitions",): 1.5, ("lag",): 2.0, ("rate",): 1.0}
+    assert samples(bare(rate_skew_ratio=3.0), rows.SKEW) == {("rate",): 3.0}
+
+
+def test_copartition_breaks_are_shown_where_a_group_is_declared_even_if_there_are_none():
+    assert samples(bare(), rows.COPARTITION_BREAKS) == {}
+    assert samples(bare(copartition_breaks=0), rows.COPARTITION_BREAKS) == {(): 0}
+
+
 def test_phases_are_those_of_the_last_episode():
     view = full_view()
     assert samples(view, rows.LAST_JOIN) == {(): 4.25}
     assert samples(view, rows.LAST_SYNC) == {(): 0.25}
+    assert samples(replace(view, last_reconcile_seconds=1.5), rows.LAST_RECONCILE) == {(): 1.5}
     assert samples(view, rows.LAST_COMPLETED) == {(): (NOW - 60_000) / 1000}
 
 
@@ -166,7 +180,9 @@ def test_a_group_keeps_within_its_budget_of_series(group_type):
     view = full_view(group_type=group_type, topic_spread=spread)
     if group_type is not GroupType.CLASSIC:
         # Join and sync phases are the classic protocol's.
-        view = replace(view, last_join_seconds=None, last_sync_seconds=None)
+        view = replace(view, last_join_seconds=None, last_sync_seconds=None, last_reconcile_seconds=0.5)
+    assert series(view) <= GROUP_SERIES_MAX + 3
+    view = replace(view, lag_skew_ratio=None, rate_skew_ratio=None, copartition_breaks=None)
     assert series(view) <= GROUP_SERIES_MAX
     reported = replace(view.counters, stalls={basis: StallHistogram() for basis in Basis}, assign_errors=0)
     assert series(replace(view, counters=reported)) <= GROUP_SERIES_MAX + HISTOGRAM_SERIES + 1

@@ -7,8 +7,19 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import event_from_json, event_to_json, json_line
-from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, AssignEvent, Callback, MemberEvent, Workload
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import (
+    EVENT_KINDS,
+    SCHEMA_VERSION,
+    WHERE_MAX,
+    AssignEvent,
+    Callback,
+    MemberEvent,
+    Workload,
+)
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.quality import AssignmentQuality
+from rebalance_agent.model.rollout import RolloutEvent
 
 REVOKED = MemberEvent(
     event_id="e1",
@@ -118,3 +129,34 @@ def test_every_kind_has_a_codec():
     for kind in EVENT_KINDS.values():
         with pytest.raises(InvalidInputError):
             event_from_json({"kind": kind.KIND, "schema_version": SCHEMA_VERSION})
+
+
+def test_a_place_with_a_name_of_no_bounds_is_refused():
+    data = {**event_to_json(REVOKED), "where": {"pod": "p" * (WHERE_MAX + 1)}}
+    with pytest.raises(InvalidInputError, match=r"where\.pod"):
+        event_from_json(data)
+
+
+def test_a_rollout_comes_back_as_it_went():
+    rollout = RolloutEvent(
+        event_id="1" * 32,
+        cluster_id="c",
+        group="g",
+        timestamp_ms=2_000,
+        source=Source.RECORDS,
+        group_type=GroupType.CLASSIC,
+        started_ms=1_000,
+        first_generation=2,
+        last_generation=7,
+        closed=True,
+        rebalances=6,
+        members=3,
+        members_replaced=3,
+        stalled_partition_seconds=12.5,
+        stall_seconds=2.5,
+        workload="orders",
+        from_images=("orders:1",),
+        to_images=("orders:2",),
+        revision=1,
+    )
+    assert event_from_json(json.loads(json_line(rollout))) == rollout

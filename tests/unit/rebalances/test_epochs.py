@@ -10,7 +10,6 @@ from rebalance_agent.model.epochs import (
     EpochMember,
     GroupEpoch,
     MemberState,
-    MemberTarget,
     ResolvedPattern,
     TargetEpoch,
     Topology,
@@ -19,43 +18,8 @@ from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord
 from rebalance_agent.rebalances.tracker import Tracker
-from support.tracking import T0, closing, member, record, tell, tick, topics
-
-ID = "xNisCZDKRhC5aWJ3a-s-yA"
-
-
-def fact(at, value, subject="", kind=None, live=True, group_type=GroupType.CONSUMER):
-    kind = kind or type(value)
-    return EpochRecord("g", T0 + at, T0 + at + 3, group_type, kind, value, subject, 0, live)
-
-
-def gone(at, subject, *kinds):
-    return [fact(at, None, subject, kind) for kind in kinds or (CurrentAssignment, MemberTarget, EpochMember)]
-
-
-def joins(at, name, **fields):
-    return fact(at, EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",), **fields), name)
-
-
-def target(at, name, *numbers):
-    return fact(at, MemberTarget({ID: numbers} if numbers else {}), name)
-
-
-def current(at, name, epoch, numbers=(), revoking=(), state=MemberState.STABLE, live=True):
-    return fact(
-        at,
-        CurrentAssignment(
-            epoch, epoch - 1, state, {ID: tuple(numbers)} if numbers else {}, {ID: tuple(revoking)} if revoking else {}
-        ),
-        name,
-        live=live,
-    )
-
-
-def named(at=0, **counts):
-    seen = topics(at, **(counts or {"t": 4}))
-    return type(seen)(seen.at_ms, seen.partitions, {"t": ID})
-
+from support.epochs import ID, current, fact, gone, joins, named, target
+from support.tracking import T0, closing, tell, tick, topics
 
 WHOLE = Backfilled(T0, frozenset({0}))
 FIRST = [
@@ -149,7 +113,7 @@ def test_a_group_that_empties_is_empty_and_a_deleted_one_is_gone():
     tracker, events = followed(*FIRST, *emptied, tick(30_000))
     assert tracker.view("g").state is GroupState.EMPTY
     deleted = [fact(40_000, None, "", TargetEpoch), fact(40_000, None, "", GroupEpoch)]
-    events = tell(tracker, *deleted)
+    events = tell(tracker, *deleted, tick(41_500))
     assert [type(event) for event in events] == [GroupGoneEvent]
     assert tracker.view("g") is None
     assert tracker.groups() == []
@@ -243,14 +207,12 @@ def test_an_empty_group_whose_epoch_rises_has_no_rebalance():
     assert tracker.view("g").generation == 4
 
 
-def test_what_was_not_settled_when_a_classic_group_is_migrated_is_not_lost():
-    classic = [record(1_000, 0), record(4_000, 1, member("a", (0, 1, 2, 3)))]
-    tracker = Tracker("cluster", settle_ms=60_000)
-    assert tell(tracker, WHOLE, named(), *classic) == []
-    migrated = [EpochRecord(**{name: getattr(each, name) for name in each.__slots__} | LATER) for each in FIRST]
-    events = tell(tracker, *migrated)
-    assert [(event.group_type, event.generation) for event in events] == [(GroupType.CLASSIC, 1)]
-    assert tracker.view("g").group_type is GroupType.CONSUMER
-
-
-LATER = {"timestamp_ms": T0 + 30_000, "seen_ms": T0 + 30_003}
+def test_a_member_that_keeps_what_it_has_in_a_new_epoch_does_not_have_the_group_drawn_anew():
+    tracker, _ = followed(*FIRST, *SECOND, *HANDED_OVER)
+    tell(tracker, fact(15_000, GroupEpoch(4)))
+    drawn = tracker.view("g")
+    tell(tracker, target(15_000, "a", 0, 1), fact(15_000, TargetEpoch(4)), current(15_500, "a", 4, (0, 1)))
+    assert tracker.view("g").members is drawn.members
+    assert (tracker.view("g").state, tracker.view("g").generation) == (GroupState.RECONCILING, 4)
+    tell(tracker, current(16_000, "b", 4, (2,)))
+    assert tracker.view("g").unassigned == 1

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import socket
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,20 @@ def test_a_kafka_property_without_a_value_is_refused():
         flag_values(_parser(SidecarSettings).parse_args(["--kafka", "ssl"]), SidecarSettings)
 
 
+@pytest.mark.parametrize("spelt", ["sasl.password", "sasl_password", "ssl.key.pem"])
+def test_a_secret_on_the_command_line_is_refused_with_the_two_ways_that_hide_it(capsys, spelt):
+    assert main.main(["observe", "--kafka", f"{spelt}=not-a-secret"]) == 2
+    told = capsys.readouterr().err
+    name = spelt.replace("_", ".")
+    assert told.startswith(f"rebalance-agent observe: --kafka {name}: ")
+    assert f"{name}.file=PATH" in told
+    assert f"REBALANCE_AGENT_KAFKA__{name.replace('.', '_').upper()}" in told
+    assert "not-a-secret" not in told
+    arguments = [f"{spelt}.file=/run/secrets/x"]
+    options = _parser(ObserverSettings).parse_args(["--kafka", *arguments])
+    assert flag_values(options, ObserverSettings) == {"kafka": {f"{spelt}.file": "/run/secrets/x"}}
+
+
 @pytest.mark.parametrize(("_module", "_model", "name"), ROLES)
 def test_wrong_settings_end_with_two_and_a_line_each(capsys, _module, _model, name):
     assert main.main([name, "--listen", "x", "--stop-seconds", "y"]) == 2
@@ -82,3 +97,37 @@ def test_a_kafka_property_that_librdkafka_does_not_know_is_refused_by_name(capsy
 def test_events_beyond_loopback_without_a_token_are_refused_with_the_settings_name(capsys):
     assert main.main(["sidecar", "--events-listen", "0.0.0.0:0"]) == 2
     assert capsys.readouterr().err.startswith("rebalance-agent sidecar: events_token_file: is required")
+
+
+@pytest.fixture
+def taken():
+    """An address that is in use."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("name", ["observe", "sidecar"])
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--listen", "TAKEN"], "cannot listen on"),
+        (["--listen", "192.0.2.1:0"], "cannot listen on 192.0.2.1:0"),
+        (["--listen", "no.such.host.invalid:0"], "cannot listen on no.such.host.invalid:0"),
+        (["--listen", "nonsense"], "listen: must be host:port"),
+        (["--tls-cert-file", "/no/such"], "tls_key_file: is missing"),
+        (["--web-token-file", "/no/such"], "web_token_file: cannot read /no/such"),
+        (["--events-file", "/no/such/e"], "events_file: cannot append to /no/such/e"),
+        (["--events-webhook", "ftp://example.org"], "events_webhook: must be a URL of http or https"),
+        (
+            ["--events-webhook", "https://example.org", "--events-webhook-ca-file", "/no/such"],
+            "events_webhook_ca_file: ",
+        ),
+    ],
+)
+def test_what_cannot_begin_ends_with_two_and_says_which_setting(capsys, taken, name, flags, told):
+    elsewhere = ["--events-listen", "127.0.0.1:0"] if name == "sidecar" else []
+    flags = [flag.replace("TAKEN", taken) for flag in flags]
+    assert main.main([name, *elsewhere, *(["--listen", "127.0.0.1:0"] if "--listen" not in flags else []), *flags]) == 2
+    told_lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith(f"rebalance-agent {name}: ")]
+    assert len(told_lines) == 1
+    assert told in told_lines[0]

@@ -48,3 +48,26 @@ def test_numbers_and_booleans_become_texts():
 def test_no_servers_are_no_cluster(servers):
     assert kafka_properties({"bootstrap_servers": servers, "client.id": "me"}) == {"client.id": "me"}
     assert kafka_properties({"bootstrap.servers": "kafka:9092"}) == {"bootstrap.servers": "kafka:9092"}
+
+
+@pytest.mark.parametrize(("content", "problem"), [(b"", "is empty"), (b"\n", "is empty"), (b"a\0b", "zero byte")])
+def test_a_file_without_a_secret_in_it_is_refused(tmp_path, content, problem):
+    secret = tmp_path / "password"
+    secret.write_bytes(content)
+    with pytest.raises(InvalidInputError, match=problem):
+        client_properties({"sasl.password.file": str(secret)})
+
+
+def test_a_secret_that_is_set_twice_is_refused_whatever_the_source():
+    with pytest.raises(ValueError, match=r"sasl\.password and sasl\.password\.file are both set"):
+        kafka_properties({"sasl_password": "x", "sasl.password.file": "y"})
+
+
+@pytest.mark.parametrize("named", [{}, {"sasl.mechanism": "GSSAPI"}])
+def test_a_mechanism_that_the_library_lacks_is_told_with_what_to_do(named):
+    # The locked confluent-kafka is a wheel, and those have no Kerberos.
+    kerberos = {"sasl.kerberos.service.name": "kafka", "sasl.kerberos.keytab": "/k", "sasl.kerberos.principal": "a@R"}
+    assert client_properties(kerberos) | kerberos == client_properties(kerberos)
+    with pytest.raises(InvalidInputError, match=r"built without GSSAPI.*SCRAM-SHA-512.*from source") as refused:
+        client_properties({"security.protocol": "SASL_PLAINTEXT", **kerberos, **named})
+    assert refused.value.field == "kafka.sasl.mechanism"

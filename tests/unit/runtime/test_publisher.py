@@ -23,6 +23,7 @@ class FakeProducer:
         self.records = []
         self.room = 1_000
         self.refuses = None
+        self.fails = None
         self.polled = threading.Event()
 
     def produce(self, topic, **record):
@@ -35,9 +36,16 @@ class FakeProducer:
     def poll(self, _timeout):
         self.polled.set()
         self.polled.wait(0.001)
+        self._fail()
         return 0
 
+    def _fail(self):
+        error, self.fails = self.fails, None
+        if error:
+            raise error
+
     def flush(self, _timeout):
+        self._fail()
         return len(self.records)
 
     def answer(self, error=None):
@@ -46,8 +54,9 @@ class FakeProducer:
 
 
 @pytest.fixture
-def made():
+def made(monkeypatch):
     """Producers as they were made, the publisher that has them, and what it reported."""
+    monkeypatch.setattr("rebalance_agent.runtime.publisher.REPLACE_WAIT_S", 0.01)
     producers, reports = [], Calls()
 
     def make(settings):
@@ -121,13 +130,28 @@ def test_what_is_left_at_stop_is_counted(made):
     assert logs[0]["events"] == 1
 
 
+FATAL = KafkaException(KafkaError(KafkaError.CLUSTER_AUTHORIZATION_FAILED, fatal=True))
+
+
+def test_a_fatal_error_at_stop_is_no_crash_and_what_is_left_is_counted(made):
+    (producer,), publisher, reports = made
+    publisher.publish(GONE, "c")
+    publisher.start()
+    publisher._stop.set()
+    publisher._thread.join()
+    producer.fails = FATAL
+    publisher.close(0)
+    assert reports.made == [("dropped", 1)]
+
+
 def test_a_producer_that_can_go_on_no_more_is_replaced(made):
     producers, publisher, reports = made
     publisher.publish(GONE, "c")
     publisher.start()
-    producers[0].settings["error_cb"](KafkaError(KafkaError.UNKNOWN_PRODUCER_ID, fatal=True))
+    producers[0].fails = FATAL
     reports.wait_for(lambda calls: calls.made == [("dropped", 1)])
     producers[0].records.clear()
+    reports.wait_for(lambda _: len(producers) == 2)
     publisher.close(0)
     assert len(producers) == 2
 

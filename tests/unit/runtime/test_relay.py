@@ -3,9 +3,9 @@ from __future__ import annotations
 import dataclasses
 import tracemalloc
 
-from rebalance_agent.model.events import Callback, MemberEvent, Workload
+from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
 from rebalance_agent.runtime.relay import HELD_BYTES_MAX, HELD_MAX, Relay
-from rebalance_agent.runtime.sidecar import WHERE_MAX, workload
+from rebalance_agent.runtime.sidecar import workload
 from support.fakes import Calls
 
 POD = Workload(pod="orders-1", node="n1")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings, split_address
 from rebalance_agent.runtime.sources import FILE_BYTES_MAX, SettingsErrors, load, misspelt_environment
 
@@ -124,6 +125,19 @@ def test_an_environment_value_that_is_no_mapping_is_refused(monkeypatch):
 def test_what_is_no_pattern_is_refused(pattern):
     (line,) = _problems(flags={"groups_allow": pattern})
     assert line.startswith("groups_allow: is not a regular expression: ")
+
+
+def test_co_partition_declarations_come_from_lines_of_a_file_or_one_variable(write, monkeypatch):
+    file = write("a.yaml", "copartitioned: |\n  joins-.*\n  billing=payments,refunds\n")
+    assert Copartitioned.parse(load(ObserverSettings, file, {}).copartitioned).of("billing").topics
+    monkeypatch.setenv("REBALANCE_AGENT_COPARTITIONED", "joins-.*;billing=payments,refunds")
+    declared = Copartitioned.parse(load(ObserverSettings, None, {}).copartitioned)
+    assert declared.of("billing").topics == ("payments", "refunds")
+
+
+def test_wrong_co_partition_declarations_are_refused_by_name():
+    (line,) = _problems(flags={"copartitioned": "joins-.*; billing=payments"})
+    assert line == "copartitioned: 'billing=payments' names one topic; it takes two to be read side by side"
 
 
 def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():

@@ -9,7 +9,7 @@ from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.splitting import event_lines
+from rebalance_agent.runtime.splitting import event_lines, whole_events
 from support.fakes import generation_event
 
 
@@ -57,3 +57,30 @@ def test_what_cannot_be_split_comes_out_as_it_is():
     assert len(line) > 1_000
     gone = GroupGoneEvent("id", "c", "g" * 2_000, 1, Source.RECORDS, GroupType.CLASSIC)
     assert event_lines(gone, 100) == [(gone, json_line(gone))]
+
+
+@given(st.integers(1, 60), st.integers(400, 3_000))
+def test_parts_become_the_event_again(members, size_max):
+    event = _generation(_member(number) for number in range(members))
+    gone = GroupGoneEvent("id", "c", "g", 2_000, Source.RECORDS, GroupType.CLASSIC)
+    parts = [part for part, _ in event_lines(event, size_max)]
+    assert list(whole_events([gone, *parts, gone])) == [gone, event, gone]
+    # Told twice, by two replicas one after the other.
+    assert list(whole_events([*parts, *parts])) == [event, event]
+
+
+def test_parts_of_two_events_never_become_one():
+    one = _generation(_member(number) for number in range(50))
+    other = dataclasses.replace(one, event_id="other", timestamp_ms=2_000)
+    parts, others = ([part for part, _ in event_lines(event, 2_000)] for event in (one, other))
+    assert len(parts) == len(others) > 2
+    assert list(whole_events([*parts[:-1], others[-1]])) == []
+    assert list(whole_events([parts[0], *others])) == [other]
+
+
+def test_an_event_with_a_part_missing_is_left_out():
+    event = _generation(_member(number) for number in range(50))
+    parts = [part for part, _ in event_lines(event, 2_000)]
+    assert len(parts) > 3
+    for missing in range(len(parts)):
+        assert list(whole_events([*parts[:missing], *parts[missing + 1 :]])) == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import aiokafka
@@ -13,12 +13,14 @@ from rebalance_agent.clients.aiokafka.assignors import Assignor, PlainAssignor, 
 from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
 from rebalance_agent.clients.aiokafka.joining import Joining
 from rebalance_agent.clients.aiokafka.listener import Listener
+from rebalance_agent.clients.aiokafka.telling import Telling
 from rebalance_agent.clients.copies import HeldStandbys
 from rebalance_agent.clients.entries import entries, refuse_equal_names
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation.progress import Offsets, Partition
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 
@@ -26,6 +28,9 @@ __all__ = ["DEFAULT_STRATEGIES", "AIOKafkaConsumer"]
 
 DEFAULT_STRATEGIES = ("roundrobin",)
 """aiokafka's own default, by the same name."""
+
+FROM_START = ("earliest", "smallest")
+"""Values of ``auto_offset_reset`` by which a group without offsets reads everything; the second is an old name."""
 
 # aiokafka asks for its own class; this has its methods.
 ConsumerRebalanceListener.register(Listener)
@@ -91,16 +96,19 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             internal_topics=topics_ahead,
         )
         super().__init__(**configs)
+        clock = clock or SystemClock()
         self._instrumentation = Instrumentation(
             group=group,
             client_id=configs.get("client_id", f"aiokafka-{aiokafka.__version__}"),
             membership=self._membership,
-            clock=clock or SystemClock(),
+            positions=self._positions if group else None,
+            clock=clock,
             # Without a group there are no rebalances to tell of.
             events_url=events_url if group else "",
             events_token=events_token,
         )
         joining = Joining(self._client, topics_ahead)
+        Telling(self._client, self._instrumentation, clock, from_start=configs.get("auto_offset_reset") in FROM_START)
         self._partition_assignment_strategy = tuple(
             self._assignor(entry, group, joining, last=entry is listed[-1]) for entry in listed
         )
@@ -117,6 +125,22 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         if _known(listener):  # all else aiokafka refuses itself
             listener = Listener(self._instrumentation.listener(listener), lambda: self._membership().joined)
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
+
+    async def getone(self, *partitions: Any) -> Any:  # noqa: ANN401 - aiokafka's
+        """As ``aiokafka.AIOKafkaConsumer.getone``."""
+        record = await super().getone(*partitions)
+        if (progress := self._instrumentation.progress) is not None:
+            progress.read((record.topic, record.partition), record.offset)
+        return record
+
+    async def getmany(self, *partitions: Any, **named: Any) -> Any:  # noqa: ANN401
+        """As ``aiokafka.AIOKafkaConsumer.getmany``."""
+        records = await super().getmany(*partitions, **named)
+        if (progress := self._instrumentation.progress) is not None:
+            for partition, batch in records.items():
+                if batch:
+                    progress.read(partition, batch[0].offset)
+        return records
 
     def unsubscribe(self) -> None:
         """As ``aiokafka.AIOKafkaConsumer.unsubscribe``: the group is left without a callback."""
@@ -140,6 +164,13 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         )
         watched = self._instrumentation.assignor(inner)
         return Assignor(watched, joining, lambda: self._membership().generation, last=last)
+
+    def _positions(self, partitions: Collection[Partition]) -> Offsets:
+        subscription = self._subscription.subscription
+        if subscription is None or subscription.assignment is None:
+            return {}
+        known = subscription.assignment.all_consumed_offsets()
+        return {each: known[each].offset for each in partitions if each in known}
 
     def _membership(self) -> Membership:
         # A consumer without a group has a coordinator, too, which has neither of the two.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from rebalance_agent.clients.confluent.pollwatch import PollWatch
 from rebalance_agent.clients.confluent.rebalancing import Rebalancing
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.instrumentation.listener import Partitions, RebalanceListener
+from rebalance_agent.instrumentation.progress import Offsets, Partition
 
 __all__ = ["Member"]
 
@@ -45,6 +46,7 @@ class Member(KafkaConsumer):
             configs: as `KafkaConsumer`.
 
         """
+        self._callbacks = callbacks
         try:
             super().__init__(**configs)
         except BaseException:
@@ -82,6 +84,10 @@ class Member(KafkaConsumer):
         """Subscribe to exactly ``topics``."""
         # Not by our own class's `subscribe`: that would time the wait for the application, and not its callback.
         kafka.KafkaConsumer.subscribe(self, topics=topics, listener=self._listener)
+
+    def _positions(self, partitions: Collection[Partition]) -> Offsets:
+        # What it reads itself is nothing: the application's records come by another consumer.
+        return self._callbacks.positions(partitions)
 
     def leave(self) -> None:
         """Leave the group without a callback; a static member stays in it until its session times out (KIP-345)."""

@@ -84,6 +84,15 @@ class Ledger:
             left = {each: self._owned.pop(each) for each in set(partitions) & self._owned.keys()}
         return _due(left)
 
+    def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """The offset after the last record delivered, and with that stored, of those that have one."""
+        with self._lock:
+            return {
+                each: owned.stored.offset
+                for each in partitions
+                if (owned := self._owned.get(each)) is not None and owned.stored is not None
+            }
+
     @property
     def owned(self) -> frozenset[tuple[str, int]]:
         """What this consumer may deliver records of."""

@@ -74,6 +74,10 @@ class Rebalancing:
         finally:
             self._lost = False
 
+    def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """How far the application is."""
+        return self._ledger.positions(partitions)
+
     def assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.assign()`` in ``on_assign``."""
         self._inside(self._assigning, "assign() outside of on_assign: who is assigned what is the group's to say")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,6 +15,8 @@ from rebalance_agent.clients.confluent_plain.standing import membership_of
 from rebalance_agent.clients.confluent_plain.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
+from rebalance_agent.instrumentation.progress import Offsets, Partition, Progress
+from rebalance_agent.instrumentation.quiet import quietly
 from rebalance_agent.model.events import Callback
 
 __all__ = ["Consumer", "OnRebalance"]
@@ -23,6 +25,8 @@ OnRebalance = Callable[[confluent_kafka.Consumer, list[confluent_kafka.TopicPart
 """``on_assign``, ``on_revoke`` or ``on_lost``."""
 
 INTERVAL = "statistics.interval.ms"
+OFF = ("false", "f", "0", "no", "n", "off")
+"""How librdkafka's booleans say no, in any case of letters."""
 
 
 class Consumer(confluent_kafka.Consumer):
@@ -59,14 +63,23 @@ class Consumer(confluent_kafka.Consumer):
             consumer = itself()
             return Membership() if consumer is None else membership_of(consumer, instance_id)
 
+        def positions(partitions: Collection[Partition]) -> Offsets:
+            consumer = itself()
+            wanted = [confluent_kafka.TopicPartition(*each) for each in partitions]
+            return {} if consumer is None else _offsets(consumer.position(wanted))
+
         self._instrumentation = Instrumentation(
             group=str(settings.get("group.id", "")),
             client_id=str(settings.get("client.id", "rdkafka")),
             membership=membership,
+            positions=positions,
             clock=clock or SystemClock(),
             events_url=events_url,
             events_token=events_token,
         )
+        progress = self._instrumentation.progress
+        settings["on_commit"] = _heard(progress, settings.get("on_commit"))
+        self._auto_commit = str(settings.get("enable.auto.commit", True)).lower() not in OFF
         self._cooperative = _cooperative(settings)
         self._unsubscribing = False
         if settings.get(INTERVAL) is not None:
@@ -94,6 +107,13 @@ class Consumer(confluent_kafka.Consumer):
         )
         self._unsubscribing = False
 
+    def commit(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - confluent-kafka's
+        """As ``confluent_kafka.Consumer.commit``."""
+        result = super().commit(*arguments, **named)
+        if isinstance(result, list):
+            _note(self._instrumentation.progress, result)
+        return result
+
     def unsubscribe(self) -> None:
         """As ``confluent_kafka.Consumer.unsubscribe``: what is owned is revoked first, in a later `poll`."""
         owns = False
@@ -120,7 +140,13 @@ class Consumer(confluent_kafka.Consumer):
 
     def _run(self, callback: Callback, own: Mapping[Callback, OnRebalance], partitions: Any) -> None:  # noqa: ANN401
         users = {f"on_partitions_{each}": partial(function, self) for each, function in own.items()}
-        known = {"on_partitions_assigned": _nothing, "on_partitions_revoked": _nothing, **users}
+        known: dict[str, Callable[..., Any]] = {
+            "on_partitions_assigned": _nothing,
+            "on_partitions_revoked": _nothing,
+            **users,
+        }
+        if callback is Callback.REVOKED and self._auto_commit:
+            known["on_partitions_revoked"] = partial(self._committing, known["on_partitions_revoked"])
         listener = self._instrumentation.listener(SimpleNamespace(**known), cooperative=self._cooperative)
         try:
             getattr(listener, f"on_partitions_{callback}")(partitions)
@@ -129,6 +155,13 @@ class Consumer(confluent_kafka.Consumer):
                 self._unsubscribing = False
                 with self._instrumentation.leaving():
                     pass
+
+    def _committing(self, users: Callable[[Any], Any], partitions: Any) -> Any:  # noqa: ANN401
+        """As the application's; librdkafka then commits how far it is, before the partitions go."""
+        result = users(partitions)
+        with quietly("note how far the consumer is"):
+            _note(self._instrumentation.progress, self.position(partitions))
+        return result
 
 
 _NAMES = {"on_assign": Callback.ASSIGNED, "on_revoke": Callback.REVOKED, "on_lost": Callback.LOST}
@@ -165,6 +198,30 @@ def _both(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - wha
         return users(text)
 
     return stats_cb
+
+
+def _heard(progress: Progress | None, users: Any) -> Any:  # noqa: ANN401
+    """``on_commit``: ours, and then the application's, if that is one; else it is for confluent-kafka to refuse."""
+    if users is not None and not callable(users):
+        return users
+
+    def on_commit(error: confluent_kafka.KafkaError | None, partitions: list[confluent_kafka.TopicPartition]) -> Any:  # noqa: ANN401
+        if error is None:
+            _note(progress, partitions)
+        return None if users is None else users(error, partitions)
+
+    return on_commit
+
+
+def _note(progress: Progress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
+    with quietly("note a commit"):
+        if progress is not None:
+            progress.committed(_offsets(partitions))
+
+
+def _offsets(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
+    """Those that have one."""
+    return {(each.topic, each.partition): each.offset for each in partitions if each.error is None and each.offset >= 0}
 
 
 def _nothing(*_arguments: object) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import kafka
@@ -20,12 +20,14 @@ from rebalance_agent.clients.kafka_python.lags import Lags
 from rebalance_agent.clients.kafka_python.refusal import why_refused
 from rebalance_agent.clients.kafka_python.strategies import all_cooperative, assignors, strategies
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
+from rebalance_agent.clients.kafka_python.telling import tell_offsets, tell_waits
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, RebalanceListener
+from rebalance_agent.instrumentation.progress import Offsets, Partition
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]
@@ -107,6 +109,7 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             group=group,
             client_id=configs.get("client_id", self.DEFAULT_CONFIG["client_id"]),
             membership=self._membership,
+            positions=self._positions if group else None,
             clock=self._clock,
             # Without a group there are no rebalances to tell of.
             events_url=events_url if group else "",
@@ -120,6 +123,9 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         super().__init__(**configs)
         read_tolerantly(self._coordinator)
         finish_joins(self._coordinator)
+        if (progress := self._instrumentation.progress) is not None:
+            tell_offsets(self._coordinator, progress, from_start=configs.get("auto_offset_reset") in FROM_START)
+            tell_waits(self._coordinator, self._instrumentation, self._clock)
         if topics:
             self.subscribe(topics, listener=listener)
 
@@ -141,9 +147,13 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
     def poll(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - kafka-python's
         """As ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error says who offers what."""
         try:
-            return super().poll(*arguments, **named)
+            records = super().poll(*arguments, **named)
         except InconsistentGroupProtocolError as error:
             raise InconsistentGroupProtocolError(why_refused(self._aside, self._group, self._offered)) from error
+        if (progress := self._instrumentation.progress) is not None:
+            for partition, batch in records.items():
+                progress.read(partition, batch[0].offset)
+        return records
 
     def unsubscribe(self) -> None:
         """As ``kafka.KafkaConsumer.unsubscribe``: the group is left without a callback."""
@@ -158,6 +168,10 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
     def _membership(self) -> Membership:
         now = self.group_metadata()
         return Membership(now.generation_id, now.member_id, now.group_instance_id, self._cluster.cluster_id or "")
+
+    def _positions(self, partitions: Collection[Partition]) -> Offsets:
+        known = self._subscription.all_consumed_offsets()
+        return {each: known[each].offset for each in partitions if each in known}
 
     def _held(self) -> TopicPartitions:
         # Who speaks the eager protocol has given everything back before it joins; who is in no generation has lost it.

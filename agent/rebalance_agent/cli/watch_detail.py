@@ -1,0 +1,183 @@
+"""One group more closely: what is asked, and the rows that are made of the answers. Pure but for the asking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.cli.agent_api import Groups
+from rebalance_agent.cli.group_words import (
+    UNKNOWN,
+    ago,
+    duration,
+    identity,
+    member_names,
+    moves,
+    partitions_text,
+    plural,
+    printable,
+    stall_text,
+)
+from rebalance_agent.exposition.api_shapes import GroupDetail, Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.partitions import claimed_partitions, to_ranges
+
+__all__ = [
+    "MEMBER_HEADINGS",
+    "MOVE_HEADINGS",
+    "REBALANCE_HEADINGS",
+    "Closer",
+    "Looker",
+    "closing_event",
+    "headline",
+    "member_rows",
+    "move_rows",
+    "moves_title",
+    "rebalance_rows",
+]
+
+REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
+MEMBER_HEADINGS = ("member", "pod", "node", "client id", "host", "partitions", "target", "owns")
+MOVE_HEADINGS = ("topic", "partitions", "from", "to")
+
+
+@dataclass(frozen=True, slots=True)
+class Closer:
+    """A group, its last rebalances newest first, and whole: the last completed one and the one before it."""
+
+    detail: GroupDetail
+    rebalances: tuple[Rebalance, ...]
+    last: RebalanceDetail | None
+    before: RebalanceDetail | None
+
+
+class Looker:
+    """Asks for one group again and again; whole rebalances only when they are new or better known."""
+
+    def __init__(self, groups: Groups, name: str) -> None:
+        """Ask ``groups`` for the group ``name``."""
+        self._groups = groups
+        self._name = name
+        self._known: dict[tuple[str, int], RebalanceDetail] = {}
+
+    def __call__(self) -> Closer:
+        """How things stand; raises what ``groups`` raises."""
+        detail = self._groups.group(self._name)
+        rebalances = self._groups.rebalances(self._name).rebalances
+        wanted = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED][:2]
+        keys = [(each.id, each.revision) for each in wanted]
+        self._known = {key: self._known.get(key) or self._groups.rebalance(self._name, key[0]) for key in keys}
+        whole: list[RebalanceDetail | None] = [*self._known.values(), None, None]
+        return Closer(detail, rebalances, whole[0], whole[1])
+
+
+def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
+    """The event that speaks for the whole rebalance."""
+    events = detail.events if detail else ()
+    return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
+
+
+def headline(closer: Closer) -> str:
+    """Two lines: what the group is, and how it fares."""
+    summary, counters = closer.detail.summary, closer.detail.counters
+    parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
+    kind = ", ".join(str(part) for part in parts if part)
+    running = summary.running
+    state = (
+        f"{summary.state} for {duration(max(0, closer.detail.now_ms - running.started_ms) / 1000)}, "
+        f"{plural(running.stalled_partitions, 'partition')} stand still"
+        if running
+        else str(summary.state)
+    )
+    facts = [
+        f"{kind}: {state}",
+        f"generation {UNKNOWN if summary.generation is None else summary.generation}",
+        plural(summary.members, "member"),
+        f"{UNKNOWN if summary.partitions is None else summary.partitions} partitions"
+        + (f" ({summary.unassigned} without an owner)" if summary.unassigned else ""),
+    ]
+    if summary.skew_ratio is not None:
+        facts.append(f"skew {summary.skew_ratio:.2f}")
+    totals = [
+        f"since this agent watches: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
+        f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
+        f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+    ]
+    return f"{', '.join(facts)}\n{', '.join(totals)}"
+
+
+def rebalance_rows(closer: Closer) -> list[tuple[str, ...]]:
+    """Under `REBALANCE_HEADINGS`, newest first."""
+    return [_rebalance_row(each, closer.detail.now_ms) for each in closer.rebalances]
+
+
+def member_rows(closer: Closer) -> list[tuple[str, ...]]:
+    """Under `MEMBER_HEADINGS`, the most loaded first."""
+    names = member_names(closer.detail.members)
+    ordered = sorted(closer.detail.members, key=lambda each: (-each.partitions, names[identity(each)]))
+    return [
+        (
+            names[identity(each)],
+            printable(each.where.pod or UNKNOWN) if each.where else UNKNOWN,
+            printable(each.where.node or UNKNOWN) if each.where else UNKNOWN,
+            printable(each.client_id),
+            printable(each.host),
+            str(each.partitions),
+            UNKNOWN if each.target is None else f"{each.target:.1f}".removesuffix(".0"),
+            partitions_text(each.assigned) or UNKNOWN,
+        )
+        for each in ordered
+    ]
+
+
+def move_rows(closer: Closer) -> list[tuple[str, ...]]:
+    """Under `MOVE_HEADINGS`: what the last rebalance moved; none where nothing moved or nobody knows."""
+    last, before = closing_event(closer.last), closing_event(closer.before)
+    if last is None or before is None or not _follows(closer):
+        return []
+    names = {**member_names(before.members), **member_names(last.members)}
+    return [
+        (
+            printable(move.topic),
+            to_ranges(move.partitions),
+            names.get(move.giver, move.giver) if move.giver else "nobody",
+            names.get(move.taker, move.taker) if move.taker else "nobody",
+        )
+        for move in moves(before.members, last.members)
+    ]
+
+
+def moves_title(closer: Closer, rows: Sequence[tuple[str, ...]]) -> str:
+    """What the table of moves shows, or why it is empty."""
+    last = closing_event(closer.last)
+    if last is None:
+        return "moves: no rebalance has settled since this agent watches"
+    if not _follows(closer):
+        return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
+    number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
+    return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
+
+
+def _follows(closer: Closer) -> bool:
+    last, before = closing_event(closer.last), closing_event(closer.before)
+    first = closer.last.rebalance.previous_generation if closer.last else None
+    return last is not None and before is not None and before.generation == first
+
+
+def _rebalance_row(each: Rebalance, now_ms: int) -> tuple[str, ...]:
+    if each.kind is RebalanceKind.ABORTED:
+        return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
+    slowest = each.slowest
+    numbers = [step.generation for step in each.generations]
+    return (
+        ago(now_ms, each.timestamp_ms),
+        str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
+        str(each.trigger),
+        stall_text(each.stall),
+        UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
+        str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
+        UNKNOWN
+        if slowest is None
+        else printable(slowest.client_id) + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        str(each.members),
+    )

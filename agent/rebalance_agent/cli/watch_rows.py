@@ -1,0 +1,59 @@
+"""A table on screen that is brought up to date in place: what has not changed is not drawn again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.text import Text
+from textual.coordinate import Coordinate
+from textual.widgets import DataTable
+
+__all__ = ["Rows"]
+
+
+class Rows:
+    """Keeps ``table`` as it was shown last; the cursor stays on its row's key."""
+
+    def __init__(self, table: DataTable[Text]) -> None:
+        """The table is empty."""
+        self._table = table
+        self._titles: list[str] = []
+        self._keys: list[str] = []
+        self._cells: list[list[Text]] = []
+
+    def show(self, titles: Sequence[str], rows: Sequence[tuple[str, list[Text]]]) -> None:
+        """Show ``rows``, each with a key of its own, under ``titles``."""
+        keys = [key for key, _ in rows]
+        cells = [each for _, each in rows]
+        if keys == self._keys and list(titles) == self._titles:
+            self._update(cells)
+        else:
+            self._fill(titles, keys, cells)
+        self._keys, self._cells = keys, cells
+
+    def _update(self, cells: list[list[Text]]) -> None:
+        for row, (before, after) in enumerate(zip(self._cells, cells, strict=True)):
+            for column, (old, new) in enumerate(zip(before, after, strict=True)):
+                if old != new or old.style != new.style:
+                    self._table.update_cell_at(Coordinate(row, column), new, update_width=True)
+
+    def _head(self, titles: Sequence[str]) -> None:
+        if not self._titles:
+            self._table.add_columns(*titles)
+        elif list(titles) != self._titles:
+            # Titles of equal width: a column is made as wide as the first one that it had.
+            for column, title in zip(self._table.ordered_columns, titles, strict=True):
+                column.label = Text(title)
+        self._titles = list(titles)
+
+    def _fill(self, titles: Sequence[str], keys: list[str], cells: list[list[Text]]) -> None:
+        at = self._table.cursor_row
+        under = self._keys[at] if 0 <= at < len(self._keys) else None
+        top = self._table.scroll_y
+        self._table.clear()
+        self._head(titles)
+        for key, row in zip(keys, cells, strict=True):
+            self._table.add_row(*row, key=key)
+        if under in keys:
+            self._table.move_cursor(row=keys.index(under), animate=False)
+        self._table.scroll_to(y=top, animate=False)

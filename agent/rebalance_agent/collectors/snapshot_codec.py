@@ -1,0 +1,240 @@
+"""A snapshot of one partition of the offsets topic, as records of a compacted topic. Pure.
+
+The snapshot of a partition is what compaction would leave of its group records before a *position*: of each key the
+last record, with its offset, timestamp and value, under a key of its own; plus one *marker* that names the position and
+sums up what belongs to it. Keys change in place while a newer snapshot is written, so a reader takes what stands before
+the last marker, and takes it only if number and digest agree: a record that is missing, or of another writer, shows.
+Snapshots that follow each other form a *series*; what an older series left over is told, so that it can be deleted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import json_object, value_from_json, value_to_json
+
+__all__ = [
+    "MARKER_BYTES_MAX",
+    "VERSION",
+    "Digest",
+    "Marker",
+    "SnapshotAssembly",
+    "StoredRecord",
+    "marker_key",
+    "marker_value",
+    "record_key",
+    "record_value",
+]
+
+VERSION = 1
+"""Raised when the meaning of anything here changes; snapshots of other versions are ignored."""
+
+MARKER_BYTES_MAX = 4_096
+"""A marker has a few hundred bytes."""
+
+OWNER_BYTES_MAX = 32_767
+"""Bytes of a group id in Kafka."""
+
+_KEY = struct.Struct(">BBHi")  # version, kind, length of the owner, partition
+_VALUE = struct.Struct(">Bqqq")  # version, series, offset, timestamp
+_RECORD, _MARKER = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """What a snapshot covers and was made from; a reader whose own facts differ from ``made_from`` ignores it.
+
+    ``position``: the first offset that is not covered. ``records`` and ``digest``: of all records that belong to it.
+    """
+
+    version: int
+    series: int
+    position: int
+    records: int
+    digest: str
+    written_ms: int
+    made_from: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRecord:
+    """A record of the offsets topic that was kept elsewhere; read like one of the topic itself."""
+
+    from_partition: int
+    at_offset: int
+    timestamp_ms: int
+    key_bytes: bytes
+    value_bytes: bytes | None
+
+    def partition(self) -> int:
+        """Its partition in the offsets topic."""
+        return self.from_partition
+
+    def offset(self) -> int:
+        """Its offset there."""
+        return self.at_offset
+
+    def key(self) -> bytes:
+        """Its key."""
+        return self.key_bytes
+
+    def value(self) -> bytes | None:
+        """Its value."""
+        return self.value_bytes
+
+    def headers(self) -> None:
+        """None: the offsets topic uses none."""
+        return
+
+    def timestamp(self) -> tuple[int, int]:
+        """Kind of timestamp (its creation), and epoch milliseconds."""
+        return (1, self.timestamp_ms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    series: int
+    record: StoredRecord
+
+
+class Digest:
+    """Sums up keys and their offsets; the order in which they come and go does not matter."""
+
+    def __init__(self, offsets: Mapping[bytes, int] | None = None) -> None:
+        """Begin with ``offsets`` by key."""
+        self.offsets: dict[bytes, int] = {}
+        self._sum = 0
+        for key, offset in (offsets or {}).items():
+            self.put(key, offset)
+
+    def put(self, key: bytes, offset: int | None) -> None:
+        """The key's last record is at ``offset`` now; None: it is gone."""
+        before = self.offsets.pop(key, None)
+        if before is not None:
+            self._sum ^= _summand(key, before)
+        if offset is not None:
+            self.offsets[key] = offset
+            self._sum ^= _summand(key, offset)
+
+    @property
+    def text(self) -> str:
+        """Sixteen hexadecimal digits."""
+        return f"{self._sum:016x}"
+
+
+def _summand(key: bytes, offset: int) -> int:
+    return int.from_bytes(hashlib.blake2b(offset.to_bytes(8, "big") + key, digest_size=8).digest(), "big")
+
+
+def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
+    """Where ``owner`` keeps the last record of ``key`` of a partition."""
+    return _KEY.pack(VERSION, _RECORD, len(owner), partition) + owner + key
+
+
+def record_value(series: int, offset: int, timestamp_ms: int, value: bytes) -> bytes:
+    """That record; a deleted one has no value at all."""
+    return _VALUE.pack(VERSION, series, offset, timestamp_ms) + value
+
+
+def marker_key(owner: bytes, partition: int) -> bytes:
+    """Where ``owner`` keeps the marker of a partition."""
+    return _KEY.pack(VERSION, _MARKER, len(owner), partition) + owner
+
+
+def marker_value(marker: Marker) -> bytes:
+    """The marker as JSON, for people who look."""
+    return json.dumps(value_to_json(marker), separators=(",", ":"), sort_keys=True).encode()
+
+
+class SnapshotAssembly:
+    """Puts the records of the snapshots' topic together again, for some partitions of one ``owner``."""
+
+    def __init__(self, owner: bytes, partitions: Iterable[int]) -> None:
+        """Begin with nothing."""
+        self.size_bytes = 0
+        self._owner = owner
+        self._written: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
+        self._standing: dict[int, dict[bytes, _Entry]] = {number: {} for number in partitions}
+        self._markers: dict[int, Marker | InvalidInputError] = {}
+
+    def add(self, key: bytes, value: bytes | None) -> None:
+        """Take the next record, in the order of the topic; others' are passed over."""
+        if len(key) < _KEY.size:
+            return
+        version, kind, length, partition = _KEY.unpack_from(key)
+        owner, rest = key[_KEY.size : _KEY.size + length], key[_KEY.size + length :]
+        if version != VERSION or owner != self._owner or partition not in self._written:
+            return
+        if kind == _MARKER:
+            self._mark(partition, value)
+        elif kind == _RECORD:
+            self._write(partition, rest, value)
+
+    def marker(self, partition: int) -> Marker | None:
+        """The last marker of a partition.
+
+        Raises:
+            InvalidInputError: it is malformed or of another version.
+        """
+        marker = self._markers.get(partition)
+        if isinstance(marker, InvalidInputError):
+            raise marker
+        return marker
+
+    def records(self, partition: int, marker: Marker) -> list[StoredRecord]:
+        """What stands before that last marker, in the order of the offsets topic.
+
+        Raises:
+            InvalidInputError: it is not what the marker sums up.
+        """
+        standing = [entry.record for entry in self._standing[partition].values() if entry.series == marker.series]
+        digest = Digest({record.key(): record.offset() for record in standing})
+        if (len(standing), digest.text) != (marker.records, marker.digest):
+            raise InvalidInputError("", f"{len(standing)} records are not the {marker.records} that its marker sums up")
+        if any(record.offset() >= marker.position for record in standing):
+            raise InvalidInputError("", "a record lies beyond the marker's position")
+        return sorted(standing, key=StoredRecord.offset)
+
+    def keys(self, partition: int) -> frozenset[bytes]:
+        """Of all that is kept of a partition, whether or not it belongs to its snapshot."""
+        written = {key for key, entry in self._written[partition].items() if entry is not None}
+        return frozenset(written | self._standing[partition].keys())
+
+    def _mark(self, partition: int, value: bytes | None) -> None:
+        try:
+            marker = _marker(value)
+        except InvalidInputError as error:
+            self._markers[partition] = error
+            return
+        self._markers[partition] = marker
+        standing = self._standing[partition]
+        for key, entry in self._written[partition].items():
+            if entry is None:
+                standing.pop(key, None)
+            else:
+                standing[key] = entry
+        self._written[partition].clear()
+
+    def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
+        # What is malformed counts as gone: then the sum is another one than the marker's.
+        self._written[partition][key] = None
+        if value is not None and len(value) >= _VALUE.size:
+            version, series, offset, timestamp_ms = _VALUE.unpack_from(value)
+            if version == VERSION:
+                self.size_bytes += len(key) + len(value)
+                record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :])
+                self._written[partition][key] = _Entry(series, record)
+
+
+def _marker(value: bytes | None) -> Marker:
+    if not value or len(value) > MARKER_BYTES_MAX:
+        raise InvalidInputError("marker", f"has not 1 to {MARKER_BYTES_MAX} bytes")
+    marker = value_from_json(Marker, json_object(value))
+    if marker.version != VERSION or marker.position < 0:
+        raise InvalidInputError("marker", f"is of version {marker.version}, not {VERSION}")
+    return marker

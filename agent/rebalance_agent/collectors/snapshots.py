@@ -1,0 +1,133 @@
+"""Reads back what was snapshotted of the offsets topic, and decides whether it can be built on."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from rebalance_agent.collectors.context import Context, SnapshotProblem
+from rebalance_agent.collectors.snapshot_codec import SnapshotAssembly, StoredRecord
+from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.errors import ClusterError, InvalidInputError
+
+__all__ = [
+    "SNAPSHOT_BYTES_MAX",
+    "Snapshot",
+    "SnapshotReader",
+    "Snapshots",
+]
+
+SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
+"""Of all partitions that are read at once: ten thousand groups of twenty members have a tenth of it."""
+
+LOAD_MAX_S = 30.0
+"""A gigabyte from a near broker takes ten seconds; whoever waits longer reads the offsets topic itself."""
+
+READ_MAX = 5_000
+WAIT_S = 0.1
+TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "16384"}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A partition's group records before ``position``, the last of each key, in their order; see `snapshot_codec`."""
+
+    position: int
+    written_ms: int
+    series: int
+    records: tuple[StoredRecord, ...]
+
+
+class Snapshots(Protocol):
+    """What the tail needs of a store of snapshots. Called from one thread."""
+
+    def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
+        """The snapshots that can be built on; ``bounds``: partition -> first offset, and the one after the last."""
+        ...
+
+    def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
+        """The partition is known as a whole: by ``snapshot``, else ``base`` is the last old record of each key."""
+        ...
+
+    def see(self, record: TopicRecord) -> None:
+        """The tail read a record of a group."""
+        ...
+
+    def reached(self, positions: Mapping[int, int]) -> None:
+        """The tail has read these partitions, which are known as a whole, up to before these offsets."""
+        ...
+
+    def drop(self, partitions: Collection[int]) -> None:
+        """These partitions are somebody else's now."""
+        ...
+
+
+class SnapshotReader:
+    """Loads snapshots from ``topic``; never raises: without a snapshot, the offsets topic itself is read.
+
+    ``kept``: the keys of all that was found, by partition, also of snapshots that are of no use.
+    """
+
+    def __init__(self, context: Context, topic: str, owner: bytes) -> None:
+        """``owner``: whose snapshots."""
+        self.kept: dict[int, frozenset[bytes]] = {}
+        self._context = context
+        self._topic = topic
+        self._owner = owner
+
+    def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
+        """See `Snapshots`; ``made_from``: what a snapshot must have been made from to be of use here."""
+        self.kept = {}
+        try:
+            assembly = self._read(bounds)
+        except ClusterError as error:
+            self._ignored("unreadable", None, str(error))
+            return {}
+        if assembly is None:
+            return {}
+        self.kept = {partition: assembly.keys(partition) for partition in bounds}
+        found = {}
+        for partition, (start, end) in bounds.items():
+            try:
+                marker = assembly.marker(partition)
+                if marker is None:
+                    continue
+                if marker.made_from != made_from:
+                    self._ignored("foreign", partition, f"it was made from {marker.made_from}, this is {made_from}")
+                elif not start <= marker.position <= end:
+                    reason = f"it covers what is before {marker.position}, the topic has {start} to {end}"
+                    self._ignored("out_of_range", partition, reason)
+                else:
+                    records = tuple(assembly.records(partition, marker))
+                    found[partition] = Snapshot(marker.position, marker.written_ms, marker.series, records)
+            except InvalidInputError as error:
+                self._ignored("malformed", partition, str(error))
+        return found
+
+    def _read(self, partitions: Collection[int]) -> SnapshotAssembly | None:
+        clock = self._context.clock
+        with TopicReader(self._context.properties, self._topic, TUNING) as reader:
+            count = reader.partitions()
+            if not count:
+                return None
+            ends = self._context.cluster.end_offsets(self._topic, {number % count for number in partitions})
+            assembly = SnapshotAssembly(self._owner, partitions)
+            reader.begin({number: BEGINNING for number, end in ends.items() if end > 0})
+            until = clock.monotonic() + LOAD_MAX_S
+            while any(position < ends[number] for number, position in reader.positions.items()):
+                for record in reader.read(READ_MAX, WAIT_S):
+                    assembly.add(record.key() or b"", record.value())
+                if assembly.size_bytes > SNAPSHOT_BYTES_MAX or clock.monotonic() > until:
+                    read_mib = assembly.size_bytes >> 20
+                    self._ignored("too_large", None, f"{read_mib} MiB were read and not all of it")
+                    return None
+            return assembly
+
+    def _ignored(self, problem: SnapshotProblem, partition: int | None, reason: str) -> None:
+        self._context.meters.snapshot_problem(problem)
+        where = self._topic if partition is None else f"{self._topic}, offsets partition {partition}"
+        _log.warning("snapshot ignored (%s): %s; the offsets topic is read instead", where, reason)

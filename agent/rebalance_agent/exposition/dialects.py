@@ -1,0 +1,60 @@
+"""The two text formats of /metrics, and which of them (and whether gzip) a scraper asks for.
+
+https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from enum import Enum
+
+__all__ = ["Dialect", "accepts_gzip", "choose_dialect"]
+
+_QUALITY = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)")
+_OPENMETRICS_VERSIONS = ("", "1.0.0")
+_TEXT_RANGES = ("text/plain", "text/*", "*/*")
+"""Media ranges that Prometheus' text format falls into, the most specific first: it decides (RFC 9110, 12.5.1)."""
+
+
+class Dialect(Enum):
+    """A text format; the value is its content type. Samples are written alike in both, headers and exemplars not."""
+
+    PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+    OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+    @property
+    def end(self) -> bytes:
+        """What closes a page."""
+        return b"# EOF\n" if self is Dialect.OPENMETRICS else b""
+
+
+def choose_dialect(accept: str) -> Dialect:
+    """The format for an ``Accept`` header: OpenMetrics only for who names it and wants it no less than plain text."""
+    openmetrics, text = 0.0, dict.fromkeys(_TEXT_RANGES, math.nan)
+    for name, parameters, quality in _ranges(accept):
+        if name == "application/openmetrics-text" and parameters.get("version", "") in _OPENMETRICS_VERSIONS:
+            openmetrics = max(openmetrics, quality)
+        elif name in text:
+            text[name] = max(quality, text[name]) if text[name] >= 0 else quality
+    plain = next((quality for quality in text.values() if quality >= 0), 0.0)
+    return Dialect.OPENMETRICS if openmetrics > 0 and openmetrics >= plain else Dialect.PROMETHEUS
+
+
+def accepts_gzip(accept_encoding: str) -> bool:
+    """Whether ``Accept-Encoding`` names gzip and does not refuse it with ``q=0``."""
+    return any(name == "gzip" and quality > 0 for name, _, quality in _ranges(accept_encoding))
+
+
+def _ranges(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
+    """(name, parameters but q, q) of each part of a header; 1 where q is missing, 0 where it is no such number."""
+    for part in header.split(","):
+        name, *rest = (piece.strip() for piece in part.lower().split(";"))
+        parameters = {
+            key.strip(): value.strip().strip('"')
+            for key, equals, value in (each.partition("=") for each in rest)
+            if equals
+        }
+        quality = parameters.pop("q", "1")
+        yield name, parameters, float(quality) if _QUALITY.fullmatch(quality) else 0.0

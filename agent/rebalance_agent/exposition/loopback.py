@@ -1,0 +1,15 @@
+"""Whether an address is this machine's own: what need not be secured against a network."""
+
+from __future__ import annotations
+
+import ipaddress
+
+__all__ = ["is_loopback"]
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine (or pod) can reach the address. A name other than ``localhost`` is not trusted."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,46 @@
+"""A deploy as a group's coordinator sees it: the members of one workload replaced, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["RolloutEvent"]
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutEvent:
+    """Members of a group replaced within a short time: its rebalances taken together (see `rebalances.rollouts`).
+
+    Published when it is recognised, and once more with ``closed`` and a higher revision when it is over; the numbers
+    are those so far. It spans ``started_ms`` to ``timestamp_ms`` and the generations ``first_generation`` to
+    ``last_generation``: from the first to the last rebalance in which a member was replaced. ``members``: how many
+    the group had before; ``members_replaced``: how many of these are gone and have a successor. ``stall_seconds``: the
+    longest stall of one rebalance, None where none was measured. ``workload`` and images are those that sidecars told;
+    ``from_images`` of members that went, ``to_images`` of those that came.
+    """
+
+    KIND: ClassVar[str] = "rollout"
+
+    event_id: str
+    cluster_id: str
+    group: str
+    timestamp_ms: int
+    source: Source
+    group_type: GroupType
+    started_ms: int
+    first_generation: int
+    last_generation: int
+    closed: bool
+    rebalances: int
+    members: int
+    members_replaced: int
+    stalled_partition_seconds: float
+    stall_seconds: float | None = None
+    workload: str | None = None
+    from_images: tuple[str, ...] = ()
+    to_images: tuple[str, ...] = ()
+    revision: int = 0

@@ -1,0 +1,151 @@
+"""Why a server cannot be reached, from the bottom up: name, connection, TLS, login. Only asked when librdkafka failed.
+
+librdkafka says that a certificate cannot be verified, and not why; Python's ssl says why.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+
+__all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "split_server", "tls_trouble"]
+
+TIMEOUT_S = 3.0
+"""For a connection or a handshake; a server that is up answers within milliseconds, another continent's in a second."""
+
+DEFAULT_PORT = 9092
+"""Kafka's, and librdkafka's where none is given."""
+
+_UNKNOWN = "is signed by an authority that is not trusted"
+_ADD = "add that authority's certificate to the file of authorities (ssl.ca.location)"
+_VERIFICATION = {
+    9: "is not valid yet: compare the clocks of both sides",
+    10: "has expired: it must be renewed on the broker",
+    18: "is signed by itself and not trusted: add it to the file of authorities (ssl.ca.location)",
+    19: f"{_UNKNOWN}: {_ADD}",
+    20: f"{_UNKNOWN}: {_ADD}",
+    21: f"{_UNKNOWN}: {_ADD}",
+    23: "was revoked",
+    62: "is for another name: connect by a name that it has, or have it issued for this one",
+    64: "is for another address: connect by a name that it has, or have it issued for this one",
+}
+"""By OpenSSL's X509_V_ERR number."""
+
+
+def split_server(server: str) -> tuple[str, int]:
+    """Host and port of one entry of ``bootstrap.servers``, which may begin with a protocol.
+
+    Raises:
+        ValueError: the port is no number.
+    """
+    host, colon, port = server.strip().rpartition("://")[2].rpartition(":")
+    if not colon or port.endswith("]"):
+        host, port = server.strip().rpartition("://")[2], str(DEFAULT_PORT)
+    return host.strip("[]"), int(port)
+
+
+def diagnose(host: str, port: int, properties: Mapping[str, str], told: str) -> tuple[str, str]:
+    """What is wrong, and what to do; ``told`` is what librdkafka said."""
+    if trouble := connection_trouble(host, port):
+        return trouble
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    if protocol.endswith("SSL"):
+        context = _context(properties)
+        if context and (trouble := tls_trouble(host, port, context)):
+            return trouble
+    elif not tls_trouble(host, port, _trusting()):
+        return "the server speaks TLS and this client does not", "set security.protocol to SSL or SASL_SSL"
+    return _login_trouble(protocol, told)
+
+
+def connection_trouble(host: str, port: int) -> tuple[str, str] | None:
+    """What is wrong with the name or the connection, and what to do; None: it is accepted."""
+    try:
+        socket.create_connection((host, port), TIMEOUT_S).close()
+    except socket.gaierror as error:
+        return f"DNS: {host} has no address ({error.strerror})", "correct the name, or the resolver of this machine"
+    except TimeoutError:
+        return (
+            f"TCP: port {port} did not answer within {TIMEOUT_S:g} s",
+            "open the firewall, network policy or security group",
+        )
+    except ConnectionRefusedError:
+        return f"TCP: port {port} is closed", "correct the port, or start the server"
+    except OSError as error:
+        return f"TCP: {error.strerror or error}", "see whether this machine can reach that network"
+    return None
+
+
+def tls_trouble(host: str, port: int, context: ssl.SSLContext) -> tuple[str, str] | None:
+    """What is wrong with the handshake or the server's certificate, and what to do; None: it is trusted."""
+    try:
+        with (
+            socket.create_connection((host, port), TIMEOUT_S) as connection,
+            context.wrap_socket(connection, server_hostname=host),
+        ):
+            return None
+    except ssl.SSLCertVerificationError as error:
+        why = _VERIFICATION.get(error.verify_code, "cannot be verified")
+        what, _, fix = why.partition(": ")
+        return (
+            f"TLS: the server's certificate {what} ({error.verify_message.rstrip('.')})",
+            fix or "see the certificate's own text: openssl s_client",
+        )
+    except ssl.SSLError as error:
+        if error.reason in ("WRONG_VERSION_NUMBER", "UNEXPECTED_EOF_WHILE_READING", "RECORD_LAYER_FAILURE"):
+            return (
+                "TLS: the server does not speak it on this port",
+                "set security.protocol to PLAINTEXT or SASL_PLAINTEXT",
+            )
+        return f"TLS: {(error.reason or str(error)).replace('_', ' ').lower()}", "see the broker's log"
+    except OSError:
+        return "TLS: the server closed the connection during the handshake", "see whether this port speaks TLS"
+
+
+def _login_trouble(protocol: str, told: str) -> tuple[str, str]:
+    lower = told.lower()
+    if "authentication failed" in lower or "sasl authentication error" in lower:
+        return f"SASL: {told}", "correct sasl.mechanism, sasl.username or the password (sasl.password.file)"
+    if "mechanism" in lower and "not" in lower:
+        return f"SASL: {told}", "set sasl.mechanism to one that the listener has"
+    if "certificate" in lower and "alert" in lower:
+        return (
+            "TLS: the server wants another certificate of this client",
+            "set ssl.certificate.location and ssl.key.location to one that an authority of the broker signed",
+        )
+    if "oauthbearer" in lower or "oidc" in lower or "token" in lower:
+        return f"OAUTHBEARER: {told}", "correct sasl.oauthbearer.client.id, its secret or the token endpoint's URL"
+    if not protocol.startswith("SASL"):
+        return (
+            f"Kafka: the server takes connections and no requests ({told})",
+            f"set security.protocol to SASL_{'SSL' if protocol == 'SSL' else 'PLAINTEXT'} if it asks for a login",
+        )
+    return f"Kafka: {told}", "see the broker's log"
+
+
+def _trusting() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
+    """As librdkafka checks servers; None where it does not, or by means that Python has not."""
+    if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "none"
+    location, pem = properties.get("ssl.ca.location", ""), properties.get("ssl.ca.pem", "")
+    try:
+        if pem:
+            context.load_verify_locations(cadata=pem)
+        elif location and location != "probe":
+            context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
+        else:
+            context.load_default_certs()
+    except (OSError, ValueError):
+        return None
+    return context

@@ -1,0 +1,67 @@
+"""What makes an observer one of several, and its successor of one that was: ownership and snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
+from rebalance_agent.collectors.ownership import OWNERSHIP_PART, Everything, Shared
+from rebalance_agent.collectors.worker import Worker
+from rebalance_agent.rebalances.covering import Coverage
+from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.snapshot_keeper import Progress, SnapshotKeeper
+from rebalance_agent.runtime.snapshots import SnapshotStore
+
+__all__ = ["Fleet", "fleet_parts"]
+
+
+def fleet_parts(settings: ObserverSettings) -> tuple[str, ...]:
+    """What readiness waits for besides."""
+    return (OWNERSHIP_PART,) if settings.replicas_group else ()
+
+
+class Fleet:
+    """``ownership``, ``store`` (None where nothing is kept) and ``whole`` are for the tail, ``context`` for all others.
+
+    ``context`` shows only the groups that are owned, so that each is reported by one replica. The tail shows all that
+    its partitions have: nothing may be missing where one goes and comes back in a moment.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        settings: ObserverSettings,
+        progress: Progress | None,
+        written: Callable[[int, int], None],
+    ) -> None:
+        """``progress`` of the events that are published, ``written`` as in `SnapshotStore`."""
+        group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
+        self.ownership = Shared(context.properties, OFFSETS_TOPIC, group, context.health) if group else Everything()
+        self.whole = context
+        shows, owns = context.shows, self.ownership.owns
+        self.context = replace(context, shows=lambda name: shows(name) and owns(name)) if group else context
+        self.store = (
+            SnapshotStore(context, settings.state_topic, group, filters, written=written)
+            if settings.state_topic
+            else None
+        )
+        self._progress = progress
+        self._clock = context.clock
+
+    @property
+    def workers(self) -> tuple[Worker, ...]:
+        """Threads to start and stop."""
+        return (self.ownership.worker,) if isinstance(self.ownership, Shared) else ()
+
+    def keeper(self, unsettled: Callable[[str], bool]) -> SnapshotKeeper | None:
+        """What decides when snapshots are written, of a tracker that says which groups are ``unsettled``."""
+        if self.store is None:
+            return None
+        return SnapshotKeeper(self.store, Coverage(unsettled), self._progress, self._clock)
+
+    def close(self, timeout: float) -> None:
+        """Send what waits, ``timeout`` seconds at most."""
+        if self.store:
+            self.store.close(timeout)

@@ -1,0 +1,82 @@
+"""The sinks that settings ask for: Kafka, a file, a webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.runtime.listening import token_file
+from rebalance_agent.runtime.publisher import Publisher, TopicCreator, create_events_topic
+from rebalance_agent.runtime.settings import AgentSettings
+from rebalance_agent.runtime.sink_file import EventsFile
+from rebalance_agent.runtime.sink_queue import QueuedSink
+from rebalance_agent.runtime.sink_webhook import Webhook, webhook_context, webhook_target
+from rebalance_agent.runtime.sinks import Fanout, Sink, SinkCounts
+
+__all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet"]
+
+# Names of the sinks, in metrics and logs.
+KAFKA = "kafka"
+FILE = "file"
+WEBHOOK = "webhook"
+
+
+class SinkSet:
+    """Made before anything runs, so that a wrong setting is told at once; opened when the cluster is known.
+
+    ``publisher``: the sink that is Kafka, once it is open.
+    """
+
+    def __init__(self, settings: AgentSettings, counts: SinkCounts, clock: Clock) -> None:
+        """Open the file and check the webhook's settings; nothing is sent yet.
+
+        Raises:
+            InvalidInputError: naming the setting that cannot be used.
+        """
+        self._settings, self._counts = settings, counts
+        self.publisher: Publisher | None = None
+        self._local: list[tuple[str, Sink]] = []
+        if settings.events_webhook:
+            self._local.append((WEBHOOK, QueuedSink(WEBHOOK, _webhook(settings, clock), counts)))
+        if settings.events_file:
+            file = EventsFile(settings.events_file, settings.events_file_bytes, settings.events_file_count)
+            self._local.append((FILE, QueuedSink(FILE, file, counts)))
+
+    @property
+    def local(self) -> bool:
+        """Whether there is a sink besides Kafka."""
+        return bool(self._local)
+
+    def open(self, properties: Mapping[str, str], cluster: TopicCreator | None, stack: ExitStack) -> Fanout:
+        """Start all; ``stack`` ends them, within ``stop_seconds``. Without ``cluster`` Kafka is none of them."""
+        sinks = Fanout([*self._kafka(properties, cluster), *self._local], self._counts.events_dropped)
+        sinks.start()
+        stack.callback(sinks.close, self._settings.stop_seconds)
+        return sinks
+
+    def _kafka(self, properties: Mapping[str, str], cluster: TopicCreator | None) -> list[tuple[str, Sink]]:
+        topic = self._settings.events_topic
+        if not (topic and cluster):
+            return []
+        create_events_topic(cluster, topic)
+        publisher = Publisher(
+            properties,
+            topic,
+            published=lambda kind: self._counts.events_published(kind, KAFKA),
+            dropped=lambda number: self._counts.events_dropped(KAFKA, number),
+        )
+        self.publisher = publisher
+        return [(KAFKA, publisher)]
+
+
+def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
+    token = settings.events_webhook_token_file
+    return Webhook(
+        webhook_target(settings.events_webhook),
+        clock,
+        form=settings.events_webhook_form,
+        token=token_file("events_webhook_token_file", token, clock).get if token else None,
+        context=webhook_context(settings.events_webhook_ca_file),
+        seconds=settings.events_webhook_seconds,
+    )

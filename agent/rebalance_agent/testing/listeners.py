@@ -1,0 +1,111 @@
+"""Secured listeners of the embedded brokers, beside the plain one: TLS, mTLS, and SASL with or without TLS.
+
+Certificates and keys are PEM texts (KIP-651), so that nothing has to be written to a key store. The plain listener
+stays: it is how the brokers know each other, and how a test administers the cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from rebalance_agent.testing.errors import BrokerError
+
+__all__ = ["MECHANISMS", "Listener", "Mechanism", "Tls", "check_listeners"]
+
+Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+
+LISTENERS_MAX = 20
+"""Each has a port and threads of its own in every broker."""
+
+_RESERVED = ("PLAINTEXT", "CONTROLLER")
+_MODULES = {
+    "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "OAUTHBEARER": "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+}
+_BROKER = "broker"
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """PEM texts: the brokers' certificate chain and PKCS#8 key; ``clients``: whose certificates clients must show."""
+
+    certificate: str
+    key: str = field(repr=False)
+    clients: str = ""
+
+    def properties(self) -> dict[str, str]:
+        """Server properties of a listener, without its prefix."""
+        own = {
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.certificate.chain": self.certificate,
+            "ssl.keystore.key": self.key,
+        }
+        trust = {
+            "ssl.client.auth": "required",
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": self.clients,
+        }
+        return own | (trust if self.clients else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One listener of every broker. ``properties`` go without the prefix ``listener.name.<name>.``.
+
+    ``scram``: mechanism and passwords by user, which are stored in the cluster once it answers.
+    """
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    scram: tuple[Mechanism, Mapping[str, str]] | None = field(default=None, repr=False)
+
+    @classmethod
+    def tls(cls, tls: Tls) -> Listener:
+        """TLS; with ``tls.clients`` mTLS, where the principal is the certificate's subject (``User:CN=...``)."""
+        return cls("SSL", tls.properties())
+
+    @classmethod
+    def sasl(cls, mechanism: Mechanism, users: Mapping[str, str] | None = None, tls: Tls | None = None) -> Listener:
+        """SASL: ``users`` are passwords by name. OAUTHBEARER takes every unsigned token (RFC 7515, ``alg: none``).
+
+        Raises:
+            BrokerError: an unknown mechanism, or a name or password that a JAAS configuration cannot hold.
+        """
+        if mechanism not in MECHANISMS:
+            raise BrokerError(f"the embedded Kafka has no SASL mechanism {mechanism!r}, only {', '.join(MECHANISMS)}")
+        users = dict(users or {})
+        for text in (*users, *users.values()):
+            if not re.fullmatch(r"[!#-\[\]-~]+", text):
+                raise BrokerError("names and passwords of users must be printable ASCII without blank, '\"' and '\\'")
+        properties = {
+            "sasl.enabled.mechanisms": mechanism,
+            f"{mechanism.lower()}.sasl.jaas.config": f"{_MODULES[mechanism]} required {_options(mechanism, users)};",
+        }
+        scram = (mechanism, users) if mechanism.startswith("SCRAM") else None
+        listener = cls("SASL_PLAINTEXT", properties, scram)
+        return replace(listener, protocol="SASL_SSL", properties=properties | tls.properties()) if tls else listener
+
+
+def check_listeners(listeners: Mapping[str, Listener]) -> None:
+    """Refuse names that brokers would not take, before any of them is started.
+
+    Raises:
+        BrokerError: too many, or a name that is no word in capitals or is taken.
+    """
+    if len(listeners) > LISTENERS_MAX:
+        raise BrokerError(f"at most {LISTENERS_MAX} listeners, not {len(listeners)}")
+    for name in listeners:
+        if not re.fullmatch(r"[A-Z][A-Z0-9_]{0,40}", name) or name in _RESERVED:
+            raise BrokerError(f"a listener's name is a word in capitals and none of {', '.join(_RESERVED)}: {name!r}")
+
+
+def _options(mechanism: Mechanism, users: Mapping[str, str]) -> str:
+    if mechanism == "PLAIN":
+        return " ".join(f'user_{name}="{password}"' for name, password in users.items())
+    return f'unsecuredLoginStringClaim_sub="{_BROKER}"' if mechanism == "OAUTHBEARER" else ""

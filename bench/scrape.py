@@ -1,0 +1,87 @@
+"""What a scrape costs by the number of groups: all of it in this process, no HTTP, so that only our work is timed.
+
+Groups come from synthetic records through decoder and tracker, 20 members each. Beside the page stands the least that
+``prometheus_client`` does for as many samples: a collector that yields them, written by its ``generate_latest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from time import process_time
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector
+
+from bench.measure import table
+from bench.synthetic import generation
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.exposition.groups_page import GroupsPage
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.rebalances.observations import GroupRecord, Tick
+from rebalance_agent.rebalances.tracker import Tracker
+
+SIZES = (200, 2_000, 10_000)
+MEMBERS = 20
+CHANGED = 0.05
+"""Part of the groups that rebalanced since the last scrape: a storm."""
+
+
+def main() -> None:
+    """Print the table."""
+    table(
+        ("groups", "series", "MB", "first s", "nothing new s", "5 % rebalanced s", "prometheus_client s"),
+        (measured(groups) for groups in SIZES),
+    )
+
+
+def measured(groups: int) -> tuple[object, ...]:
+    """One row."""
+    now_ms = SystemClock().now_ms()
+    tracker = Tracker("bench")
+    play(tracker, groups, 1, now_ms)
+    page = GroupsPage(lambda: [view for name in tracker.groups() if (view := tracker.view(name))], SystemClock())
+    first, text = timed(page.text)
+    again, _ = timed(page.text)
+    play(tracker, round(groups * CHANGED), 2, now_ms + 60_000)
+    changed, text = timed(page.text)
+    lines = [line for line in text.decode().splitlines() if line[:1] != "#"]
+    peer, _ = timed(lambda: generate_latest(least_of(lines)))
+    return groups, len(lines), len(text) / 1e6, first, again, changed, peer
+
+
+def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
+    """A generation in each of the first groups, settled."""
+    for index in range(groups):
+        key, value = generation(f"group-{index:05}", number, now_ms, MEMBERS)
+        record = decode_record(key, value)
+        tracker.observe(GroupRecord(record.group, now_ms, now_ms, classic_group(record)))
+    tracker.observe(Tick(now_ms + 30_000))
+
+
+def timed(call: object) -> tuple[float, bytes]:
+    """CPU seconds of one call, and what it gave."""
+    begin = process_time()
+    result = call()  # type: ignore[operator]
+    return process_time() - begin, result
+
+
+def least_of(lines: list[str]) -> CollectorRegistry:
+    """A registry that gives as many samples, with two labels each."""
+
+    class Least(Collector):
+        def collect(self) -> Iterable[Metric]:
+            family = GaugeMetricFamily("bench", "As many samples as the page has.", labels=("consumergroup", "other"))
+            for index, line in enumerate(lines):
+                family.add_metric((line[:20], str(index)), 1.0)
+            yield family
+
+    registry = CollectorRegistry()
+    registry.register(Least())
+    return registry
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""A captured ``__consumer_offsets`` (see ``make_captured_topic.py``) gives these events and no others, every time.
+
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes them anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.rebalances.tracker import Tracker
+from support.tracking import closing, tell
+
+FOLDER = Path(__file__).parent
+GOLDEN = FOLDER / "captured_topic_events.ndjson"
+HEADER, *ROWS = map(json.loads, (FOLDER / "captured_topic.ndjson").read_text(encoding="utf-8").splitlines())
+START = ROWS[0]["timestamp"]
+END = ROWS[-1]["timestamp"] + 60_000
+DELAY_MS = 5
+
+
+def observed(row, *, live=True):
+    """What a row says of a group; None for the other records."""
+    key = base64.b64decode(row["key"])
+    if record_kind(key) not in {GROUP_METADATA.kind, *EPOCH_FACTS}:
+        return None
+    found = decode_record(key, None if row["value"] is None else base64.b64decode(row["value"]))
+    times = (row["timestamp"], row["timestamp"] + DELAY_MS)
+    if (subject := about(found)) is None:
+        return GroupRecord(found.group, *times, classic_group(found), live)
+    group_type, kind, name = subject
+    return EpochRecord(found.group, *times, group_type, kind, epoch_fact(found), name, 0, live)
+
+
+def story(read_before=0):
+    """The capture as an observer sees it that starts after the first ``read_before`` records."""
+    yield TopicsSeen(START, HEADER["topics"], HEADER["ids"])
+    past = {row["key"]: row for row in ROWS[:read_before]}
+    yield from filter(None, (observed(row, live=False) for row in past.values()))
+    yield Backfilled(START, frozenset({0}))
+    yield from filter(None, map(observed, ROWS[read_before:]))
+    yield Tick(END)
+
+
+def replayed(observations):
+    return tell(Tracker("captured"), *observations)
+
+
+def test_the_events_are_the_golden_ones_byte_for_byte_and_the_same_again():
+    lines = [json_line(event) for event in replayed(story())]
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        GOLDEN.write_bytes(b"".join(line + b"\n" for line in lines))
+    assert lines == GOLDEN.read_bytes().splitlines()
+    assert [json_line(event) for event in replayed(story())] == lines
+
+
+def test_it_is_told_as_people_who_watched_would_tell_it():
+    told = {}
+    for event in closing(replayed(story())):
+        told.setdefault(event.group, []).append((event.group_type.value, event.trigger.value, len(event.members)))
+    start, join, leave, end = ("group_started", 1), ("member_joined", 2), ("member_gone", 1), ("member_gone", 0)
+    for group, group_type in (("eager", "classic"), ("cooperative", "classic"), ("coordinated", "consumer")):
+        assert told[group] == [(group_type, *each) for each in (start, join, leave, end)]
+    old, new = "classic", "consumer"
+    assert told["migrated"] == [
+        *[(old, *each) for each in (start, join, leave)],
+        *[(new, *each) for each in (join, leave, join)],
+        *[(old, *each) for each in (leave, end)],
+    ]
+
+
+# The coordinator writes what belongs together as one batch, and a topic ends with a whole one.
+BATCHES = [place for place in range(1, len(ROWS)) if ROWS[place]["timestamp"] != ROWS[place - 1]["timestamp"]]
+
+
+@pytest.mark.parametrize("read_before", BATCHES)
+def test_an_observer_that_starts_in_the_middle_tells_of_nothing_twice_and_of_nothing_else(read_before):
+    whole = {(event.group, event.KIND, event.event_id) for event in replayed(story())}
+    later = [(event.group, event.KIND, event.event_id) for event in replayed(story(read_before))]
+    assert len(set(later)) == len(later)
+    assert set(later) <= whole

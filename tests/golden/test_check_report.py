@@ -1,0 +1,77 @@
+"""The exact report of ``rebalance-agent check``: people paste from it, and programs read it.
+
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+"""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.runtime.check.findings import Finding, Status, exit_code
+from rebalance_agent.runtime.check.report import closing, json_report, row
+from rebalance_agent.runtime.rights import acl_command, agent_rights
+from rebalance_agent.runtime.settings import ObserverSettings
+
+FOLDER = Path(__file__).parent
+RIGHTS = agent_rights(ObserverSettings(replicas_group="rebalance-agent"))
+SERVER = Finding(
+    "server kafka-1:9093", Status.OK, detail="SASL_SSL with SCRAM-SHA-512; answered in 31 ms", reached=True
+)
+GONE = Finding(
+    "server kafka-2:9093",
+    Status.FAILED,
+    detail="TLS: the server's certificate has expired (certificate has expired)",
+    fix="it must be renewed on the broker",
+    reached=False,
+)
+FOUND = (
+    Finding("listen 0.0.0.0:29308", Status.OK, "metrics, health and the API are served there", "is free"),
+    SERVER,
+    GONE,
+    Finding("cluster", Status.OK, detail="id jyVAyH1QQxOvwRUPQb0b1A, 2 brokers"),
+    *(
+        Finding(
+            str(right),
+            Status.MISSING,
+            right.why,
+            "",
+            right.lost,
+            right.mode,
+            acl_command(right, "User:observer", "kafka-1:9093,kafka-2:9093"),
+        )
+        for right in RIGHTS
+    ),
+    Finding("Create on Topic 'x'", Status.SKIPPED, "creates the topic where it is missing", "the topic is there"),
+)
+
+
+def _same_as(name, text):
+    golden = FOLDER / name
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_the_rows_for_people_are_the_golden_ones():
+    _same_as("check_report.txt", "\n".join([*map(row, FOUND), "", closing(FOUND), ""]))
+
+
+def test_the_object_for_machines_is_the_golden_one():
+    _same_as("check_report.json", json_report("observer", "User:observer", FOUND) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "told"),
+    [
+        ([SERVER], 0, "1 ok: everything that is needed is there"),
+        ([], 0, ": everything that is needed is there"),
+        ([SERVER, GONE], 1, "1 ok, 1 failed: correct what failed, and check again"),
+        ([GONE], 2, "1 failed: no server of the cluster could be reached"),
+        ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without what is missing, as told above"),
+        ([Finding("x", Status.SKIPPED)], 0, "1 skipped: everything that is needed is there"),
+    ],
+)
+def test_the_exit_code_and_the_last_line_say_the_same(found, code, told):
+    assert exit_code(found) == code
+    assert closing(found).splitlines()[0] == told

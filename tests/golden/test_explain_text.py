@@ -1,0 +1,217 @@
+"""What `explain` says of whole stories, told to a real tracker: every sentence is one that people read.
+
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+"""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli.explain_words import explain
+from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
+from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.rebalances.observations import MemberReported
+from rebalance_agent.rebalances.tracker import Tracker
+from support.fakes import generation_event
+from support.tracking import T0, assigned, left, listed, member, record, revoked, tick, topics
+
+FOLDER = Path(__file__).parent / "explain"
+
+
+def told(*observations, settle_ms=1_000):
+    """What a tracker concludes, and what it was told of members, in order."""
+    tracker, events = Tracker("cluster", settle_ms=settle_ms), []
+    for each in observations:
+        events += tracker.observe(each)
+        if isinstance(each, MemberReported):
+            events.append(each.event)
+    return events
+
+
+def in_pod(report, pod):
+    return MemberReported(report.at_ms, replace(report.event, where=Workload(pod=pod, node="node-7")))
+
+
+def slow_callback():
+    """All report; b's revoked callback takes five seconds."""
+    a, b, c = "aaaa", "bbbb", "cccc"
+    return told(
+        topics(0, t=6),
+        record(1_000, 1, member(a, [0, 1, 2]), member(b, [3, 4, 5])),
+        in_pod(assigned(a, 1_000, 1_001, 1, [0, 1, 2]), "orders-0"),
+        in_pod(assigned(b, 1_000, 1_001, 1, [3, 4, 5]), "orders-1"),
+        tick(8_000),
+        listed(9_900),
+        listed(10_000, "g"),
+        in_pod(revoked(a, 10_050, 10_060, 1, [0, 1, 2]), "orders-0"),
+        in_pod(revoked(b, 10_070, 15_070, 1, [3, 4, 5]), "orders-1"),
+        listed(15_080, "g"),
+        record(15_100, 2, member(a, [0, 1]), member(b, [3, 4]), member(c, [2, 5]), joined=15_080),
+        in_pod(assigned(a, 15_105, 15_110, 2, [0, 1]), "orders-0"),
+        in_pod(assigned(b, 15_105, 15_111, 2, [3, 4]), "orders-1"),
+        in_pod(assigned(c, 15_105, 15_120, 2, [2, 5]), "orders-2"),
+        listed(15_200),
+        tick(40_000),
+    )
+
+
+def cooperative():
+    """A member joins: what it gets is given up first, and handed on by a follow-up."""
+    name = "cooperative-sticky"
+    before = (member("a", [0, 1, 2], owned=[0, 1, 2]), member("b", [3, 4, 5], owned=[3, 4, 5]))
+    return told(
+        topics(0, t=6),
+        record(1_000, 4, *before, protocol=name),
+        tick(9_000),
+        record(
+            20_000,
+            5,
+            member("a", [0, 1], owned=[0, 1, 2]),
+            member("b", [3, 4], owned=[3, 4, 5]),
+            member("c"),
+            protocol=name,
+        ),
+        record(
+            20_300,
+            6,
+            member("a", [0, 1], owned=[0, 1]),
+            member("b", [3, 4], owned=[3, 4]),
+            member("c", [2, 5]),
+            protocol=name,
+        ),
+        tick(400_000),
+    )
+
+
+def restart():
+    """Nobody reports; one of two goes and comes back; the group is eager, and the second time it moves too much."""
+    return told(
+        topics(0, t=6),
+        record(1_000, 1, member("a1", [0, 1, 2], client="a"), member("b1", [3, 4, 5], client="b")),
+        tick(9_000),
+        listed(9_900),
+        listed(10_000, "g"),
+        listed(10_150),
+        record(10_200, 2, member("a1", [0, 1, 2, 3, 4, 5], client="a"), joined=10_150),
+        tick(19_000),
+        listed(19_900),
+        listed(20_000, "g"),
+        listed(20_200),
+        record(20_250, 3, member("a1", [3, 4, 5], client="a"), member("b2", [0, 1, 2], client="b"), joined=20_200),
+        tick(60_000),
+    )
+
+
+def to_the_end():
+    """A static member comes back, a topic grows, a generation is aborted, a member fails, the rest leaves."""
+    return told(
+        topics(0, t=4),
+        record(1_000, 1, member("a1", [0, 1], instance="a"), member("b1", [2, 3], instance="b")),
+        tick(9_000),
+        record(20_000, 1, member("a2", [0, 1], instance="a"), member("b1", [2, 3], instance="b")),
+        tick(29_000),
+        topics(30_000, t=6),
+        record(31_000, 2, member("a2", [0, 1, 4], instance="a"), member("b1", [2, 3, 5], instance="b")),
+        tick(39_000),
+        record(50_000, 4, member("a2", [0, 1, 2, 3, 4], instance="a")),
+        left("a2", 59_000, 4),
+        record(60_000, 5),
+        tick(400_000),
+    )
+
+
+def hostile():
+    """Names that a terminal would act upon."""
+    name = "\x1b[31mred\nline\u202e"
+    return told(
+        topics(0, t=2),
+        record(1_000, 1, member("a", [0, 1], client=name)),
+        tick(9_000),
+        record(20_000, 2, member("a", [0], client=name), member("b" * 20, [1], client=name)),
+        tick(40_000),
+    )
+
+
+def epochs():
+    """A consumer group (KIP-848): the coordinator takes partitions from one member and gives them to another."""
+    usual = {"group_type": GroupType.CONSUMER, "epoch_kind": "group_epoch", "assignor": "uniform"}
+    usual |= {"protocol": RebalanceProtocol.COOPERATIVE, "noop": False, "topics": {"t": 4}}
+    one, two = (MemberSnapshot(f"{name}-id", None, name, "/10.0.0.1", ("t",), {}, {}) for name in ("one", "two"))
+    before = generation_event(
+        event_id="a", generation=3, members=(replace(one, assigned={"t": (0, 1, 2, 3)}),), **usual
+    )
+    after = generation_event(
+        event_id="b",
+        generation=5,
+        previous_generation=3,
+        episode_generation=4,
+        timestamp_ms=T0 + 6_000,
+        followups=1,
+        phases=Phases(T0 + 6_000, Evidence.RECORD, T0, Evidence.RECORD, T0 + 900, Evidence.RECORD),
+        trigger=Trigger.MEMBER_JOINED,
+        causes=(Trigger.MEMBER_JOINED,),
+        stall=Stall(1.2, 1.1, 2.3, Basis.BOUND),
+        members=(replace(one, assigned={"t": (0, 1)}), replace(two, assigned={"t": (2, 3)})),
+        moved=2,
+        needed=2,
+        slowest_member_id="one-id",
+        slowest_seconds=4.2,
+        **usual,
+    )
+    return [before, after]
+
+
+def rollout():
+    """The same restart, known to be a deploy."""
+    deploy = RolloutEvent(
+        event_id="d" * 32,
+        cluster_id="cluster",
+        group="g",
+        timestamp_ms=T0 + 21_000,
+        source=Source.RECORDS,
+        group_type=GroupType.CLASSIC,
+        started_ms=T0 + 10_000,
+        first_generation=2,
+        last_generation=3,
+        closed=True,
+        rebalances=2,
+        members=2,
+        members_replaced=1,
+        stalled_partition_seconds=1.2,
+        workload="orders",
+        from_images=("orders:1",),
+        to_images=("orders:2",),
+    )
+    return [*restart(), deploy]
+
+
+STORIES = (slow_callback, cooperative, restart, to_the_end, hostile, epochs, rollout)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_the_text_is_the_golden_one(story):
+    text, golden = explain(story(), last=10), FOLDER / f"{story.__name__}.txt"
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        FOLDER.mkdir(exist_ok=True)
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_nothing_in_a_name_reaches_the_terminal(story):
+    assert all(line.isprintable() for line in explain(story(), last=10).splitlines())
+
+
+def test_only_the_last_ones_are_told_and_the_one_before_them_lends_its_names():
+    text = explain(restart(), last=1)
+    assert "generation 3" in text
+    assert "generation 2 " not in text
+    assert "b (10.0.0.2) joined" in text
+
+
+def test_of_nothing_nothing_is_said():
+    assert explain([]) == "\n"

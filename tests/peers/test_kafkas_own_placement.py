@@ -1,0 +1,21 @@
+"""Our partition of a group beside the one that Kafka's own classes compute, in this process."""
+
+from __future__ import annotations
+
+import jpype
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.groupprotocol.placement import offsets_partition
+from support.kafkas_java import start_java
+
+pytestmark = pytest.mark.integration
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(max_size=40), st.sampled_from([1, 4, 50, 1_000]))
+def test_a_group_is_where_its_coordinator_is(group, partitions):
+    start_java()
+    utils = jpype.JClass("org.apache.kafka.common.utils.Utils")
+    assert offsets_partition(group, partitions) == int(utils.abs(jpype.JString(group).hashCode())) % partitions

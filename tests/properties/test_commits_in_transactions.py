@@ -1,0 +1,93 @@
+"""Whatever transactions do: no offset is believed that does not count, and all that count are known in the end."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.collectors.commits import Commits
+from support.commits import GROUP, OffsetsPartition
+
+PARTITIONS = (0, 1)
+TRANSACTIONS = ("x", "y")
+ALL = 1_000
+
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["commit", "expire"]), st.sampled_from(PARTITIONS)),
+        st.tuples(st.just("within"), st.sampled_from(TRANSACTIONS), st.sampled_from(PARTITIONS)),
+        st.tuples(st.sampled_from(["abort", "finish"]), st.sampled_from(TRANSACTIONS)),
+        st.tuples(st.just("judge after reading"), st.sampled_from([0, 1, 2, ALL])),
+        st.sampled_from([("another record",), ("restart",)]),
+    ),
+    max_size=40,
+)
+"""What happens to one partition of the offsets topic, and when the agent looks at how much of it."""
+
+
+class Agent:
+    """The tail, and a poll that asks like `LoadsPoll` does, with a tail that may not have caught up."""
+
+    def __init__(self):
+        self.log, self.heard, self.at = OffsetsPartition(), 0, 0
+        self.commits = Commits(lambda group: group == GROUP, lambda _version: None)
+        self.commits.hear([], {0: 0})
+        self.commits.follow({GROUP: frozenset(("t", number) for number in PARTITIONS)})
+        self.counted: dict[int, set[int | None]] = {number: {None} for number in PARTITIONS}
+
+    def apply(self, number, step):
+        match step:
+            case "commit", partition:
+                self.log.commit(partition, number)
+            case "expire", partition:
+                self.log.commit(partition, None)
+            case "within", transaction, partition:
+                self.log.commit(partition, number, transaction)
+            case "abort" | "finish" as end, transaction if transaction in self.log.open:
+                self.log.finish(transaction, commit=end == "finish")
+            case "judge after reading", most:
+                self.read(most)
+                self.judge()
+            case ("another record",):
+                self.log.something_else()
+            case ("restart",):
+                self.heard, self.at = len(self.log.records), self.log.end
+                self.commits.hear([], {0: self.at})
+        for partition in PARTITIONS:
+            self.counted[partition].add(self.log.counts.get(partition))
+
+    def read(self, most):
+        records = self.log.records[self.heard : self.heard + most]
+        self.heard += len(records)
+        whole = self.heard == len(self.log.records)
+        self.at = self.log.end if whole else records[-1].offset() + 1 if records else self.at
+        self.commits.hear(records, {0: self.at})
+
+    def judge(self):
+        self.commits.to_judge()
+        self.commits.judge({0: self.log.stable}, {0: self.log.end})
+        for group in self.commits.doubtful(9):
+            self.commits.fetched(group, {("t", number): offset for number, offset in self.log.counts.items()})
+        return {number: offset for (_, number), offset in self.commits.offsets(GROUP).items()}
+
+
+@given(steps)
+def test_only_what_once_counted_is_ever_believed(script):
+    agent = Agent()
+    for number, step in enumerate(script):
+        agent.apply(number, step)
+        for (_, partition), offset in agent.commits.offsets(GROUP).items():
+            assert offset in agent.counted[partition]
+
+
+@given(steps)
+def test_when_all_is_read_and_asked_every_offset_that_counts_is_known(script):
+    agent = Agent()
+    missed = False
+    for number, step in enumerate(script):
+        missed |= step == ("restart",)
+        agent.apply(number, step)
+    agent.read(ALL)
+    if missed:
+        agent.commits.doubt()
+    assert agent.judge() == agent.log.counts

@@ -1,0 +1,63 @@
+"""What holds for every client, however it cuts its requests or whatever it sends."""
+
+import socket
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.exposition.connection import Limits
+from rebalance_agent.exposition.server import HttpServer
+
+REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\nhello world"
+LAST = b"GET /end HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
+slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def echo(environ, start_response):
+    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0)) + environ["PATH_INFO"].encode()
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return [body]
+
+
+@pytest.fixture(scope="module")
+def server():
+    made = HttpServer("127.0.0.1", 0, echo, limits=Limits(workers=2, head_seconds=0.5, wait_seconds=0.5))
+    made.start()
+    yield made
+    made.stop()
+
+
+def said(server, pieces):
+    """All that comes back."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        received = b""
+        with suppress(ConnectionResetError, BrokenPipeError):
+            for piece in pieces:
+                connection.sendall(piece)
+            connection.shutdown(socket.SHUT_WR)
+            while piece := connection.recv(65_536):
+                received += piece
+        return received
+
+
+def bodies(received):
+    return [part.partition(b"HTTP/1.1 200")[0] for part in received.split(b"\r\n\r\n")[1:]]
+
+
+@slow
+@given(st.integers(0, 3), st.lists(st.integers(0, 3 * len(REQUEST) + len(LAST)), max_size=6).map(sorted))
+def test_wherever_requests_are_cut_each_has_its_answer_in_order(server, number, cuts):
+    text = number * REQUEST + LAST
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert bodies(said(server, pieces)) == [*number * [b"hello world/x"], b"/end"]
+
+
+@slow
+@given(st.lists(st.binary(max_size=300) | st.sampled_from([b"\r\n\r\n", REQUEST, b"GET / HTTP/1.1\r\n"]), max_size=5))
+def test_whatever_is_sent_the_next_client_is_served(server, caplog, pieces):
+    said(server, pieces)
+    assert bodies(said(server, [LAST])) == [b"/end"]
+    assert [record for record in caplog.records if record.exc_info] == []

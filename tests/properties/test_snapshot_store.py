@@ -1,0 +1,99 @@
+"""Whatever Kafka takes, loses or reorders in time of what a store of snapshots sends: what can be read back is true."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from rebalance_agent.collectors.snapshot_codec import StoredRecord
+from rebalance_agent.runtime.snapshots import SnapshotStore
+from support.fakes import Calls, fake_context
+from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
+
+KEYS = st.sampled_from([b"a", b"b", b"c"])
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("record"), KEYS, st.booleans()),
+        st.tuples(st.just("cover"), st.integers(0, 12), st.just(None)),
+        st.tuples(st.just("fail"), st.integers(0, 3), st.just(None)),
+        st.tuples(st.just("restart"), st.just(None), st.just(None)),
+    ),
+    max_size=40,
+)
+
+
+def _truth(log, position):
+    last = {record.key(): record for record in log if record.offset() < position}
+    return sorted((record for record in last.values() if record.value() is not None), key=StoredRecord.offset)
+
+
+class Life:
+    """One store after the other; ``log`` is what Kafka has of the offsets topic, ``topic`` of the snapshots'."""
+
+    def __init__(self):
+        self.topic, self.log = [], []
+        self.producer = FakeProducer(self.topic)
+        self.covered = 0
+        self.begin()
+
+    def begin(self):
+        """A store that begins with what can be read back, which is returned."""
+        self.store = SnapshotStore(
+            fake_context(FakeCluster()),
+            "state",
+            OWNER,
+            "all",
+            written=Calls().written,
+            make=lambda _settings: self.producer,
+            reader=FakeReader(self.topic),
+        )
+        found = self.store.load({0: (0, len(self.log))}).get(0)
+        self.store.begin(0, () if found else _truth(self.log, len(self.log)), found)
+        if found:
+            assert list(found.records) == _truth(self.log, found.position)
+            for record in self.log[found.position :]:
+                self.store.see(record)
+        self.store.reached({0: len(self.log)})
+        return found
+
+    def record(self, key, value):
+        record = StoredRecord(0, len(self.log), 1_000 + len(self.log), key, b"value" if value else None)
+        self.log.append(record)
+        self.store.see(record)
+
+    def cover(self, behind, _):
+        self.store.reached({0: len(self.log)})
+        self.covered = max(self.covered, len(self.log) - behind)
+        self.store.serve()
+        self.store.cover({0: self.covered})
+
+    def fail(self, number, _):
+        self.producer.fails = number
+
+    def compact(self):
+        """As the log cleaner does it: of each key the last record stays, at its place."""
+        last = {key: number for number, (key, _) in enumerate(self.topic)}
+        self.topic[:] = [each for number, each in enumerate(self.topic) if last[each[0]] == number]
+
+
+@settings(max_examples=200, deadline=None)
+@given(STEPS, st.booleans())
+def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacted):
+    with capture_logs():
+        life = Life()
+        lossy = any(step == "fail" for step, _, _ in steps)
+        for step, first, second in steps:
+            if step != "restart":
+                getattr(life, step)(first, second)
+                continue
+            if compacted:
+                life.compact()
+            found = life.begin()
+            assert lossy or not life.covered or found.position == life.covered
+        # Once Kafka takes everything, the next one goes on from the end.
+        life.store.serve()
+        life.fail(0, None)
+        for _ in range(2):
+            life.cover(0, None)
+        assert not life.log or life.begin().position == len(life.log)

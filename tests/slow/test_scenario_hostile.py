@@ -1,0 +1,106 @@
+"""Too much, all at once, and a topic that is compacted while it is read: bounded, nothing lost, nothing crashed."""
+
+from __future__ import annotations
+
+import threading
+
+import psutil
+import pytest
+from bench.synthetic import TOPIC, generation
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing import EmbeddedKafka
+from support.observing import create_topic, eventually, everything, members, observing
+from support.scenario_hostile import PARTITIONS, SPARED, slot, write
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+
+GROUPS = 10_000
+MEMORY_MAX_BYTES = 1 << 30
+PATIENCE_S = 300
+"""Each of the 10,000 rebalances is settled and published: milliseconds, and more where others want the processor."""
+
+GENERATIONS = "kafka_rebalance_generation{"
+
+
+def _views(watched):
+    return {view.group: view for view in watched.role.views()}
+
+
+def _breathe():
+    """So many groups are not to be asked for without a pause: the observer lives in this process, too."""
+    threading.Event().wait(0.5)
+
+
+def _group():
+    """The name of a real group, whose partition nobody else writes to."""
+    return next(name for name in map("real-{}".format, range(100)) if slot(name) != SPARED)
+
+
+def test_ten_thousand_groups_at_once_are_all_shown_and_nobody_else_is_lost():
+    properties = {"offsets.topic.num.partitions": str(PARTITIONS)}
+    names = [f"synthetic-{number:05}" for number in range(GROUPS)]
+    with EmbeddedKafka(properties=properties) as kafka:
+        bootstrap, group, now_ms = kafka.bootstrap_servers, _group(), SystemClock().now_ms()
+        create_topic(bootstrap, "t", 4)
+        with observing(bootstrap, settle_seconds=1) as watched:
+            before = psutil.Process().memory_info().rss
+            write(bootstrap, [generation(name, 1, now_ms) for name in names])
+            with members(bootstrap, group, "t", 1):
+                eventually(lambda: group in _views(watched), seconds=PATIENCE_S, between=_breathe)
+                eventually(lambda: len(_views(watched)) == GROUPS + 1, seconds=PATIENCE_S, between=_breathe)
+                eventually(
+                    lambda: sum(_views(watched)[group].counters.completed.values()) == 1,
+                    seconds=PATIENCE_S,
+                    between=_breathe,
+                )
+                assert sum(1 for name in watched.metrics() if name.startswith(GENERATIONS)) == GROUPS + 1
+            assert psutil.Process().memory_info().rss - before < MEMORY_MAX_BYTES
+            write(bootstrap, [(generation(name, 1, now_ms)[0], None) for name in names])
+            eventually(lambda: not _views(watched).keys() & set(names), seconds=PATIENCE_S, between=_breathe)
+            eventually(watched.ready)
+
+
+def test_a_topic_that_is_compacted_under_the_reader_ends_in_the_same_truth():
+    eager = {
+        "offsets.topic.num.partitions": str(PARTITIONS),
+        "log.cleaner.backoff.ms": "100",
+        "log.cleaner.min.cleanable.ratio": "0.01",
+        "log.cleaner.delete.retention.ms": "0",
+        "log.segment.delete.delay.ms": "0",
+    }
+    names, rounds = [f"synthetic-{number:03}" for number in range(50)], 200
+    with EmbeddedKafka(properties=eager) as kafka:
+        bootstrap, group, now_ms = kafka.bootstrap_servers, _group(), SystemClock().now_ms()
+        _cut_small_segments(bootstrap)
+        create_topic(bootstrap, "t", 4)
+
+        def written(number):
+            write(bootstrap, [generation(name, number, now_ms + number) for name in names])
+
+        for number in range(1, rounds // 2):
+            written(number)
+        with observing(bootstrap, wait=False, settle_seconds=0.2) as watched, members(bootstrap, group, "t", 1):
+            for number in range(rounds // 2, rounds + 1):
+                written(number)
+            eventually(lambda: set(_generations(watched, names)) == {rounds})
+            eventually(lambda: _generations(watched, [group]) == [1])
+            eventually(watched.ready)
+            left = lambda: sum(1 for each in everything(bootstrap, TOPIC) if each.partition() == SPARED)  # noqa: E731
+            eventually(lambda: left() < rounds * len(names) // 2, told="nothing was compacted")
+        with observing(bootstrap) as watched:
+            eventually(lambda: set(_generations(watched, names)) == {rounds})
+            assert watched.metric("rebalance_agent_decode_errors_total", key_version="2") == 0
+
+
+def _generations(watched, names):
+    shown = watched.metrics()
+    return [shown.get(f'{GENERATIONS}consumergroup="{name}"}}') for name in names]
+
+
+def _cut_small_segments(bootstrap):
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    entry = ConfigEntry("segment.bytes", str(1 << 20), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, TOPIC, incremental_configs=[entry])
+    admin.incremental_alter_configs([resource])[resource].result()

@@ -1,0 +1,48 @@
+"""The API over views and events that a test chooses, and its answers held against its own OpenAPI document."""
+
+from __future__ import annotations
+
+import json
+
+from jsonschema import Draft202012Validator
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.exposition.api import Api
+from rebalance_agent.exposition.api_query import find_route
+from rebalance_agent.exposition.history import History
+
+
+def api_of(*views, events=()):
+    """An API and its clock; ``views`` may be changed later by way of the list that comes third."""
+    shown, clock, history = list(views), FakeClock(), History()
+    for event in events:
+        history.observe(event)
+    return Api(lambda: tuple(shown), history, clock), clock, shown
+
+
+def ask(api, path, query=""):
+    """Status and JSON."""
+    status, kind, body = api(path, query)
+    assert kind == "application/json"
+    return int(status.split()[0]), json.loads(body)
+
+
+def problems(document, path, answer, status=200):
+    """What an answer says that the document does not allow; fields that it does not name are such, too."""
+    route, _ = find_route(path)
+    responses = document["paths"][route.path]["get"]["responses"]
+    schema = responses[str(status)]["content"]["application/json"]["schema"]
+    whole = _strict({"components": document["components"], **schema})
+    return [f"{error.json_path}: {error.message}" for error in Draft202012Validator(whole).iter_errors(answer)]
+
+
+def _strict(schema):
+    """The document lets answers grow; a test wants to know of every field that has grown already."""
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {name: _strict(each) for name, each in schema.items()}
+    if schema.get("type") == "object" and "properties" in schema:
+        inner["additionalProperties"] = False
+    return inner

@@ -1,0 +1,79 @@
+"""One partition of the offsets topic, as brokers keep it and as a client that reads everything is shown it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+
+GROUP = "g"
+
+
+def commit_key(partition, group=GROUP, topic="t"):
+    return OFFSET_COMMIT.key.encode(1, {"group": group, "topic": topic, "partition": partition})
+
+
+def commit_value(offset):
+    return OFFSET_COMMIT.value.encode(3, {"offset": offset, "metadata": "", "commit_timestamp": 1})
+
+
+@dataclass
+class Shown:
+    """A record as a client is shown it."""
+
+    at: int
+    key_bytes: bytes
+    value_bytes: bytes | None
+
+    def partition(self):
+        return 0
+
+    def offset(self):
+        return self.at
+
+    def key(self):
+        return self.key_bytes
+
+    def value(self):
+        return self.value_bytes
+
+
+@dataclass
+class OffsetsPartition:
+    """``counts``: what OffsetFetch would answer, by partition of topic t."""
+
+    records: list[Shown] = field(default_factory=list)
+    counts: dict[int, int] = field(default_factory=dict)
+    end: int = 0
+    open: dict[str, tuple[int, list[tuple[int, int]]]] = field(default_factory=dict)
+
+    def commit(self, partition, offset, transaction=None):
+        """A commit; of None a tombstone. Counts at once unless it is a transaction's."""
+        value = None if offset is None else commit_value(offset)
+        if transaction is not None:
+            self.open.setdefault(transaction, (self.end, []))[1].append((partition, offset))
+        elif offset is None:
+            self.counts.pop(partition, None)
+        else:
+            self.counts[partition] = offset
+        self._append(commit_key(partition), value)
+
+    def something_else(self):
+        """A record that says nothing of offsets."""
+        self._append(b"\0\2\0\1g", b"")
+
+    def finish(self, transaction, *, commit):
+        """The transaction ends; its marker takes an offset that no client is shown."""
+        _, commits = self.open.pop(transaction)
+        if commit:
+            self.counts |= dict(commits)
+        self.end += 1
+
+    @property
+    def stable(self):
+        """The last stable offset."""
+        return min((first for first, _ in self.open.values()), default=self.end)
+
+    def _append(self, key, value):
+        self.records.append(Shown(self.end, key, value))
+        self.end += 1

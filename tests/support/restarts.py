@@ -1,0 +1,102 @@
+"""Observers that are killed and go on from what they covered, without threads, clocks or Kafka.
+
+A log is a list of (key, record): one partition of the offsets topic, as `GroupRecord` and `EpochRecord` observations
+whose offsets are their places.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.rebalances.covering import Coverage
+from rebalance_agent.rebalances.observations import Backfilled, TailReached, Tick
+from rebalance_agent.rebalances.tracker import Tracker
+
+DELAY_MS = 3
+TICK_MS = 500
+
+
+def numbered(log):
+    """The log with offsets, each record seen a moment after it was written."""
+    return [
+        (key, replace(record, offset=offset, seen_ms=record.timestamp_ms + DELAY_MS))
+        for offset, (key, record) in enumerate(log)
+    ]
+
+
+class Observed:
+    """A tracker with its coverage, driven as `runtime.watch` drives them; ``position`` is the next record's place.
+
+    ``base``: what it begins with; none for the first one, which was there before anything was written.
+    """
+
+    def __init__(self, log, before=(), settle_ms=5_000, snapshot_ms=TICK_MS, base=()):
+        self._log = log
+        self._snapshot_ms = snapshot_ms
+        self._before = before
+        self._settle_ms = settle_ms
+        self._tracker = Tracker("cluster", settle_ms=settle_ms)
+        self._coverage = Coverage(self._tracker.unsettled)
+        self._events = []
+        self.position = 0
+        self.covered = 0
+        for observation in (*before, *base, Backfilled(0, frozenset({0}))):
+            self._observe(observation)
+
+    def live(self, from_ms, until_ms):
+        """Read what is written, as it is written."""
+        for now_ms in range(from_ms, until_ms + 1, TICK_MS):
+            while self.position < len(self._log) and self._log[self.position][1].seen_ms <= now_ms:
+                self._observe(self._log[self.position][1])
+                self.position += 1
+            self._observe(Tick(now_ms))
+            if (now_ms - from_ms) % self._snapshot_ms == 0:
+                self._observe(TailReached(now_ms, {0: self.position}))
+                covered = self._coverage.covered({0: self.position})[0]
+                assert self.covered <= covered <= self.position
+                self.covered = covered
+        return self
+
+    def successor(self, now_ms):
+        """Another one that begins with what this one covered, and reads on to ``now_ms``."""
+        last = dict(self._log[: self.covered]).values()
+        base = [replace(each, live=False, replayed=True, seen_ms=now_ms) for each in last if each.value is not None]
+        other = Observed(self._log, self._before, self._settle_ms, self._snapshot_ms, base)
+        other.position = other.covered = self.covered
+        while other.position < len(self._log) and self._log[other.position][1].timestamp_ms <= now_ms:
+            other._observe(replace(self._log[other.position][1], replayed=True, seen_ms=now_ms))
+            other.position += 1
+        return other
+
+    def told(self):
+        """Its events by id, without what is no fact of these records.
+
+        Where a generation does not show its protocol, it is that of whoever was there before, perhaps long before.
+        Deploys and flapping members span many rebalances: what goes on during a restart is recognised anew.
+        """
+        history = {"protocol": RebalanceProtocol.UNKNOWN, "flapping": ()}
+        facts = (replace(event, **history) if isinstance(event, GenerationEvent) else event for event in self._events)
+        return {event.event_id: json_line(event) for event in facts if event.KIND != "rollout"}
+
+    def counted(self, group):
+        """How many rebalances it counts for the group."""
+        view = self._tracker.view(group)
+        return sum(view.counters.completed.values()) if view else None
+
+    def _observe(self, observation):
+        for event in self._tracker.observe(observation):
+            self._events.append(event)
+            self._coverage.event(event)
+        self._coverage.observed(observation)
+
+
+def told_together(observers):
+    """What they told, by id; none may contradict another."""
+    told = {}
+    for observer in observers:
+        for key, line in observer.told().items():
+            assert told.setdefault(key, line) == line
+    return told

@@ -1,0 +1,184 @@
+"""What the offsets topic and the topic of events say, read by a plain consumer beside the observer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.epochs import about, epoch_fact
+from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import count_partitions, pairs
+
+from .observing import PATIENCE_S, eventually
+
+OFFSETS = "__consumer_offsets"
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A group as a record left it: nobody waits for anybody. ``number``: its generation or epoch."""
+
+    number: int
+    timestamp_ms: int
+    clients: tuple[str, ...]
+    partitions: int
+    group_type: GroupType
+
+
+class Journal:
+    """Both topics from their beginning, in memory, whatever transactions are open. Safe from any thread."""
+
+    def __init__(self, bootstrap, events_topic):
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "rebalance-agent-journal",
+            "enable.auto.commit": False,
+            "isolation.level": "read_uncommitted",
+            "fetch.wait.max.ms": 50,
+            "log_level": 0,
+        }
+        self._groups = defaultdict(_Replay)
+        self._events = defaultdict(dict)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._consumer = Consumer(settings)
+        topics = {name: eventually(lambda name=name: self._partitions(name)) for name in (OFFSETS, events_topic)}
+        self._consumer.assign(
+            [TopicPartition(name, number, OFFSET_BEGINNING) for name, numbers in topics.items() for number in numbers]
+        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _partitions(self, topic):
+        """Its partitions; none as long as a broker has not heard of a new topic."""
+        return list(self._consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        self._consumer.close()
+
+    def rests(self, group):
+        """Every `Rest` of a group, in order."""
+        with self._lock:
+            return list(self._groups[group].rests)
+
+    def resting(self, group):
+        """The group now; None while it rebalances, or before there is one."""
+        with self._lock:
+            replay = self._groups[group]
+            return replay.rests[-1] if replay.rests and replay.at_rest else None
+
+    def latest(self, group):
+        """What the records of a group say now, for a test that waits in vain."""
+        with self._lock:
+            replay = self._groups[group]
+            facts = [f"{name} {fact}" for (_, name), fact in replay.facts.items()]
+            return "\n".join([*map(str, replay.rests[-2:]), f"at rest: {replay.at_rest}", *facts])
+
+    def numbers(self, group, until_ms):
+        """Generations and reached epochs that had members, each once, in order, up to some record."""
+        numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
+        return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
+
+    def events(self, group):
+        """The newest revision of every event about a group, in the order in which they were first published."""
+        with self._lock:
+            return list(self._events[group].values())
+
+    def _run(self):
+        while not self._stop.is_set():
+            for message in self._consumer.consume(500, 0.05):
+                if message.error() is None:
+                    self._take(message)
+
+    def _take(self, message):
+        if message.topic() != OFFSETS:
+            event = json.loads(message.value())
+            with self._lock:
+                known = self._events[event["group"]]
+                if event.get("revision", 0) >= known.get(event["event_id"], event).get("revision", 0):
+                    known[event["event_id"]] = event
+            return
+        try:
+            record = decode_record(message.key() or b"", message.value())
+        except DecodeError:
+            return
+        if record.unknown:
+            return
+        with self._lock:
+            self._groups[record.group].take(record, message.timestamp()[1])
+
+
+class _Replay:
+    """One group's records, told by what Kafka says of them and not by our tracker."""
+
+    def __init__(self):
+        self.rests = []
+        self.at_rest = False
+        self._type = None
+        self.facts = {}
+
+    def take(self, record, timestamp_ms):
+        if record.kind == "group_metadata":
+            self._classic(classic_group(record), timestamp_ms)
+        elif (subject := about(record)) is not None:
+            self._type, kind, name = subject
+            if record.tombstone:
+                self.facts.pop((kind, name), None)
+            else:
+                self.facts[kind, name] = epoch_fact(record)
+            self._look(timestamp_ms)
+
+    def _classic(self, group, timestamp_ms):
+        if group is None:
+            return
+        owing = [
+            member for member in group.members if not pairs(member.owned) <= pairs(member.assigned)
+        ]  # of a cooperative group: what they give up, the next generation hands out
+        cooperative = (group.protocol or "").startswith("cooperative")
+        self.at_rest = not (cooperative and owing)
+        clients = tuple(sorted(_plain(member.client_id) for member in group.members))
+        given = sum(count_partitions(member.assigned) for member in group.members)
+        self.rests.append(Rest(group.generation, timestamp_ms, clients, given, GroupType.CLASSIC))
+
+    def _look(self, timestamp_ms):
+        epoch = self.facts.get((GroupEpoch, ""))
+        members = {name: fact for (kind, name), fact in self.facts.items() if kind is EpochMember}
+        has = {name: fact for (kind, name), fact in self.facts.items() if kind is CurrentAssignment}
+        target = self.facts.get((TargetEpoch, ""))
+        self.at_rest = epoch is not None and (
+            not members
+            or (
+                target is not None
+                and target.epoch >= epoch.epoch
+                and all(
+                    name in has
+                    and (
+                        has[name].epoch < 0
+                        or (has[name].epoch >= epoch.epoch and has[name].state is MemberState.STABLE)
+                    )
+                    for name in members
+                )
+            )
+        )
+        if self.at_rest:
+            clients = tuple(sorted(_plain(member.client_id) for member in members.values()))
+            given = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
+            self.rests.append(Rest(epoch.epoch, timestamp_ms, clients, given, self._type))
+
+
+def _plain(client_id):
+    """A member's name in the scenario: Kafka Streams gives each of its threads a client id of its own."""
+    return client_id.partition("-StreamThread-")[0]

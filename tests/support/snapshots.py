@@ -1,0 +1,69 @@
+"""Kafka as far as a store of snapshots sees it: a cluster with one partition of each topic, in memory."""
+
+from __future__ import annotations
+
+from confluent_kafka import KafkaError
+
+from rebalance_agent.collectors.snapshot_codec import SnapshotAssembly
+from rebalance_agent.collectors.snapshots import Snapshot
+from rebalance_agent.errors import InvalidInputError
+
+OWNER = "rebalance-agent"
+
+
+class FakeCluster:
+    def identify(self):
+        return "cluster", {"__consumer_offsets": 1, "state": 1}
+
+    def topic_ids(self, topics):
+        return dict.fromkeys(topics, "id")
+
+
+class FakeProducer:
+    """Appends to ``topic`` at once; the next ``fails`` records are lost, and that is told at the next poll."""
+
+    def __init__(self, topic):
+        self.topic = topic
+        self.fails = 0
+        self._answers = []
+
+    def produce(self, _topic, *, key, value, partition, on_delivery):
+        assert partition == 0
+        error = None
+        if self.fails:
+            self.fails -= 1
+            error = KafkaError(KafkaError._MSG_TIMED_OUT)
+        else:
+            self.topic.append((key, value))
+        self._answers.append((on_delivery, error))
+
+    def poll(self, _timeout):
+        answers, self._answers = self._answers, []
+        for told, error in answers:
+            told(error, None)
+        return len(answers)
+
+    def flush(self, timeout):
+        return self.poll(timeout)
+
+
+class FakeReader:
+    """Reads back what is in ``topic``, as `SnapshotReader` does."""
+
+    def __init__(self, topic):
+        self._topic = topic
+        self.kept = {}
+
+    def load(self, bounds, _made_from):
+        assembly = SnapshotAssembly(OWNER.encode(), bounds)
+        for key, value in self._topic:
+            assembly.add(key, value)
+        self.kept = {0: assembly.keys(0)}
+        marker = assembly.marker(0)
+        if marker is None:
+            return {}
+        try:
+            records = tuple(assembly.records(0, marker))
+        except InvalidInputError:
+            return {}
+        return {0: Snapshot(marker.position, marker.written_ms, marker.series, records)}

@@ -1,0 +1,19 @@
+"""A group's totals in a form that can be compared number by number."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+
+def numbers_of(counters):
+    """All counters as flat numbers."""
+    flat = {}
+    for each in fields(counters):
+        value = getattr(counters, each.name)
+        if isinstance(value, dict):
+            for key, item in value.items():
+                flat[each.name, key] = item if isinstance(item, int) else (*item.counts, item.sum_seconds)
+        else:
+            # None: nobody counts it yet.
+            flat[each.name] = value or 0
+    return {key: value if isinstance(value, tuple) else (value,) for key, value in flat.items()}

@@ -1,0 +1,156 @@
+"""The client against the API's own application on a real port, and against agents that misbehave."""
+
+import argparse
+import json
+from contextlib import contextmanager
+
+import pytest
+
+from rebalance_agent.cli.agent_api import Access, AgentApi, AgentError
+from rebalance_agent.cli.groups_access import add_access_flags, agent_api, direct_settings, wants_direct
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.api_query import GroupQuery, NotKnownError
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.model.group import GroupState, GroupType
+from support.api import api_of
+from support.fakes import generation_event
+from support.views import full_view
+
+HOSTILE = 'a "name"\nwith/slashes, %2F, ünï & ?query=#'
+
+
+@contextmanager
+def served(app):
+    server = HttpServer("127.0.0.1", 0, app)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+
+
+def answering(status, body, headers=()):
+    def app(_environ, start_response):
+        start_response(status, [("Content-Type", "application/json"), *headers])
+        return [body]
+
+    return app
+
+
+@pytest.mark.parametrize("group", [HOSTILE, "..", "a/b", "a%2Fb", "."])
+def test_what_the_api_says_arrives_as_the_same_values(group):
+    event = generation_event(group=group)
+    api, *_ = api_of(full_view(group), full_view("other"), events=[event])
+    with served(WebApp((), Readiness(), api=api)) as url:
+        agent = AgentApi(Access(url + "/"))
+        assert agent.groups() == api.groups()
+        query = GroupQuery(match=("o*", "x&y"), states=(GroupState.STABLE,), types=(GroupType.CLASSIC,), sort="-skew")
+        assert [each.group for each in agent.groups(query).groups] == ["other"]
+        assert agent.group(group) == api.group(group)
+        assert agent.rebalances(group) == api.rebalances(group)
+        assert agent.rebalance(group, event.event_id) == api.rebalance(group, event.event_id)
+        with pytest.raises(NotKnownError, match="there is no group 'nobody'"):
+            agent.group("nobody")
+
+
+def test_a_token_is_sent_and_missed_where_there_is_none(tmp_path):
+    heard = []
+
+    def app(environ, start_response):
+        heard.append(environ.get("HTTP_AUTHORIZATION"))
+        return answering("401 Unauthorized", b'{"error": "a bearer token is required"}')(environ, start_response)
+
+    with served(app) as url:
+        with pytest.raises(AgentError, match="give one with --token-file"):
+            AgentApi(Access(url)).groups()
+        with pytest.raises(AgentError):
+            AgentApi(Access(url, token="secret")).groups()
+    assert heard == [None, "Bearer secret"]
+
+
+def test_a_redirect_gets_no_token():
+    heard = []
+
+    def elsewhere(environ, start_response):
+        heard.append(environ)
+        return answering("200 OK", b"{}")(environ, start_response)
+
+    with (
+        served(elsewhere) as other,
+        served(answering("302 Found", b"", [("Location", other)])) as url,
+        pytest.raises(AgentError, match="302"),
+    ):
+        AgentApi(Access(url, token="secret")).groups()
+    assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        ("200 OK", b"{}", "not as an observer of this release does: now_ms"),
+        ("200 OK", b"<html>", "is not JSON"),
+        ("200 OK", b"[" * 100_000, "is not JSON"),
+        ("404 Not Found", b"<html>", r"refuses \(404\)"),
+        ("404 Not Found", b'{"error": "there are /metrics, /healthz"}', "there are /metrics"),
+        ("500 Oops", b'{"error": 3}', r"refuses \(500\): Oops"),
+        ("400 Bad Request", json.dumps({"error": "limit: must be"}).encode(), "limit: must be"),
+    ],
+)
+def test_an_agent_that_answers_something_else_is_told_as_that(status, body, told):
+    with served(answering(status, body)) as url, pytest.raises(AgentError, match=told):
+        AgentApi(Access(url)).groups()
+
+
+def test_nobody_at_home_is_said_with_the_address():
+    with pytest.raises(AgentError, match=r"no agent answers at http://127\.0\.0\.1:1: .*refused"):
+        AgentApi(Access("http://127.0.0.1:1")).groups()
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:29308", "ftp://x", "http://", "http://x:port", "http://x/?a=b", "http://x\n", "file:///etc"]
+)
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(InvalidInputError, match="--url: must be an address"):
+        AgentApi(Access(url))
+
+
+def test_certificates_that_cannot_be_read_are_named(tmp_path):
+    nothing = str(tmp_path / "nothing.pem")
+    with pytest.raises(InvalidInputError, match=f"--ca-file: {nothing}"):
+        AgentApi(Access("https://x", ca_file=nothing))
+    with pytest.raises(InvalidInputError, match=f"--cert-file: {nothing}"):
+        AgentApi(Access("https://x", cert_file=nothing))
+
+
+def options(*arguments):
+    parser = argparse.ArgumentParser()
+    add_access_flags(parser)
+    return parser.parse_args(arguments)
+
+
+def test_the_address_comes_from_the_flag_then_the_environment_then_the_default():
+    environment = {"REBALANCE_AGENT_URL": "http://env:1"}
+    assert agent_api(options("--url", "http://flag:1"), environment).address == "http://flag:1"
+    assert agent_api(options(), environment).address == "http://env:1"
+    assert agent_api(options(), {}).address == "http://localhost:29308"
+
+
+def test_flags_that_contradict_each_other_are_refused(tmp_path):
+    assert not wants_direct(options())
+    assert wants_direct(options("--kafka", "bootstrap.servers=x:1"))
+    with pytest.raises(InvalidInputError, match="--token-file: is for asking an agent"):
+        wants_direct(options("--bootstrap-servers", "x:1", "--token-file", "t"))
+    with pytest.raises(InvalidInputError, match="--key-file: needs --cert-file"):
+        agent_api(options("--key-file", "k"), {})
+    with pytest.raises(InvalidInputError, match="--token-file: cannot read"):
+        agent_api(options("--token-file", str(tmp_path / "none")), {})
+
+
+def test_a_watch_from_here_needs_brokers_and_takes_kafkas_properties():
+    settings, properties = direct_settings(options("--bootstrap-servers", "x:1", "--kafka", "client.id=me"))
+    assert (properties["bootstrap.servers"], properties["client.id"]) == ("x:1", "me")
+    assert settings.events_topic == "rebalance-events"
+    with pytest.raises(InvalidInputError, match="--bootstrap-servers: is missing"):
+        direct_settings(options("--kafka", "client.id=me"))

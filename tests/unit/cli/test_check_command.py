@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import json
+import logging
+import socket
+
+import pytest
+import structlog
+
+from rebalance_agent.cli import main
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.runtime.check.local import local_findings
+from rebalance_agent.runtime.check.servers import SERVERS_MAX, reach
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from support.sidecars import Sidecar
+
+FREE = ("--listen", "127.0.0.1:0")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was():
+    root = logging.getLogger()
+    before = root.handlers, root.level
+    yield
+    root.handlers, root.level = before
+    structlog.reset_defaults()
+
+
+def local(settings):
+    return {each.name: (each.status.value, each.detail) for each in local_findings(settings, SystemClock())}
+
+
+def test_without_a_cluster_only_this_machine_is_checked(capsys):
+    assert main.main(["check", *FREE]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(
+        "what the observer needs of no cluster, as User:ANONYMOUS\n\nok       listen 127.0.0.1:0: is free\n"
+    )
+    assert "no bootstrap.servers are set: the agent idles" in out
+
+
+def test_the_roles_have_their_own_needs_and_settings(capsys):
+    assert main.main(["check", "--role", "sidecar", "--json", *FREE, "--events-listen", "127.0.0.1:0"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["role"] == "sidecar"
+    assert [each["name"].split()[0] for each in report["checks"]] == ["listen", "events_listen", "cluster"]
+    with pytest.raises(SystemExit) as ended:
+        main.main(["check", "--role", "sidecar", "--settle-seconds", "1"])
+    assert ended.value.code == 2
+    assert "--settle-seconds is no setting of the sidecar" in capsys.readouterr().err
+
+
+def test_wrong_settings_and_an_unreachable_cluster_end_with_two(capsys):
+    assert main.main(["check", "--listen", "x"]) == 2
+    assert capsys.readouterr().err.startswith("rebalance-agent check: listen: ")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    assert main.main(["check", *FREE, "--bootstrap-servers", f"127.0.0.1:{port}"]) == 2
+    out = capsys.readouterr().out
+    assert f"failed   server 127.0.0.1:{port}: TCP: port {port} is closed" in out
+    assert "no server could be reached, so nothing more is known" in out
+
+
+def test_help_teaches(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main.main(["check", "--help"])
+    assert ended.value.code == 0
+    text = capsys.readouterr().out
+    for word in ("--role {observer,sidecar}", "--json", "Exit code 0 when", "missing  a right", "examples:"):
+        assert word in text
+
+
+def test_an_address_that_an_agent_has_is_no_failure():
+    server = HttpServer("127.0.0.1", 0, WebApp((), Readiness()))
+    server.start()
+    try:
+        address = f"127.0.0.1:{server.port}"
+        found = local(ObserverSettings(listen=address))[f"listen {address}"]
+    finally:
+        server.stop()
+    assert found == ("ok", "an agent listens there now")
+
+
+def test_an_address_that_somebody_else_has_is_a_failure():
+    with Sidecar() as somebody:  # answers, and not as an agent does
+        address = somebody.url.split("/")[2]
+        found = local(ObserverSettings(listen=address))[f"listen {address}"]
+    assert found == ("failed", "cannot be listened on: Address already in use")
+
+
+def test_files_that_settings_name_are_read_and_used(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("abcdefgh" * 4)
+    settings = ObserverSettings(
+        listen="127.0.0.1:0",
+        web_token_file=str(token),
+        tls_cert_file=str(tmp_path / "none.pem"),
+        events_file=str(tmp_path / "events.ndjson"),
+    )
+    found = local(settings)
+    assert found[f"file {token}"][0] == "ok"
+    assert found[f"file {tmp_path / 'none.pem'}"][0] == "failed"
+    assert found[f"events_file {tmp_path / 'events.ndjson'}"] == ("ok", "can be written")
+    assert not (tmp_path / "events.ndjson").exists()
+    assert (
+        local(ObserverSettings(listen="127.0.0.1:0", events_file=str(tmp_path)))[f"events_file {tmp_path}"][0]
+        == "failed"
+    )
+
+
+def test_a_webhook_is_connected_to_and_nothing_of_its_path_is_shown():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        settings = SidecarSettings(
+            listen="127.0.0.1:0", events_listen="127.0.0.1:0", events_webhook=f"http://127.0.0.1:{port}/secret-path"
+        )
+        assert local(settings)[f"events_webhook http://127.0.0.1:{port}"][0] == "ok"
+    found = local(settings)
+    assert found[f"events_webhook http://127.0.0.1:{port}"] == ("failed", f"TCP: port {port} is closed")
+    assert "secret-path" not in repr(found)
+
+
+def test_more_servers_than_are_tried_are_told(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.check.servers._reach", lambda name, *_: name)
+    found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
+    assert len(found) == SERVERS_MAX + 1
+    assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"
+
+
+def test_a_server_that_is_no_address_is_told():
+    (found,) = reach(["kafka:x"], {}, SystemClock())
+    assert found.finding.detail == "is not host:port"

@@ -1,0 +1,156 @@
+"""The commands around what they print: exit codes, JSON, and who is asked."""
+
+import json
+import sys
+
+import pytest
+
+from rebalance_agent.cli import explain, main, watch
+from rebalance_agent.cli.agent_api import AgentError
+from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.model.episode import FailureReason, Source
+from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
+from rebalance_agent.model.group import GroupType
+from support.api import api_of
+from support.fakes import generation_event
+from support.views import full_view
+
+
+def rebalance(number, previous=None):
+    return generation_event(
+        event_id=f"id-{number}",
+        group="orders",
+        generation=number,
+        previous_generation=number - 1 if previous is None else previous,
+        episode_generation=number,
+        timestamp_ms=1_000 * number,
+        members=(MemberSnapshot("m", None, "client", "/h", ("t",), {}, {"t": (0,)}),),
+    )
+
+
+ABORTED = AbortedEvent("aborted", "c", "orders", 4_000, Source.RECORDS, GroupType.CLASSIC, 4, FailureReason.ABORTED)
+
+
+@pytest.fixture
+def agent(monkeypatch):
+    """Both commands ask this API instead of an agent's."""
+    api, *_ = api_of(
+        full_view("orders"),
+        full_view("quiet", running=None),
+        events=[*map(rebalance, (1, 2, 3)), ABORTED, rebalance(5, previous=3)],
+    )
+    for command in (watch, explain):
+        monkeypatch.setattr(command, "quiet_logs", lambda: None)
+        monkeypatch.setattr(command, "agent_api", lambda _options: api)
+    return api
+
+
+def run(capsys, *arguments):
+    try:
+        code = main.main(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_without_a_terminal_the_table_is_printed_once(agent, capsys):
+    code, out, err = run(capsys, "watch")
+    assert (code, err) == (0, "")
+    assert [line.split()[0] for line in out.splitlines()] == ["GROUP", "orders", "quiet"]
+    assert run(capsys, "watch", "QUI", "--once")[1].splitlines()[1].startswith("quiet")
+
+
+def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
+    ran = []
+
+    class App:
+        def __init__(self, *arguments):
+            ran.append(arguments)
+
+        def run(self):
+            ran.append("ran")
+
+    monkeypatch.setattr(watch, "WatchApp", App)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert run(capsys, "watch", "ord", "--sort=-stall", "--interval", "2")[0] == 0
+    (groups, _missing, *rest), last = ran
+    assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
+
+
+def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys):
+    code, out, _ = run(capsys, "explain", "orders", "--last", "2")
+    assert code == 0
+    assert out.startswith("orders: 2 rebalances, from what the agent has seen since it was started.\n\n")
+    assert ["generation 1" in out, "generation 2 " in out, "generation 3 " in out, "generation 5 " in out] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert "Generation 4 had been begun before it and came to nothing." in " ".join(out.split())
+
+
+def test_only_as_many_whole_rebalances_are_asked_for_as_are_told(agent, capsys, monkeypatch):
+    asked = []
+    whole = agent.rebalance
+    monkeypatch.setattr(agent, "rebalance", lambda group, each: asked.append(each) or whole(group, each))
+    run(capsys, "explain", "orders", "--last", "1")
+    assert asked == ["id-5", "id-3"]
+
+
+def test_explain_as_json_has_the_text_and_the_whole_events(agent, capsys):
+    code, out, _ = run(capsys, "explain", "orders", "--last", "1", "--json")
+    data = json.loads(out)
+    assert (code, data["group"]) == (0, "orders")
+    assert [each["rebalance"]["id"] for each in data["rebalances"]] == ["id-5"]
+    assert data["rebalances"][0]["events"][0]["kind"] == "generation"
+    assert "generation 5" in data["text"][0]
+
+
+def test_a_group_that_has_not_rebalanced_is_known(agent, capsys):
+    code, out, _ = run(capsys, "explain", "quiet")
+    assert (code, out) == (0, "quiet: no rebalance, from what the agent has seen since it was started.\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "command", "code"),
+    [
+        (NotKnownError("there is no group '\x1b'"), ("explain", "nobody"), 1),
+        (AgentError("no agent answers"), ("explain", "orders"), 2),
+        (AgentError("no agent answers"), ("watch", "--once"), 2),
+    ],
+)
+def test_why_there_is_no_answer_is_said_with_an_exit_code(agent, capsys, monkeypatch, error, command, code):
+    def fail(*_arguments):
+        raise error
+
+    monkeypatch.setattr(agent, "groups", fail)
+    monkeypatch.setattr(agent, "rebalances", fail)
+    ended, out, err = run(capsys, *command)
+    assert (ended, out) == (code, "")
+    assert err.startswith(f"rebalance-agent {command[0]}: {str(error)[:5]}")
+    assert "\x1b" not in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("explain",),
+        ("explain", "orders", "--last", "0"),
+        ("explain", "orders", "--last", "51"),
+        ("explain", "orders", "--last", "9" * 5_000),
+        ("explain", "orders", "--bootstrap-servers", "x:1", "--url", "http://x"),
+        ("explain", "orders", "--kafka", "nonsense"),
+        ("watch", "--sort", "color"),
+        ("watch", "--interval", "0"),
+        ("watch", "--interval", "nan"),
+        ("watch", "--bootstrap-servers", "x:1", "--ca-file", "ca.pem"),
+        ("watch", "--once", "--kafka", "security.protocol=nonsense", "--bootstrap-servers", "x:1"),
+    ],
+)
+def test_wrong_usage_is_two(agent, capsys, arguments):
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert err

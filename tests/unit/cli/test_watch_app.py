@@ -1,0 +1,214 @@
+"""The live table, driven by Textual's pilot: what is shown, keys, and a source that fails."""
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+from textual.widgets import DataTable, Input, Static
+
+from rebalance_agent.cli.agent_api import AgentError
+from rebalance_agent.cli.watch_app import GroupsScreen, WatchApp
+from rebalance_agent.cli.watch_group import GroupScreen
+from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.rebalances.views import RunningRebalance
+from support.api import api_of
+from support.fakes import generation_event
+from support.views import NOW, full_view
+
+PATIENCE_S = 30
+
+
+class Source:
+    """An API that can be broken."""
+
+    def __init__(self, api):
+        self.api, self.trouble = api, None
+
+    def __getattr__(self, name):
+        def ask(*arguments):
+            if self.trouble:
+                raise self.trouble
+            return getattr(self.api, name)(*arguments)
+
+        return ask
+
+
+def snapshot(name, *numbers):
+    return MemberSnapshot(name, None, f"client-{name}", "/10.0.0.1", ("t",), {}, {"t": numbers})
+
+
+EVENTS = (
+    generation_event(event_id="first", group="orders", generation=1, members=(snapshot("m1", 0, 1, 2, 3),)),
+    generation_event(
+        event_id="second",
+        group="orders",
+        generation=2,
+        previous_generation=1,
+        episode_generation=2,
+        members=(snapshot("m1", 0, 1), snapshot("m2", 2, 3)),
+        moved=2,
+        needed=2,
+    ),
+)
+
+
+VIEW = full_view("orders", running=None)
+PLACED = replace(VIEW.members[0], where=Workload(pod="orders-0", node="n7"))
+ORDERS = replace(VIEW, members=(PLACED, *VIEW.members[1:]))
+
+
+def fleet():
+    api, clock, shown = api_of(
+        ORDERS,
+        full_view("billing", running=None),
+        full_view("audit", running=None),
+        events=EVENTS,
+    )
+    return Source(api), clock, shown
+
+
+def drive(story, source, **options):
+    """Run ``story(app, pilot)`` with the app on a screen of its own."""
+
+    async def run():
+        app = WatchApp(source, **{"interval": 0.05, **options})
+        async with app.run_test(size=(140, 40)) as pilot:
+            await story(app, pilot)
+        return app
+
+    return asyncio.run(run())
+
+
+async def eventually(pilot, condition):
+    for _ in range(PATIENCE_S * 20):
+        if condition():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError(f"waited in vain: {condition}")
+
+
+def cells(app, table="#groups", column=0):
+    shown = app.screen.query_one(table, DataTable)
+    return [str(shown.get_row_at(row)[column]) for row in range(shown.row_count)]
+
+
+def status(app):
+    return str(app.screen.query_one("#status", Static).render())
+
+
+def test_groups_are_shown_and_follow_what_happens():
+    source, _, shown = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: cells(app) == ["audit", "billing", "orders"])
+        assert status(app) == "3 groups, 0 rebalancing"
+        shown[0] = replace(
+            shown[0], version=8, state=GroupState.PREPARING_REBALANCE, running=RunningRebalance(NOW - 1_000, 6)
+        )
+        await eventually(pilot, lambda: cells(app) == ["orders", "audit", "billing"])
+        assert cells(app, column=1)[0] == "PreparingRebalance"
+        assert status(app) == "3 groups, 1 rebalancing"
+        row = app.screen.query_one("#groups", DataTable).get_row_at(0)
+        assert "yellow" in str(row[0].style)
+        shown[0] = replace(shown[0], version=9, state=GroupState.STABLE, running=None, generation=77)
+        await eventually(pilot, lambda: cells(app, column=3) == ["2", "2", "77"])
+        shown[0] = replace(shown[0], version=10, generation=78)
+        await eventually(pilot, lambda: cells(app, column=3) == ["2", "2", "78"])
+
+    drive(story, source)
+
+
+def test_the_filter_and_the_orders_are_keys():
+    source, *_ = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        await pilot.press("slash", *"or")
+        await eventually(pilot, lambda: cells(app) == ["orders"])
+        await pilot.press("enter")
+        assert not isinstance(app.focused, Input)
+        await pilot.press("escape")
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        await pilot.press("r")
+        await eventually(pilot, lambda: cells(app) == ["orders", "billing", "audit"])
+        await pilot.press("s")
+        titles = [str(column.label) for column in app.screen.query_one("#groups", DataTable).ordered_columns]
+        assert titles[1].startswith("state ▲")
+
+    drive(story, source)
+
+
+def test_a_group_can_be_opened_and_left():
+    source, *_ = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        await pilot.press("down", "down", "enter")
+        await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
+        await eventually(pilot, lambda: len(cells(app, "#rebalances")) == 2)
+        assert "generation 2" in status(app)
+        assert cells(app, "#rebalances", 1) == ["2", "1"]
+        assert cells(app, "#members") == ["orders-0", "static-2"]
+        assert cells(app, "#members", 2) == ["n7", "-"]
+        moved = app.screen.query_one("#moves", DataTable)
+        assert [str(cell) for cell in moved.get_row_at(0)] == ["t", "2-3", "client-m1", "client-m2"]
+        assert "generation 1 to 2: 2 partitions" in str(app.screen.query_one("#moves_title", Static).render())
+        await pilot.press("escape")
+        await eventually(pilot, lambda: isinstance(app.screen, GroupsScreen))
+
+    drive(story, source)
+
+
+@pytest.mark.parametrize("trouble", [AgentError("no agent answers"), RuntimeError("a bug"), NotKnownError("gone")])
+def test_trouble_is_shown_in_place_and_goes_away_by_itself(trouble):
+    source, *_ = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        source.trouble = trouble
+        await eventually(pilot, lambda: "trying again" in status(app))
+        assert str(trouble) in status(app)
+        assert len(cells(app)) == 3
+        source.trouble = None
+        await eventually(pilot, lambda: status(app) == "3 groups, 0 rebalancing")
+
+    drive(story, source)
+
+
+def test_a_source_that_never_answered_is_shown_as_that():
+    source, *_ = fleet()
+    source.trouble = AgentError("no agent answers at [bold]here[/bold]")
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: status(app) == "no agent answers at [bold]here[/bold]; trying again")
+
+    drive(story, source)
+
+
+def test_what_has_not_been_read_is_said():
+    source, *_ = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: "not read yet: topics: starting" in status(app))
+
+    drive(story, source, missing=lambda: "topics: starting")
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+c"])
+def test_the_end_leaves_nothing_running(key):
+    source, *_ = fleet()
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        await pilot.press("enter")
+        await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
+        await pilot.press(key)
+
+    assert drive(story, source).return_code == 0
+    for thread in threading.enumerate():
+        if thread.name == "poller":
+            thread.join(PATIENCE_S)
+            assert not thread.is_alive()

@@ -1,0 +1,89 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.cli.watch_table import COLUMNS, group_rows, matching, table_text
+from rebalance_agent.exposition.api_drawing import draw_summary
+from rebalance_agent.exposition.api_routes import SORT_KEYS
+from rebalance_agent.exposition.api_shapes import GroupList
+from rebalance_agent.model.episode import Basis, Source, Stall
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.views import GroupView, RunningRebalance
+from support.views import NOW, full_view
+
+
+def groups(*views):
+    return GroupList(NOW, len(views), 0, tuple(draw_summary(view) for view in views))
+
+
+def stalled(view, seconds):
+    return replace(view, last_episode=replace(view.last_episode, stall=Stall(seconds, seconds, 9.0, Basis.EXACT)))
+
+
+FLEET = groups(
+    stalled(full_view("orders", running=None), 6.21),
+    full_view("billing", state=GroupState.PREPARING_REBALANCE, running=RunningRebalance(NOW - 65_000, 6)),
+    stalled(full_view("audit", GroupType.CONSUMER, running=None), 0.3),
+)
+
+
+def test_what_rebalances_now_is_on_top_whatever_the_order():
+    assert [row.group for row in group_rows(FLEET)] == ["billing", "audit", "orders"]
+    assert [row.group for row in group_rows(FLEET, "-group")] == ["billing", "orders", "audit"]
+    assert [row.running for row in group_rows(FLEET)] == [True, False, False]
+
+
+def test_the_order_is_the_one_that_was_asked_for():
+    assert [row.group for row in group_rows(FLEET, "-stall")][1:] == ["orders", "audit"]
+    assert [row.group for row in group_rows(FLEET, "stall")][1:] == ["audit", "orders"]
+
+
+def test_cells_say_what_is_known():
+    row = group_rows(FLEET)[0]
+    assert row.cells == (
+        "billing",
+        "PreparingRebalance",
+        "classic",
+        "2",
+        "2",
+        "6",
+        "1.33",
+        "1 min 5 s",
+        "-",
+        "2",
+        "member_joined",
+    )
+    (poor,) = group_rows(groups(GroupView("poor", GroupType.SHARE, Source.ADMIN, GroupState.EMPTY, 1, NOW)))
+    assert poor.cells == ("poor", "Empty", "share (polled)", "-", "0", "-", "-", "-", "-", "0", "-")
+
+
+def test_the_text_is_in_columns_numbers_to_the_right():
+    assert table_text(group_rows(FLEET)) == (
+        "GROUP    STATE               TYPE      GEN  MEMBERS  PARTITIONS  SKEW    RUNNING  LAST STALL  REBALANCES"
+        "  LAST TRIGGER\n"
+        "billing  PreparingRebalance  classic     2        2           6  1.33  1 min 5 s           -           2"
+        "  member_joined\n"
+        "audit    Stable              consumer    2        2           6  1.33          -      300 ms           2"
+        "  member_joined\n"
+        "orders   Stable              classic     2        2           6  1.33          -       6.2 s           2"
+        "  member_joined"
+    )
+    assert table_text([]).startswith("GROUP  STATE")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [("", 3), ("RD", 1), ("i", 2), ("b*", 1), ("*i*", 2), ("[ab]*", 2), ("none", 0), ("(", 0), ("[", 0)],
+)
+def test_a_filter_is_a_part_of_the_name_or_a_pattern(wanted, found):
+    assert len(matching(group_rows(FLEET), wanted)) == found
+
+
+def test_a_hostile_name_is_one_line():
+    (row,) = group_rows(groups(full_view("a\n\x1b[2Jb")))
+    assert row.group == "a\n\x1b[2Jb"
+    assert row.cells[0] == r"a\n\x1b[2Jb"
+
+
+def test_every_column_has_an_order():
+    assert {column.sort for column in COLUMNS} <= SORT_KEYS.keys()

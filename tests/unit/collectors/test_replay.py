@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from rebalance_agent.collectors.replay import Replay
+from rebalance_agent.collectors.snapshot_codec import StoredRecord
+
+
+def _records(partition, *offsets):
+    return [StoredRecord(partition, offset, 1, b"k", b"v") for offset in offsets]
+
+
+def test_what_was_there_when_it_began_is_old_and_what_came_later_is_not():
+    replay = Replay()
+    replay.begin(0, 5, 8)
+    old, new = _records(0, 7, 8)
+    assert replay.is_old(old)
+    assert not replay.is_old(new)
+    assert not replay.is_old(_records(1, 7)[0])
+
+
+def test_it_is_through_by_position_even_if_the_last_records_are_gone():
+    replay = Replay()
+    replay.begin(0, 5, 8)
+    replay.finish({0: 7})
+    assert replay
+    replay.finish({0: 8})
+    assert not replay
+
+
+def test_nothing_is_read_again_where_nothing_came_since():
+    replay = Replay()
+    replay.begin(0, 8, 8)
+    assert not replay
+
+
+def test_a_missing_offset_is_a_gap_up_to_the_end_of_what_is_read_again():
+    replay = Replay()
+    replay.begin(0, 5, 9)
+    replay.begin(1, 5, 9)
+    replay.see(_records(0, 5, 7))
+    replay.see(_records(1, 5, 6))
+    assert replay.has_gap(0)
+    assert not replay.has_gap(1)
+    replay.finish({0: 9, 1: 7})
+    assert not replay.has_gap(0)
+
+
+def test_records_that_are_gone_from_the_beginning_on_are_a_gap_too():
+    replay = Replay()
+    replay.begin(0, 5, 9)
+    replay.see(_records(0, 6))
+    assert replay.has_gap(0)
+
+
+def test_a_partition_that_went_is_forgotten():
+    replay = Replay()
+    replay.begin(0, 5, 9)
+    replay.see(_records(0, 6))
+    replay.drop([0])
+    assert not replay
+    assert not replay.has_gap(0)

@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.collectors.snapshot_codec import (
+    MARKER_BYTES_MAX,
+    VERSION,
+    Digest,
+    Marker,
+    SnapshotAssembly,
+    marker_key,
+    marker_value,
+    record_key,
+    record_value,
+)
+from rebalance_agent.errors import InvalidInputError
+
+OWNER = b"rebalance-agent"
+SERIES = 7
+
+
+def _marker(offsets, position, series=SERIES):
+    digest = Digest(offsets)
+    return Marker(VERSION, series, position, len(offsets), digest.text, 1_000, "here")
+
+
+def _snapshot(offsets, position, *, partition=0, series=SERIES):
+    """What a writer sends of a whole snapshot: offsets by key."""
+    for key, offset in offsets.items():
+        yield record_key(OWNER, partition, key), record_value(series, offset, 500 + offset, b"value of " + key)
+    yield marker_key(OWNER, partition), marker_value(_marker(offsets, position, series))
+
+
+def _assembled(messages, partition=0):
+    assembly = SnapshotAssembly(OWNER, [partition])
+    for key, value in messages:
+        assembly.add(key, value)
+    return assembly
+
+
+def _records(assembly, partition=0):
+    return assembly.records(partition, assembly.marker(partition))
+
+
+def test_what_was_written_is_read_in_the_order_of_the_offsets_topic():
+    records = _records(_assembled(_snapshot({b"a": 9, b"b": 2}, 10)))
+    assert [(each.key(), each.offset(), each.timestamp(), each.value(), each.partition()) for each in records] == [
+        (b"b", 2, (1, 502), b"value of b", 0),
+        (b"a", 9, (1, 509), b"value of a", 0),
+    ]
+
+
+def test_a_topic_without_a_marker_has_no_snapshot():
+    *records, _ = _snapshot({b"a": 1}, 2)
+    assert _assembled(records).marker(0) is None
+
+
+def test_others_and_other_partitions_are_passed_over():
+    other = [(record_key(b"somebody", 0, b"x"), b""), (record_key(OWNER, 1, b"x"), b""), (b"", b""), (b"\x01", None)]
+    assembly = _assembled([*other, *_snapshot({b"a": 1}, 2), *other])
+    assert [each.key() for each in _records(assembly)] == [b"a"]
+
+
+def test_a_newer_snapshot_that_was_not_finished_changes_nothing():
+    begun = [(record_key(OWNER, 0, b"a"), record_value(SERIES, 5, 1, b"newer")), (record_key(OWNER, 0, b"b"), None)]
+    records = _records(_assembled([*_snapshot({b"a": 1, b"b": 2}, 3), *begun]))
+    assert [(each.key(), each.offset()) for each in records] == [(b"a", 1), (b"b", 2)]
+
+
+def test_a_finished_one_takes_its_place():
+    later = [
+        (record_key(OWNER, 0, b"b"), None),
+        (record_key(OWNER, 0, b"c"), record_value(SERIES, 4, 1, b"new")),
+        (marker_key(OWNER, 0), marker_value(_marker({b"a": 1, b"c": 4}, 5))),
+    ]
+    records = _records(_assembled([*_snapshot({b"a": 1, b"b": 2}, 3), *later]))
+    assert [(each.key(), each.offset()) for each in records] == [(b"a", 1), (b"c", 4)]
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_record_that_is_missing_shows(missing):
+    messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
+    del messages[missing]
+    with pytest.raises(InvalidInputError, match="1 records are not the 2"):
+        _records(_assembled(messages))
+
+
+def test_so_does_one_of_a_paused_writer_that_came_too_late():
+    stale = (record_key(OWNER, 0, b"a"), record_value(SERIES, 0, 1, b"older"))
+    messages = [*_snapshot({b"a": 1}, 3), stale, (marker_key(OWNER, 0), marker_value(_marker({b"a": 1}, 9)))]
+    with pytest.raises(InvalidInputError, match="sums up"):
+        _records(_assembled(messages))
+
+
+def test_what_an_older_series_left_is_no_part_of_it_and_is_named():
+    assembly = _assembled([*_snapshot({b"a": 1, b"old": 2}, 3, series=6), *_snapshot({b"a": 5}, 6)])
+    assert [each.key() for each in _records(assembly)] == [b"a"]
+    assert assembly.keys(0) == {b"a", b"old"}
+
+
+def test_a_record_beyond_the_position_is_refused():
+    with pytest.raises(InvalidInputError, match="beyond"):
+        _records(_assembled(_snapshot({b"a": 9}, 9)))
+
+
+@pytest.mark.parametrize("value", [None, b"", b"\x02" + bytes(40), b"\x01", bytes(5)])
+def test_a_malformed_record_is_a_missing_one(value):
+    messages = list(_snapshot({b"a": 1}, 3))
+    messages[0] = (messages[0][0], value)
+    with pytest.raises(InvalidInputError, match="0 records are not the 1"):
+        _records(_assembled(messages))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        b"",
+        b"no json",
+        b"[]",
+        b"{}",
+        marker_value(replace(_marker({}, 1), version=VERSION + 1)),
+        marker_value(_marker({}, -1)),
+        b" " * MARKER_BYTES_MAX + marker_value(_marker({}, 1)),
+    ],
+)
+def test_a_malformed_marker_is_an_error_until_a_good_one_comes(value):
+    assembly = _assembled([(marker_key(OWNER, 0), value)])
+    with pytest.raises(InvalidInputError):
+        assembly.marker(0)
+    assembly.add(marker_key(OWNER, 0), marker_value(_marker({}, 1)))
+    assert assembly.marker(0).position == 1
+
+
+@given(st.lists(st.tuples(st.binary(max_size=40), st.none() | st.binary(max_size=60))))
+def test_nothing_that_is_in_the_topic_can_raise_from_reading_it(messages):
+    _assembled(messages)
+
+
+@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.none() | st.integers(0, 9))))
+def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(steps):
+    digest = Digest()
+    for key, offset in steps:
+        digest.put(key, offset)
+    assert digest.text == Digest(digest.offsets).text
+    assert (digest.text == Digest().text) == (not digest.offsets)

@@ -1,0 +1,194 @@
+"""A listener under clients that are slow on purpose: others are served meanwhile, and nothing is left of them."""
+
+import selectors
+import socket
+import threading
+import urllib.request
+from contextlib import ExitStack, contextmanager, suppress
+
+import pytest
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.exposition.connection import Limits
+from rebalance_agent.exposition.connections import Connections
+from rebalance_agent.exposition.server import HttpServer
+
+HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
+LARGE = b"x" * (64 * 1024 * 1024)
+SLOW = 150
+COUNTED = []
+
+
+@pytest.fixture(autouse=True)
+def _counted_anew():
+    COUNTED.clear()
+
+
+def app(environ, start_response):
+    if environ["PATH_INFO"] == "/body":
+        environ["wsgi.input"].read(1000)
+    body = LARGE if environ["PATH_INFO"] == "/large" else b"ok"
+    start_response("200 OK", [("Content-Length", str(len(body)))])
+    return (body[at : at + 65_536] for at in range(0, len(body), 65_536))
+
+
+@contextmanager
+def serving(urgent=(), **limits):
+    bounds = Limits(**limits)
+    server = HttpServer("127.0.0.1", 0, app, body_bytes_max=1024, limits=bounds, urgent=urgent, counted=COUNTED.append)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def answer(server, seconds=10):
+    with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=seconds) as got:
+        return got.read()
+
+
+def connect(server):
+    return socket.create_connection(("127.0.0.1", server.port), timeout=10)
+
+
+def rest(connection):
+    """All that comes until the server ends it."""
+    received = bytearray()
+    with suppress(ConnectionResetError):
+        while piece := connection.recv(65_536):
+            received += piece
+    return bytes(received)
+
+
+@pytest.mark.parametrize("said", [b"", HEAD])
+def test_silent_clients_keep_nobody_from_being_served(said):
+    with serving(head_seconds=60) as server, ExitStack() as stack:
+        for _ in range(SLOW):
+            stack.enter_context(connect(server)).sendall(said)
+        for _ in range(5):
+            assert answer(server) == b"ok"
+
+
+def test_trickling_clients_hold_no_worker():
+    done = threading.Event()
+
+    def trickle(connections):
+        while not done.wait(0.01):
+            for connection in connections:
+                with suppress(OSError):
+                    connection.sendall(b"X: y\r\n")
+
+    with serving(workers=1, head_seconds=60) as server, ExitStack() as stack:
+        slow = [stack.enter_context(connect(server)) for _ in range(SLOW)]
+        for connection in slow:
+            connection.sendall(HEAD)
+        sender = threading.Thread(target=trickle, args=[slow])
+        sender.start()
+        try:
+            assert [answer(server) for _ in range(5)] == [b"ok"] * 5
+        finally:
+            done.set()
+            sender.join()
+
+
+def test_who_says_nothing_is_told_and_ended_after_the_heads_deadline():
+    with serving(head_seconds=0.2) as server, connect(server) as silent, connect(server) as half:
+        half.sendall(HEAD)
+        assert rest(silent).startswith(b"HTTP/1.1 408 ")
+        assert rest(half).startswith(b"HTTP/1.1 408 ")
+    assert COUNTED == ["slow_head"] * 2
+
+
+def test_beyond_the_bound_the_longest_silent_connection_makes_room():
+    with serving(connections=3, head_seconds=60) as server, connect(server) as first, connect(server) as second:
+        with connect(server) as third:
+            assert answer(server) == b"ok"
+            assert rest(first) == b""
+            third.sendall(HEAD + b"\r\n")
+            assert third.recv(100).startswith(b"HTTP/1.1 200 ")
+        second.sendall(HEAD + b"\r\n")
+        assert second.recv(100).startswith(b"HTTP/1.1 200 ")
+    assert COUNTED == ["room"]
+
+
+def test_when_all_are_being_answered_a_new_connection_is_refused():
+    with serving(connections=1, workers=1) as server, connect(server) as slow:
+        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert slow.recv(1)
+        with connect(server) as refused:
+            assert rest(refused).startswith(b"HTTP/1.1 503 ")
+    assert COUNTED == ["refused"]
+
+
+def test_a_slow_reader_loses_its_worker_when_others_wait_for_it():
+    with serving(workers=1, patience_seconds=0.2) as server, connect(server) as slow:
+        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert slow.recv(1)
+        assert answer(server) == b"ok"
+        assert len(rest(slow)) < len(LARGE)
+    assert COUNTED == ["slow_answer"]
+
+
+def test_what_is_urgent_waits_for_no_slow_reader():
+    with serving(urgent=("/",), workers=1) as server, connect(server) as slow, connect(server) as waiting:
+        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert slow.recv(1)
+        waiting.sendall(b"GET /other HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert answer(server) == b"ok"
+        assert COUNTED == []
+
+
+def test_a_slow_reader_that_nobody_waits_for_gets_all():
+    with serving(workers=1, patience_seconds=0.0) as server, connect(server) as slow:
+        slow.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n")
+        head, _, body = rest(slow).partition(b"\r\n\r\n")
+        assert (head.split(b"\r\n")[0], len(body)) == (b"HTTP/1.1 200 OK", len(LARGE))
+
+
+def test_a_slow_body_is_cut_at_the_deadline():
+    with serving(request_seconds=0.3) as server, connect(server) as slow:
+        slow.sendall(b"POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n\r\nhalf")
+        assert b" 200 " not in rest(slow)
+
+
+def test_a_connection_that_idles_between_requests_is_ended_without_a_word():
+    with serving(idle_seconds=0.2) as server, connect(server) as idle:
+        idle.sendall(HEAD + b"\r\n")
+        received = rest(idle)
+        assert received.count(b"HTTP/1.1 ") == 1
+        assert received.endswith(b"ok")
+
+
+def test_requests_sent_at_once_are_answered_in_order():
+    with serving() as server, connect(server) as eager:
+        eager.sendall(3 * (HEAD + b"\r\n") + HEAD + b"Connection: close\r\n\r\n")
+        assert rest(eager).count(b"HTTP/1.1 200 OK") == 4
+
+
+def test_stop_ends_all_within_its_bound():
+    with ExitStack() as stack:
+        with serving(head_seconds=60) as server:
+            slow = [stack.enter_context(connect(server)) for _ in range(20)]
+            slow[0].sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
+            assert slow[0].recv(1)
+        assert not [each for each in threading.enumerate() if each.name.startswith(f"http-{server.port}")]
+        assert all(rest(each) == b"" for each in slow[1:])
+
+
+def test_bytes_of_who_was_ended_a_moment_ago_are_nobodys():
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        connections = Connections(listener, lambda _connection: None, Limits(connections=1), SystemClock())
+        connections._selector.register(listener, selectors.EVENT_READ)
+        stack.callback(connections.stop, 0)
+        stack.callback(connections._thread.start)
+        connections._workers.clear()
+        first = stack.enter_context(socket.create_connection(listener.getsockname()))
+        connections._turn()
+        (before,) = connections._open
+        stack.enter_context(socket.create_connection(listener.getsockname()))
+        first.sendall(b"G")
+        connections._turn()
+        (after,) = connections._open
+        assert before is not after

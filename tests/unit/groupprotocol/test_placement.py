@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.groupprotocol.placement import offsets_partition
+
+INT_MAX = 2**31
+
+
+@pytest.mark.parametrize(
+    ("group", "hashed"),
+    [
+        ("", 0),
+        ("abc", 96_354),
+        ("hello", 99_162_322),
+        ("polygenelubricants", 0),  # -2,147,483,648: it has no positive counterpart
+        ("J00001", 2_130_603_481),  # -2,130,603,481
+        ("Aa", 2_112),
+        ("BB", 2_112),
+        # Two UTF-16 units: 31 * 0xD83D + 0xDE00.
+        ("\N{GRINNING FACE}", 1_772_899),
+    ],
+)
+def test_it_is_the_absolute_value_of_javas_hash(group, hashed):
+    assert offsets_partition(group, INT_MAX) == hashed
+    assert offsets_partition(group, 50) == hashed % 50
+
+
+def test_half_a_character_does_no_harm():
+    assert 0 <= offsets_partition("\ud800", 50) < 50

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from rebalance_agent.instrumentation import Instrumentation, progress
+from rebalance_agent.instrumentation.progress import Progress
+from rebalance_agent.model.events import Callback
+from support.witnessed import Witnessed
+
+P, Q = ("t", 0), ("t", 1)
+
+
+class Consumer:
+    """Where it is in each partition."""
+
+    def __init__(self):
+        self.at = {P: 0, Q: 0}
+        self.progress = Progress(lambda partitions: {each: self.at[each] for each in partitions if each in self.at})
+        self.progress.began([P, Q])
+
+    def reads(self, partition, first, last):
+        for offset in range(first, last + 1):
+            self.progress.read(partition, offset)
+        self.at[partition] = last + 1
+
+
+def test_what_was_read_and_not_committed_is_consumed_again():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    consumer.reads(Q, 100, 104)
+    consumer.progress.committed({P: 14})
+    assert consumer.progress.given_up([P, Q]) == 6 + 5
+
+
+def test_nothing_is_when_all_is_committed():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    consumer.progress.committed({P: 20})
+    assert consumer.progress.given_up([P]) == 0
+
+
+def test_the_groups_offset_is_where_the_next_owner_begins():
+    consumer = Consumer()
+    consumer.progress.fetched([P], {P: 8}, from_start=False)
+    consumer.reads(P, 10, 19)  # 8 and 9 are gone from the log
+    assert consumer.progress.given_up([P]) == 12
+
+
+def test_who_would_begin_at_the_end_consumes_nothing_again():
+    consumer = Consumer()
+    consumer.progress.fetched([P], {}, from_start=False)
+    consumer.reads(P, 10, 19)
+    assert consumer.progress.given_up([P]) == 0
+
+
+def test_but_from_the_first_commit_on():
+    consumer = Consumer()
+    consumer.progress.fetched([P], {}, from_start=False)
+    consumer.reads(P, 10, 19)
+    consumer.progress.committed({P: 15})
+    assert consumer.progress.given_up([P]) == 5
+
+
+def test_without_an_offset_the_next_owner_begins_from_the_start():
+    consumer = Consumer()
+    consumer.progress.fetched([P], {}, from_start=True)
+    consumer.reads(P, 10, 19)
+    assert consumer.progress.given_up([P]) == 10
+
+
+def test_a_partition_that_comes_back_where_it_was_to_is_counted_once():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    assert consumer.progress.given_up([P]) == 10
+    consumer.progress.began([P])
+    consumer.reads(P, 10, 12)
+    assert consumer.progress.take() == 0
+
+
+def test_one_that_comes_back_farther_behind_is_counted_for_the_difference():
+    consumer = Consumer()
+    consumer.progress.fetched([P], {P: 10}, from_start=True)
+    consumer.reads(P, 10, 19)
+    assert consumer.progress.given_up([P]) == 10
+    consumer.progress.began([P])
+    consumer.progress.fetched([P], {P: 3}, from_start=True)
+    assert consumer.progress.take() == 7
+    assert consumer.progress.take() == 0
+
+
+def test_one_that_others_advanced_meanwhile_is_not():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    consumer.progress.given_up([P])
+    consumer.progress.began([P])
+    consumer.reads(P, 50, 51)
+    assert consumer.progress.take() == 0
+
+
+def test_a_client_that_forgets_early_is_asked_before():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    consumer.progress.look([P])
+    consumer.at.clear()
+    assert consumer.progress.given_up([P]) == 10
+
+
+def test_seeking_back_is_the_applications_own_wish():
+    consumer = Consumer()
+    consumer.reads(P, 10, 19)
+    consumer.progress.committed({P: 20})
+    consumer.at[P] = 5
+    assert consumer.progress.given_up([P]) == 0
+
+
+def test_partitions_that_are_not_its_own_are_not_remembered():
+    consumer = Consumer()
+    consumer.progress.committed({("other", 7): 3})
+    consumer.progress.fetched([("other", 7)], {("other", 7): 3}, from_start=True)
+    consumer.progress.read(("other", 7), 3)
+    assert consumer.progress._resume == {}
+
+
+def test_memory_is_bounded(monkeypatch):
+    monkeypatch.setattr(progress, "PARTITIONS_MAX", 3)
+    monkeypatch.setattr(progress, "LEFT_MAX", 2)
+    watched = Progress(lambda partitions: dict.fromkeys(partitions, 5))
+    many = [("t", number) for number in range(10)]
+    watched.began(many)
+    for each in many:
+        watched.read(each, 1)
+    assert len(watched._resume) == 3
+    watched.given_up(many)
+    assert len(watched._left) == 2
+
+
+class Reading(Witnessed):
+    """A consumer that reads from 0 to 9 of what it is assigned."""
+
+    def __init__(self, positions=None):
+        super().__init__()
+        self.hooks = Instrumentation(
+            group="group",
+            client_id="client",
+            membership=lambda: self.now,
+            positions=positions or (lambda partitions: dict.fromkeys(partitions, 10)),
+            clock=self.clock,
+            reporter=self.recorder,
+        )
+
+
+class Partition:
+    topic, partition = P
+
+
+class Commits:
+    def __init__(self, hooks):
+        self.hooks = hooks
+
+    def on_partitions_assigned(self, assigned):
+        pass
+
+    def on_partitions_revoked(self, revoked):
+        self.hooks.progress.committed({P: 7})
+
+
+def test_events_say_it_and_a_commit_in_the_callback_counts():
+    reading = Reading()
+    listener = reading.hooks.listener(Commits(reading.hooks))
+    listener.on_partitions_assigned([Partition])
+    reading.hooks.progress.read(P, 0)
+    listener.on_partitions_revoked([Partition])
+    assert [(each.callback, each.reprocessed_records) for each in reading.events] == [
+        (Callback.ASSIGNED, 0),
+        (Callback.REVOKED, 3),
+    ]
+
+
+def test_the_waits_are_in_the_event_that_follows_and_in_no_other():
+    reading = Reading()
+    listener = reading.hooks.listener()
+    reading.hooks.waited(2.5, 0.5)
+    listener.on_partitions_assigned([Partition])
+    listener.on_partitions_revoked([Partition])
+    assert [(each.join_seconds, each.sync_seconds) for each in reading.events] == [(2.5, 0.5), (None, None)]
+
+
+def test_a_client_that_cannot_say_how_far_it_is_says_nothing():
+    witnessed = Witnessed()
+    witnessed.hooks.listener().on_partitions_revoked([Partition])
+    assert witnessed.events[0].reprocessed_records is None
+
+
+@pytest.mark.parametrize("broken", [lambda _partitions: 1 / 0, lambda _partitions: {P: "?"}])
+def test_a_client_that_fails_does_not_hurt(broken, caplog):
+    reading = Reading(broken)
+    listener = reading.hooks.listener()
+    listener.on_partitions_assigned([Partition])
+    reading.hooks.progress.committed({P: 1})
+    with caplog.at_level(logging.WARNING):
+        listener.on_partitions_revoked([Partition])
+    assert reading.events[-1].reprocessed_records is None
+    assert "the consumer is not affected" in caplog.text

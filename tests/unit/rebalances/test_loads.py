@@ -1,0 +1,84 @@
+import pytest
+
+from rebalance_agent.rebalances import loads
+from rebalance_agent.rebalances.loads import least_highest_load, skew_ratio
+from rebalance_agent.rebalances.views import MemberLoad
+
+
+def member(name, assigned, topics=("t",), target=None):
+    return MemberLoad(name, None, name, "h", assigned, target, topics)
+
+
+def lags(topic="t", **records):
+    return {(topic, int(number.removeprefix("p"))): lag for number, lag in records.items()}
+
+
+def test_an_even_load_is_one():
+    members = [member("a", {"t": (0, 1)}), member("b", {"t": (2, 3)})]
+    assert skew_ratio(lags(p0=5, p1=5, p2=9, p3=1), members) == 1
+
+
+def test_who_carries_all_of_two_shares_carries_twice_too_much():
+    members = [member("a", {"t": (0, 1)}), member("b", {"t": (2, 3)})]
+    assert skew_ratio(lags(p0=50, p1=50), members) == 2
+
+
+def test_a_partition_that_alone_is_too_large_is_nobodys_fault():
+    members = [member("a", {"t": (0,)}), member("b", {"t": (1, 2)})]
+    assert skew_ratio(lags(p0=1_000, p1=1, p2=1), members) == 1
+
+
+@pytest.mark.parametrize("measured", [{}, lags(p0=0, p1=0), lags(p7=9)])
+def test_nothing_to_carry_is_shared_perfectly(measured):
+    assert skew_ratio(measured, [member("a", {"t": (0, 1)}), member("b", {})]) == 1
+    assert skew_ratio(measured, []) == 1
+    assert skew_ratio(measured, [member("a", {"t": ()})]) == 1
+
+
+def test_only_those_who_may_take_a_topic_are_counted_on_for_it():
+    """c could take nothing of t, so a and b do as well as they can."""
+    members = [
+        member("a", {"t": (0, 1)}, ("t",)),
+        member("b", {"t": (2, 3)}, ("t",)),
+        member("c", {"u": (0,)}, ("u",)),
+    ]
+    measured = lags(p0=10, p1=10, p2=10, p3=10) | lags("u", p0=1)
+    assert skew_ratio(measured, members) == 1
+    assert least_highest_load(measured, members) == 20
+
+
+def test_the_densest_topics_decide():
+    """t and u together could go to three members, but t's 40 has to go to two."""
+    members = [
+        member("a", {"t": (0, 1), "u": (0,)}, ("t", "u")),
+        member("b", {"t": (2, 3)}, ("t",)),
+        member("c", {"u": (1,)}, ("u",)),
+    ]
+    measured = lags(p0=10, p1=10, p2=10, p3=10) | lags("u", p0=10, p1=10)
+    assert least_highest_load(measured, members) == 20
+    assert skew_ratio(measured, members) == pytest.approx(1.5)
+
+
+def test_passive_members_are_not_counted_on():
+    members = [member("active", {"t": (0, 1)}, target=2.0), member("standby", {}, target=0.0)]
+    assert skew_ratio(lags(p0=10, p1=10), members) == 1
+    idle = [members[0], member("idle", {}, target=1.0)]
+    assert skew_ratio(lags(p0=10, p1=10), idle) == 2
+
+
+def test_members_whose_subscription_nobody_knows_may_take_all():
+    members = [member("a", {"t": (0,), "u": (0,)}, None), member("b", {}, None)]
+    assert skew_ratio(lags(p0=10) | lags("u", p0=10), members) == 2
+
+
+def test_a_member_may_keep_what_it_does_not_subscribe_to():
+    members = [member("a", {"old": (0, 1)}, ("t",)), member("b", {"t": (0,)}, ("t",))]
+    assert skew_ratio(lags("old", p0=10, p1=10), members) == 1
+
+
+def test_very_mixed_subscriptions_fall_back_to_everybodys_mean(monkeypatch):
+    members = [member("a", {"t": (0, 1)}, ("t",)), member("b", {"u": (0,)}, ("u",))]
+    measured = lags(p0=10, p1=10) | lags("u", p0=1)
+    assert least_highest_load(measured, members) == 20
+    monkeypatch.setattr(loads, "ARCS_MAX", 1)
+    assert least_highest_load(measured, members) == 10.5

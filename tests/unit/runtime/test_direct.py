@@ -1,0 +1,24 @@
+import pytest
+
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.runtime.direct import DirectWatch
+from rebalance_agent.runtime.settings import ObserverSettings
+
+NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
+
+
+def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left():
+    watch = DirectWatch(ObserverSettings(kafka=NOBODY), NOBODY)
+    with watch:
+        assert not watch.settled(0.5)
+        for ask in (watch.groups, lambda: watch.group("g"), lambda: watch.rebalances("g")):
+            with pytest.raises(ClusterError, match="the cluster: "):
+                ask()
+        assert "cluster: " in watch.missing()
+
+
+def test_who_looks_takes_nothing_from_the_observers_and_writes_nothing():
+    settings = ObserverSettings(kafka=NOBODY, replicas_group="rebalance-agent-replicas", state_topic="state")
+    watch = DirectWatch(settings, NOBODY)
+    assert (watch.settings.replicas_group, watch.settings.state_topic) == ("", "")
+    assert "ownership" not in watch.missing()
