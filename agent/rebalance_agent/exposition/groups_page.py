@@ -1,12 +1,14 @@
 """The groups' part of /metrics: text that is written when a group changes and only joined when it is scraped.
 
-Both dialects are joined from the same texts; only those with exemplars are kept twice.
+Both dialects are joined from the same texts; only those with exemplars are kept twice. A scrape writes a few groups at
+most, and waits for nobody who writes more: while thousands change at once, some are a second or two behind.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
@@ -17,7 +19,10 @@ from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, r
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.rebalances.views import GroupView
 
-__all__ = ["GroupsPage"]
+__all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
+
+WRITTEN_BY_SCRAPE_MAX = 200
+"""Changed groups that a scrape writes itself, some 0.1 s of work; the others are left to `GroupsPage.refresh`."""
 
 
 class _Cached(NamedTuple):
@@ -51,8 +56,8 @@ class GroupsPage:
             dialect: {metric: self._format.header(metric, dialect) for metric in GROUP_ROWS} for dialect in Dialect
         }
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._groups: dict[str, _Cached] = {}
-        self._latest: dict[str, GroupView] = {}
 
     @property
     def folded(self) -> int:
@@ -62,52 +67,64 @@ class GroupsPage:
 
     def refresh(self) -> None:
         """Bring the cached text up to date, so that the next scrape finds less to do."""
-        with self._lock:
-            self._refresh()
+        with self._writing:
+            self._renew(self._known())
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers; a metric without any sample is left out."""
+        views = self._known()
+        if self._writing.acquire(blocking=False):
+            try:
+                self._renew(views, WRITTEN_BY_SCRAPE_MAX)
+            finally:
+                self._writing.release()
         with self._lock:
-            self._refresh()
-            running = self._running(self._clock.now_ms())
-            if dialect is Dialect.OPENMETRICS:
-                everyone = [
-                    {**each.texts, **each.exemplified} if each.exemplified else each.texts
-                    for each in self._groups.values()
-                ]
-            else:
-                everyone = [each.texts for each in self._groups.values()]
-            parts: list[bytes] = []
-            for metric, header in self._headers[dialect].items():
-                samples = running.get(metric) or [texts[metric] for texts in everyone if metric in texts]
-                if samples:
-                    parts += (header, *samples)
-            return b"".join(parts)
+            groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
+        running = self._running([view for view, _ in groups])
+        openmetrics = dialect is Dialect.OPENMETRICS
+        everyone = [
+            {**each.texts, **each.exemplified} if openmetrics and each.exemplified else each.texts for _, each in groups
+        ]
+        parts: list[bytes] = []
+        for metric, header in self._headers[dialect].items():
+            samples = running.get(metric) or [texts[metric] for texts in everyone if metric in texts]
+            if samples:
+                parts += (header, *samples)
+        return b"".join(parts)
 
-    def _refresh(self) -> None:
-        self._latest = views = {view.group: view for view in self._views()}
-        changed = [view for view in views.values() if not self._current(view)]
-        if not changed and len(views) == len(self._groups):
-            return
-        for view in changed:
-            samples = group_samples(view, self._limits)
-            texts = {metric: self._format.samples(metric, each) for metric, each in samples.by_metric.items() if each}
-            exemplified = {
-                metric: self._format.samples(metric, each, Dialect.OPENMETRICS)
-                for metric, each in samples.by_metric.items()
-                if has_exemplars(each)
-            }
-            self._groups[view.group] = _Cached(_version(view), texts, exemplified, samples.folded)
-        self._groups = {group: self._groups[group] for group in sorted(views)}
+    def _known(self) -> dict[str, GroupView]:
+        return {view.group: view for view in self._views()}
+
+    def _renew(self, views: Mapping[str, GroupView], at_most: int | None = None) -> None:
+        """Write what changed, in the order of names; forget who is gone. Only with ``_writing`` held."""
+        with self._lock:
+            for group in self._groups.keys() - views.keys():
+                del self._groups[group]
+        changed = (view for _, view in sorted(views.items()) if not self._current(view))
+        for view in itertools.islice(changed, at_most):
+            written = self._write(view)
+            with self._lock:
+                self._groups[view.group] = written
+
+    def _write(self, view: GroupView) -> _Cached:
+        samples = group_samples(view, self._limits)
+        texts = {metric: self._format.samples(metric, each) for metric, each in samples.by_metric.items() if each}
+        exemplified = {
+            metric: self._format.samples(metric, each, Dialect.OPENMETRICS)
+            for metric, each in samples.by_metric.items()
+            if has_exemplars(each)
+        }
+        return _Cached(_version(view), texts, exemplified, samples.folded)
 
     def _current(self, view: GroupView) -> bool:
         cached = self._groups.get(view.group)
         return cached is not None and cached.version == _version(view)
 
-    def _running(self, now_ms: int) -> dict[Metric, list[bytes]]:
+    def _running(self, views: Iterable[GroupView]) -> dict[Metric, list[bytes]]:
+        now_ms = self._clock.now_ms()
         lines: dict[Metric, list[bytes]] = {}
-        for group in self._groups:
-            for metric, sample in running_samples(self._latest[group], now_ms):
+        for view in views:
+            for metric, sample in running_samples(view, now_ms):
                 lines.setdefault(metric, []).append(self._format.samples(metric, (sample,)))
         return lines
 

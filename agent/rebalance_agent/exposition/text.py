@@ -6,6 +6,7 @@ and the buckets of a histogram where OpenMetrics has exemplars to add.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable
 
@@ -15,6 +16,9 @@ from rebalance_agent.metrics.metric import Kind, Metric
 from rebalance_agent.rebalances.views import Exemplar, StallHistogram
 
 __all__ = ["TextFormat", "has_exemplars"]
+
+PAIRS_MAX = 1_024
+"""Label sets whose text is remembered: most metrics of a group have the same one, and are written in a row."""
 
 _SUFFIXES = {Kind.COUNTER: "_total", Kind.INFO: "_info"}
 
@@ -60,8 +64,13 @@ class TextFormat:
         ).encode()
 
     def _pairs(self, names: tuple[str, ...], values: tuple[str, ...]) -> str:
-        pairs = ",".join([f'{name}="{_escape(value)}"' for name, value in zip(names, values, strict=True)])
+        pairs = _pairs(names, values)
         return f"{self._first},{pairs}" if self._first and pairs else self._first or pairs
+
+
+@functools.lru_cache(PAIRS_MAX)
+def _pairs(names: tuple[str, ...], values: tuple[str, ...]) -> str:
+    return ",".join([f'{name}="{_escape(value)}"' for name, value in zip(names, values, strict=True)])
 
 
 def has_exemplars(samples: Iterable[Sample]) -> bool:

@@ -51,6 +51,28 @@ def test_refresh_leaves_nothing_to_render_for_the_scrape(clock, rendered):
     assert rendered == []
 
 
+def test_a_scrape_writes_some_groups_and_leaves_the_rest_to_the_refresh(clock, rendered, monkeypatch):
+    monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 2)
+    page = GroupsPage(lambda: [full_view(name) for name in "abc"], clock)
+    assert generations(page) == {"a": 2, "b": 2}
+    page.refresh()
+    assert rendered == ["a", "b", "c"]
+    assert generations(page) == {"a": 2, "b": 2, "c": 2}
+
+
+def test_a_scrape_does_not_wait_while_others_write(clock, monkeypatch):
+    page = GroupsPage(lambda: [full_view("a"), full_view("b")], clock)
+    scraped = []
+
+    def scrape_meanwhile(view, limits):
+        scraped.append(set(generations(page)))
+        return group_samples(view, limits)
+
+    monkeypatch.setattr(groups_page, "group_samples", scrape_meanwhile)
+    page.refresh()
+    assert scraped == [set(), {"a"}]
+
+
 def test_a_group_that_goes_takes_its_series_along(clock):
     views = [full_view("a"), full_view("b")]
     page = GroupsPage(lambda: views, clock)
