@@ -16,10 +16,10 @@ How balance is found, and why it is exact, is told in ``docs/how-assignment-work
 
 from __future__ import annotations
 
-from rebalance_agent.assignors.quality import judge
+from rebalance_agent.assignors.quality import Judgement, judge, judgement
 from rebalance_agent.assignors.registry import STRATEGIES, strategy
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.settings import Setting
 from rebalance_agent.assignors.strategy import Strategy
 
-__all__ = ["STRATEGIES", "Plan", "Roster", "Setting", "Strategy", "judge", "strategy"]
+__all__ = ["STRATEGIES", "Judgement", "Plan", "Roster", "Setting", "Strategy", "judge", "judgement", "strategy"]

@@ -84,11 +84,14 @@ def count_unassigned(roster: Roster, owners: Owners) -> int:
 def topic_spread(roster: Roster, owners: Owners, targets: Sequence[int]) -> dict[str, float]:
     """Topic -> distinct owners / min(partitions, subscribers), 1 at most; without who is promised nothing."""
     spread = {}
+    promised: dict[int, int] = {}
     for topic, count, places, given in zip(
         roster.topics, roster.partitions, roster.subscribers, owners.by_topic, strict=True
     ):
-        promised = sum(targets[member] > 0 for member in places)
-        spread[topic] = min(1.0, len(given) / min(count, promised or len(places)))
+        # Topics with the same subscribers share one tuple of them, and most do: counted once.
+        if id(places) not in promised:
+            promised[id(places)] = sum(targets[member] > 0 for member in places) or len(places)
+        spread[topic] = min(1.0, len(given) / min(count, promised[id(places)]))
     return spread
 
 

@@ -14,8 +14,9 @@ promised alike may swap theirs. It is exact
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.placement import best, place
@@ -35,13 +36,25 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
 
-__all__ = ["SWAPS_MAX", "judge"]
+__all__ = ["SWAPS_MAX", "Judgement", "judge", "judgement"]
 
 SWAPS_MAX = 24
 """Ways to swap loads that are tried for ``moved_min``, each with a flow of its own: four members in any order."""
 
 
+class Judgement(NamedTuple):
+    """``targets``: member id -> the partitions that its load was measured against."""
+
+    quality: AssignmentQuality
+    targets: Mapping[str, int]
+
+
 def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> AssignmentQuality:
+    """The quality of `judgement`, and its errors."""
+    return judgement(group, assignment, strategy).quality
+
+
+def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> Judgement:
     """Measure ``assignment.target`` against what ``strategy`` promises; without one, against the best balance.
 
     The assignment may be anybody's: entries for topics or partitions that do not exist count as load and nothing else,
@@ -57,7 +70,7 @@ def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strat
     best_balance = best(roster, promise)
     targets = promise.targets(best_balance[0] if best_balance else loads)
     moved = count_moved(roster, owners)
-    return AssignmentQuality(
+    quality = AssignmentQuality(
         spread=max(loads, default=0) - min(loads, default=0),
         max_mean_ratio=max(loads) * len(loads) / sum(loads) if any(loads) else None,
         skew_ratio=max((_skew(load, target) for load, target in zip(loads, targets, strict=True)), default=1.0),
@@ -69,6 +82,8 @@ def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strat
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
     )
+    names = (member.member_id for member in roster.members)
+    return Judgement(quality, dict(zip(names, targets, strict=True)))
 
 
 def _skew(load: int, target: int) -> float:

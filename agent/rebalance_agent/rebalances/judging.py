@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.diff import identity
 from rebalance_agent.model.group import ClassicMember, GroupType
-from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
     GroupAssignment,
@@ -18,20 +15,22 @@ from rebalance_agent.model.subscription import (
 )
 from rebalance_agent.rebalances.generations import Generation
 
-__all__ = ["judge_generation", "targets_of"]
+__all__ = ["judge_generation", "promises"]
 
 
-def judge_generation(generation: Generation, before: Generation | None = None) -> AssignmentQuality | None:
+def judge_generation(generation: Generation, before: Generation | None = None) -> Judgement | None:
     """Quality of the generation's assignment, moves counted from ``before``; None where it cannot be judged.
 
-    A strategy that we do not know is judged against the best balance that the subscriptions allow. In a share group the
-    members of a partition take its records in turn, as fast as each can: how many partitions a member has says nothing.
+    A strategy that we do not know is judged against the best balance that the subscriptions allow. Some promise to
+    leave things as they are: judged from the generation itself, what members have now is what they own. In a share
+    group the members of a partition take its records in turn, as fast as each can: how many partitions a member has
+    says nothing.
     """
     if generation.group_type is GroupType.SHARE:
         return None
     assigned = {member.member_id: member.assigned for member in generation.members}
     try:
-        return judge(
+        return judgement(
             _subscription(generation, before),
             GroupAssignment(members=assigned, target=assigned),
             STRATEGIES.get(generation.value.protocol or ""),
@@ -40,16 +39,9 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
         return None
 
 
-def targets_of(generation: Generation) -> Mapping[str, int]:
-    """Member id -> what its strategy promises it, in partitions; empty for a strategy that we do not know.
-
-    Some strategies promise to leave things as they are: what members have now is what they own.
-    """
-    strategy = STRATEGIES.get(generation.value.protocol or "")
-    try:
-        return strategy.targets(_subscription(generation, generation)) if strategy else {}
-    except AssignmentError:
-        return {}
+def promises(generation: Generation) -> bool:
+    """Whether its strategy is one that we know, so that the targets are what members were promised."""
+    return (generation.value.protocol or "") in STRATEGIES
 
 
 def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:

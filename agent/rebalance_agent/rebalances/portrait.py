@@ -10,7 +10,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.rebalances.copartition import copartition_breaks
 from rebalance_agent.rebalances.generations import Generation
-from rebalance_agent.rebalances.judging import judge_generation, targets_of
+from rebalance_agent.rebalances.judging import judge_generation, promises
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
@@ -32,8 +32,9 @@ def draw(
     value = generation.value
     consumers = value.protocol_type in ("", "consumer")
     members = generation.members
-    quality = judge_generation(generation, generation) if members and consumers else None
-    targets = targets_of(generation) if members and consumers else {}
+    judged = judge_generation(generation, generation) if members and consumers else None
+    quality = judged.quality if judged else None
+    targets = judged.targets if judged and promises(generation) else {}
     sizes = _subscribed_sizes(generation)
     partitions = sum(sizes.values()) if consumers else None
     shares = tuple(

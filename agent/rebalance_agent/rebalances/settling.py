@@ -153,7 +153,8 @@ def _event(
 ) -> GenerationEvent:
     before, generation = episode.steps()[index]
     closes = slowness is not None
-    quality = judge_generation(generation, episode.before if closes else before) if generation.members else None
+    judged = judge_generation(generation, episode.before if closes else before) if generation.members else None
+    quality = judged.quality if judged else None
     returned = _returned_member(before, generation)
     stops = slowness.stop_seconds if slowness else {}
     return GenerationEvent(

@@ -189,7 +189,7 @@ class TestOwnership:
 
 class TestSize:
     @EVERY
-    @pytest.mark.timeout(30)
+    @pytest.mark.timeout(240)
     def test_a_hundred_thousand_topics_take_seconds(self, name):
         topics = {f"topic-{number:06}": 1 for number in range(100_000)}
         members = tuple(MemberSubscription(member_id, tuple(topics)) for member_id in "abc")
@@ -197,7 +197,7 @@ class TestSize:
         assert sum(map(len, result.target.values())) >= 100_000
 
     @EVERY
-    @pytest.mark.timeout(30)
+    @pytest.mark.timeout(240)
     def test_so_do_mixed_subscriptions_to_as_many_that_are_owned(self, name):
         topics = {f"topic-{number:06}": 1 for number in range(100_000)}
         wanted = tuple(topics)
@@ -214,7 +214,7 @@ class TestSize:
         assert sum(map(len, result.target.values())) >= 100_000
 
     @EVERY
-    @pytest.mark.timeout(30)
+    @pytest.mark.timeout(240)
     def test_so_does_one_who_claims_a_million_partitions_of_a_small_topic(self, name):
         many = pair_of_members(owned={"t": range(1_000_000), "gone": range(1_000_000)}, generation=1)
         plain = pair_of_members(owned={"t": tuple(range(5))}, generation=1)
