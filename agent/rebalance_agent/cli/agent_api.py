@@ -88,7 +88,8 @@ class AgentApi:
         self._headers = {"Accept": "application/json"}
         if access.token:
             self._headers["Authorization"] = f"Bearer {access.token}"
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirect()]
+        # No proxy either: the token would pass it unencrypted.
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
         if self.address.startswith("https:"):
             handlers.append(urllib.request.HTTPSHandler(context=_tls(access)))
         self._opener = urllib.request.build_opener(*handlers)

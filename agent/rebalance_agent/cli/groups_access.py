@@ -11,6 +11,7 @@ import structlog
 
 from rebalance_agent.cli.agent_api import Access, AgentApi
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.bearer import checked_token
 from rebalance_agent.runtime.flags import kafka_flags
 from rebalance_agent.runtime.kafka_config import client_properties, read_secret
 from rebalance_agent.runtime.logs import configure_logs
@@ -64,7 +65,9 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
     """
     if options.key_file and not options.cert_file:
         raise InvalidInputError("--key-file", "needs --cert-file")
-    token = read_secret("--token-file", options.token_file) if options.token_file else None
+    token = None
+    if options.token_file:
+        token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
     return AgentApi(Access(url, token, options.ca_file, options.cert_file, options.key_file))
 

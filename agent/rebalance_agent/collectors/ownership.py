@@ -161,8 +161,8 @@ class Shared:
             if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                 raise
             raise AccessDeniedError(
-                f"{denied}; allow it: kafka-acls.sh --add --allow-principal User:... --operation Read "
-                f"--group {self._group_id}"
+                f"{denied}; allow it: kafka-acls.sh --bootstrap-server ... --add --allow-principal User:... "
+                f"--operation Read --group {self._group_id}"
             ) from None
         except ClusterError:
             # librdkafka goes on by itself, unless it says that it cannot.

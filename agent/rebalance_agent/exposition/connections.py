@@ -11,6 +11,7 @@ import contextlib
 import errno
 import logging
 import math
+import re
 import selectors
 import socket
 import ssl
@@ -34,6 +35,7 @@ DRAIN_SECONDS = 1.0
 _READ_BYTES = HEAD_BYTES_MAX
 _TLS_RECORD = 0x16  # the first byte of a TLS handshake; no request line begins with it
 _END_OF_HEAD = b"\r\n\r\n"
+_BODY = re.compile(rb"\r\n(content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
 _EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 _log = logging.getLogger(__name__)
@@ -216,7 +218,9 @@ class Connections:
         self._selector.unregister(connection.fd)
         connection.socket.settimeout(self._limits.wait_seconds)
         self._await(connection, Phase.WORKER, self._limits.request_seconds)
-        connection.urgent = connection.head.startswith(self._urgent) if self._urgent else False
+        # What announces a body is not: its worker would wait for that.
+        urgent = bool(self._urgent) and connection.head.startswith(self._urgent)
+        connection.urgent = urgent and not _BODY.search(connection.head)
         self._ready[connection.urgent].put(connection)
         return True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
@@ -68,16 +68,16 @@ class GroupsPage:
     def refresh(self) -> None:
         """Bring the cached text up to date, so that the next scrape finds less to do."""
         with self._writing:
-            self._renew(self._known())
+            self._renew()
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers; a metric without any sample is left out."""
-        views = self._known()
         if self._writing.acquire(blocking=False):
             try:
-                self._renew(views, WRITTEN_BY_SCRAPE_MAX)
+                self._renew(WRITTEN_BY_SCRAPE_MAX)
             finally:
                 self._writing.release()
+        views = self._known()
         with self._lock:
             groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
         running = self._running([view for view, _ in groups])
@@ -95,8 +95,9 @@ class GroupsPage:
     def _known(self) -> dict[str, GroupView]:
         return {view.group: view for view in self._views()}
 
-    def _renew(self, views: Mapping[str, GroupView], at_most: int | None = None) -> None:
+    def _renew(self, at_most: int | None = None) -> None:
         """Write what changed, in the order of names; forget who is gone. Only with ``_writing`` held."""
+        views = self._known()
         with self._lock:
             for group in self._groups.keys() - views.keys():
                 del self._groups[group]

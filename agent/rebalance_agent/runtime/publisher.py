@@ -5,18 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, cast
+from typing import Any
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.collectors.member_events import KIND_HEADER
-from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.own_topics import KafkaProducer, confluent_producer
 from rebalance_agent.runtime.splitting import event_lines
 
-__all__ = ["EVENTS_PARTITIONS", "KafkaProducer", "Publisher", "TopicCreator", "create_events_topic"]
+__all__ = ["EVENTS_PARTITIONS", "Publisher"]
 
 EVENTS_PARTITIONS = 6
 """Of a topic that we create: enough to read a large fleet's events in parallel, few enough for a small broker."""
@@ -35,30 +35,6 @@ _SILENT.disabled = True
 """Takes the fatal errors that librdkafka writes to stderr itself, past our log, which tells them once."""
 
 _Deliver = Callable[[KafkaError | None, object], None]
-
-
-class KafkaProducer(Protocol):
-    """What is used of ``confluent_kafka.Producer``."""
-
-    def produce(self, topic: str, **record: Any) -> None:  # noqa: ANN401
-        """Queue a record; BufferError when the queue is full."""
-        ...
-
-    def poll(self, timeout: float) -> int:
-        """Serve callbacks."""
-        ...
-
-    def flush(self, timeout: float) -> int:
-        """Wait until all is sent; how many records are left."""
-        ...
-
-
-class TopicCreator(Protocol):
-    """What is used of `collectors.cluster.Cluster`."""
-
-    def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
-        """Create a topic; False if it was there."""
-        ...
 
 
 class Publisher:
@@ -83,7 +59,7 @@ class Publisher:
         self._lock = threading.Lock()
         self._queued = 0
         self._outstanding: dict[int, None] = {}
-        self._make = make or _confluent_producer
+        self._make = make or confluent_producer
         self._settings = {
             "queue.buffering.max.messages": QUEUE_MAX,
             "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
@@ -185,30 +161,16 @@ class Publisher:
         self._dropped(self._flush(0))
         with self._lock:
             self._outstanding.clear()
-        self._stop.wait(self._backoff.next())
-        self._producer = self._make(self._settings)
+        while not self._stop.wait(self._backoff.next()):
+            try:
+                self._producer = self._make(self._settings)
+            except KafkaException as unmade:  # a certificate's file is away while it is changed
+                self._failed(unmade.args[0].str())
+            else:
+                return
 
     def _flush(self, timeout: float) -> int:
         try:
             return self._producer.flush(timeout)
         except KafkaException:
             return self._producer.flush(0)  # a fatal error is told once; then comes how many are left
-
-
-def _confluent_producer(settings: dict[str, Any]) -> KafkaProducer:
-    return cast("KafkaProducer", Producer(settings))
-
-
-def create_events_topic(cluster: TopicCreator, topic: str) -> None:
-    """Create the topic of events where that is allowed; else say once how to do it."""
-    log = structlog.get_logger("rebalance_agent.publisher")
-    try:
-        if cluster.create_topic(topic, EVENTS_PARTITIONS, {}):
-            log.info("topic_created", topic=topic, partitions=EVENTS_PARTITIONS)
-    except ClusterError as error:
-        log.warning(
-            "topic_not_created",
-            topic=topic,
-            reason=str(error),
-            command=f"kafka-topics.sh --create --if-not-exists --topic {topic} --partitions {EVENTS_PARTITIONS}",
-        )

@@ -139,7 +139,7 @@ def _replica_rights(group: str) -> tuple[Right, ...]:
 def _state_rights(topic: str) -> tuple[Right, ...]:
     if not topic:
         return ()
-    lost = "each start reads the whole offsets topic, and what was unsettled at the stop is told as a bound"
+    lost = "each start reads the whole offsets topic, and rebalances that ended unwatched or unsettled are not told"
     return (
         Right("Write", "Topic", topic, "state-unsaved", "keeps snapshots to go on from after a restart", lost),
         Right("Read", "Topic", topic, "state-unsaved", "takes up the snapshots of its predecessor", lost),

@@ -14,7 +14,7 @@ from rebalance_agent.clock import Clock
 
 __all__ = ["Schedule"]
 
-THREADS = 7
+THREADS = 8
 """One for each thing that is scheduled: a poll that waits for a broker holds up no other."""
 
 

@@ -7,7 +7,8 @@ from contextlib import ExitStack
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.runtime.listening import token_file
-from rebalance_agent.runtime.publisher import Publisher, TopicCreator, create_events_topic
+from rebalance_agent.runtime.own_topics import TopicCreator, create_topic
+from rebalance_agent.runtime.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.settings import AgentSettings
 from rebalance_agent.runtime.sink_file import EventsFile
 from rebalance_agent.runtime.sink_queue import QueuedSink
@@ -59,7 +60,7 @@ class SinkSet:
         topic = self._settings.events_topic
         if not (topic and cluster):
             return []
-        create_events_topic(cluster, topic)
+        create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it is there")
         publisher = Publisher(
             properties,
             topic,

@@ -10,10 +10,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException
 
 from rebalance_agent.collectors.context import Context, SnapshotProblem
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
@@ -30,7 +30,7 @@ from rebalance_agent.collectors.snapshot_codec import (
 from rebalance_agent.collectors.snapshots import Snapshot, SnapshotReader
 from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.publisher import KafkaProducer
+from rebalance_agent.runtime.own_topics import KafkaProducer, confluent_producer, create_topic
 
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
@@ -102,7 +102,7 @@ class SnapshotStore:
         self._lock = threading.RLock()
         self._partitions: dict[int, _Partition] = {}
         self._failing = False
-        self._make = make or _confluent_producer
+        self._make = make or confluent_producer
         self._settings = {
             "compression.type": "zstd",
             "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
@@ -144,19 +144,8 @@ class SnapshotStore:
         self._count = counts.get(self._topic, 0)
         if not self._count:
             wanted = counts.get(OFFSETS_TOPIC, PARTITIONS)
-            try:
-                if cluster.create_topic(self._topic, wanted, TOPIC_CONFIG):
-                    self._log.info("topic_created", topic=self._topic, partitions=wanted)
-            except ClusterError as error:
-                settings = " ".join(f"--config {name}={value}" for name, value in TOPIC_CONFIG.items())
-                self._log.warning(
-                    "topic_not_created",
-                    topic=self._topic,
-                    reason=str(error),
-                    effect="no snapshots: each start reads the whole offsets topic",
-                    command=f"kafka-topics.sh --create --if-not-exists --topic {self._topic} --partitions {wanted} "
-                    + settings,
-                )
+            effect = "no snapshots: each start reads the whole offsets topic"
+            if not create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
                 return
             self._count = wanted
 
@@ -319,7 +308,3 @@ def _cover(state: _Partition, record: TopicRecord) -> None:
 def _offset(record: TopicRecord) -> int | None:
     """Where the key's last record is; None: it was deleted."""
     return None if record.value() is None else record.offset()
-
-
-def _confluent_producer(settings: dict[str, Any]) -> KafkaProducer:
-    return cast("KafkaProducer", Producer(settings))

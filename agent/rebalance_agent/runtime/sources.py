@@ -90,6 +90,11 @@ def _from_file(file: str) -> dict[str, Any]:
         data = tomllib.loads(text.decode()) if path.suffix == ".toml" else yaml.safe_load(text)
     except OSError as error:
         raise SettingsErrors([("config", f"cannot read {file}: {error.strerror}")]) from None
+    except yaml.MarkedYAMLError as error:
+        # Its own text shows the line that is wrong, and that may hold a password.
+        mark = error.problem_mark
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise SettingsErrors([("config", f"{file} is not valid: {error.problem}{where}")]) from None
     # ValueError: bad TOML, bytes that are no text, and dates that YAML takes for ones; RecursionError: deep nesting.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsErrors([("config", f"{file} is not valid: {' '.join(str(error).split())}")]) from None

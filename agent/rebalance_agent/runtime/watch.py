@@ -170,6 +170,4 @@ class Watch:
                 "offsets_topic_denied",
                 reason=reason,
                 effect="groups are described instead: no generations, no aborted rebalances, no stalls; source=admin",
-                command="kafka-acls.sh --add --allow-principal User:... --operation Read --operation Describe "
-                "--topic __consumer_offsets",
             )

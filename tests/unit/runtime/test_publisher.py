@@ -6,12 +6,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from structlog.testing import capture_logs
 
-from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.publisher import EVENTS_PARTITIONS, Publisher, create_events_topic
+from rebalance_agent.runtime.publisher import Publisher
 from support.fakes import Calls
 
 GONE = GroupGoneEvent("id", "c", "orders", 1, Source.RECORDS, GroupType.CLASSIC)
@@ -154,19 +153,3 @@ def test_a_producer_that_can_go_on_no_more_is_replaced(made):
     reports.wait_for(lambda _: len(producers) == 2)
     publisher.close(0)
     assert len(producers) == 2
-
-
-def test_the_topic_is_created_where_that_is_allowed_and_else_the_command_is_told():
-    class Allowed:
-        def create_topic(self, name, partitions, config):
-            return (name, partitions, config) == ("t", EVENTS_PARTITIONS, {})
-
-    class Denied:
-        def create_topic(self, *_args):
-            raise AccessDeniedError("no")
-
-    with capture_logs() as logs:
-        create_events_topic(Allowed(), "t")
-        create_events_topic(Denied(), "t")
-    assert [log["event"] for log in logs] == ["topic_created", "topic_not_created"]
-    assert "--topic t --partitions 6" in logs[1]["command"]

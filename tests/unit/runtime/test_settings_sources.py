@@ -95,6 +95,7 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
     [
         ("a.yaml", "a: [", "is not valid"),
         ("a.yaml", "[" * 5_000, "is not valid"),
+        ("a.yaml", "listen: @hunter2", "cannot start any token in line 1, column 9"),
         ("a.yaml", "listen: 2026-99-99", "is not valid"),
         ("a.yaml", "- a\n", "must hold names and values"),
         ("a.yaml", "1: a\n", "must hold names and values"),
@@ -107,6 +108,7 @@ def test_a_file_that_is_none_is_refused_in_one_line(write, name, text, problem):
     (line,) = _problems(file=write(name, text))
     assert line.startswith("config: ")
     assert problem in line
+    assert "hunter2" not in line
     assert "\n" not in line
 
 

@@ -1,0 +1,25 @@
+from structlog.testing import capture_logs
+
+from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.runtime.own_topics import create_topic
+
+CONFIG = {"cleanup.policy": "compact"}
+
+
+class Allowed:
+    def create_topic(self, name, partitions, config):
+        return (name, partitions, config) == ("t", 6, CONFIG)
+
+
+class Denied:
+    def create_topic(self, *_args):
+        raise AccessDeniedError("no")
+
+
+def test_the_topic_is_created_where_that_is_allowed_and_else_the_command_is_told():
+    with capture_logs() as logs:
+        assert create_topic(Allowed(), "t", 6, CONFIG, "nothing")
+        assert not create_topic(Denied(), "t", 6, CONFIG, "no snapshots")
+    assert [log["event"] for log in logs] == ["topic_created", "topic_not_created"]
+    assert logs[1]["effect"] == "no snapshots"
+    assert logs[1]["command"].endswith("--topic t --partitions 6 --config cleanup.policy=compact")
