@@ -121,6 +121,7 @@ def test_weights_900_90_10_give_90_9_1_and_the_events_agree_with_the_coordinator
     for weight, member in members.items():
         now = member.consumer.group_metadata()
         assert coordinators[f"w{weight}"] == (now.member_id, {(each.topic, each.partition) for each in member.owned})
+        until(lambda client=f"w{weight}": told(sidecar, kind="member", callback="assigned", client_id=client))
         assigned = told(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")
         assert {event["member_id"] for event in assigned} == {now.member_id}
         if name == "weighted-sticky":
@@ -132,6 +133,7 @@ def test_weights_900_90_10_give_90_9_1_and_the_events_agree_with_the_coordinator
                 told(sidecar, kind="member", callback="assigned", client_id=f"w{weight}")[-1]["generation"]
                 == now.generation_id
             )
+    until(lambda: any(event["members"] == len(members) for event in told(sidecar, kind="assign", assignor=name)))
     last = max(told(sidecar, kind="assign", assignor=name), key=lambda event: event["generation"])
     assert (last["members"], last["partitions"], last["quality"]["skew_ratio"]) == (3, 100, 1.0)
 

@@ -20,11 +20,12 @@ class TopicsPoll:
         self._listeners = tuple(listeners)
         self._known: Mapping[str, int] = {}
         self._ids: dict[str, str] = {}
+        self._known_ids: frozenset[str] = frozenset()
         self.poll = Poll("topics", self._ask, context)
 
     def unknown(self, topics: Iterable[str], ids: Iterable[str] = ()) -> bool:
         """Whether any topic of that name or id was not there when the topics were last read."""
-        return any(topic not in self._known for topic in topics) or not set(ids) <= set(self._ids.values())
+        return any(topic not in self._known for topic in topics) or any(each not in self._known_ids for each in ids)
 
     def _ask(self) -> None:
         asked = self._context.clock.now_ms()
@@ -32,6 +33,7 @@ class TopicsPoll:
         self._known = counts
         self._ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
         self._ids |= self._context.cluster.topic_ids(counts.keys() - self._ids.keys())
+        self._known_ids = frozenset(self._ids.values())
         self._context.inbox.offer(TopicsSeen(asked, counts, self._ids))
         for listener in self._listeners:
             listener(counts)

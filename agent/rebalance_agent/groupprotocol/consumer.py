@@ -116,12 +116,11 @@ def encode_assignment(assignment: ConsumerAssignment) -> bytes:
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic."""
-    by_topic: dict[str, Collection[int]] = {}
+    by_topic: dict[str, list[Collection[int]]] = {}
     for row in rows:
-        topic, partitions = row["topic"], row["partitions"]
-        if partitions:
-            by_topic[topic] = (*by_topic[topic], *partitions) if topic in by_topic else partitions
-    return {topic: tuple(sorted(set(by_topic[topic]))) for topic in sorted(by_topic)}
+        if row["partitions"]:
+            by_topic.setdefault(row["topic"], []).append(row["partitions"])
+    return {topic: tuple(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
 
 
 def to_rows(partitions: TopicPartitions) -> list[dict[str, Any]]:

@@ -36,7 +36,7 @@ class Progress:
     def __init__(self, positions: Positions) -> None:
         """Ask for ``positions`` when partitions go."""
         self._positions = positions
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer in here
         self._owned: set[Partition] = set()
         self._resume: dict[Partition, int | None] = {}
         self._last: dict[Partition, int] = {}

@@ -162,6 +162,7 @@ class ClassicState(Following):
         if had_open is not self._episodes.open or showing != self._episodes.showing:
             self._count_stalled(now_ms)
         if now_ms >= self.forget_ms:
+            self._kept_ms = now_ms
             self._ledger.advance(now_ms)
             self._log.keep(
                 (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS

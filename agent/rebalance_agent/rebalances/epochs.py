@@ -136,6 +136,7 @@ class EpochState(Following):
         if showing != self._episodes.showing:
             self._changed(now_ms)
         if now_ms >= self.forget_ms:
+            self._kept_ms = now_ms
             self._ledger.advance(now_ms)
             self._log.keep(self._roll.members, now_ms - REVISE_MAX_MS)
             self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)

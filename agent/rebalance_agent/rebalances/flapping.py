@@ -48,16 +48,25 @@ class FlappingMember:
 
 @dataclass(slots=True)
 class _Past:
-    """``returned_ms``: its returns within the window, and all of them once it flaps. ``due_ms``: when to forget it."""
+    """``returned_ms``: its returns within the window, until it flaps. ``due_ms``: when to forget it."""
 
     member: Member
     due_ms: int
     gone: bool = False
     returned_ms: tuple[int, ...] = ()
+    returns: int = 0
 
     @property
     def flaps(self) -> bool:
-        return len(self.returned_ms) >= RETURNS
+        return self.returns >= RETURNS
+
+    def came_back(self, at_ms: int) -> None:
+        """It returned once more; once it flaps all returns count, whenever they were."""
+        if self.flaps:
+            self.returns += 1
+            return
+        self.returned_ms = (*(each for each in self.returned_ms if each >= at_ms - WINDOW_MS), at_ms)
+        self.returns = len(self.returned_ms)
 
 
 class Flapping:
@@ -93,7 +102,7 @@ class Flapping:
                 away = name in self._past and self._past[name].gone and name not in had
                 if member and (away or (old and old.member_id != member.member_id)):
                     past = self._change(name, member, now_ms, gone=False)
-                    past.returned_ms = _within(past, at_ms)
+                    past.came_back(at_ms)
                     changed.append(past)
             before = after
         self._show()
@@ -119,17 +128,11 @@ class Flapping:
             (past.member.client_id, past.member.instance_id): past for past in self._past.values() if past.flaps
         }
         self.shown = tuple(
-            FlappingMember(client_id, instance_id, len(past.returned_ms), past.returned_ms[0])
+            FlappingMember(client_id, instance_id, past.returns, past.returned_ms[0])
             for (client_id, instance_id), past in sorted(
                 flapping.items(), key=lambda item: (item[0][0], item[0][1] or "")
             )
         )
-
-
-def _within(past: _Past, at_ms: int) -> tuple[int, ...]:
-    """Its returns, with the one at ``at_ms``."""
-    kept = past.returned_ms if past.flaps else tuple(each for each in past.returned_ms if each >= at_ms - WINDOW_MS)
-    return (*kept, at_ms)
 
 
 def _named(members: Sequence[Member]) -> dict[_Name, Member | None]:

@@ -31,7 +31,7 @@ MIGRATION_WAIT_MS = 1_000
 is read at once, but perhaps not in one go."""
 
 
-_INHERITED = ("version", "first_seen_ms", "_log", "_ledger", "_assigns", "_episodes", "_view", "_loads")
+_INHERITED = ("version", "offset", "first_seen_ms", "_log", "_ledger", "_assigns", "_episodes", "_view", "_loads")
 """What is the group's own, whatever its type."""
 
 
@@ -54,12 +54,14 @@ class Following:
         self.version = 0
         self.first_seen_ms = now_ms
         self.number = 0
+        self.offset = -1
         self.timestamp_ms = -1
         self.last: Generation | None = None
         self.parting: Parting | None = None
         self.gone = False
         self._around = around
         self._log = MemberLog(around.reports)
+        self._kept_ms = now_ms
         self._ledger = Ledger(now_ms)
         self._assigns: deque[str] = deque(maxlen=ASSIGNS_MAX)
         self._episodes = Episodes(around, self._log, self._ledger)
@@ -84,7 +86,7 @@ class Following:
     @property
     def forget_ms(self) -> int:
         """When what nobody needs any more is to be let go."""
-        return self._ledger.counted_until_ms + REVISE_MAX_MS
+        return self._kept_ms + REVISE_MAX_MS
 
     def report_assign(self, event: AssignEvent) -> None:
         """The leader said how its ``assign()`` went; the same report twice counts once."""
@@ -92,7 +94,7 @@ class Following:
             return
         self._assigns.append(event.event_id)
         begins = self._ledger.expect_reports()
-        if event.error is not None:
+        if event.error is not None and event.timestamp_ms >= self.first_seen_ms - self._around.settle_ms:
             self._ledger.fail_assign()
         if begins or event.error is not None:
             self.version += 1
@@ -135,6 +137,7 @@ class Following:
         self._ledger.advance(latest_ms)
         yield from self._episodes.flush(now_ms)
         self._ledger.restart(now_ms)
+        self._kept_ms = now_ms
         self.version += 1
 
     def let_go(self) -> None:

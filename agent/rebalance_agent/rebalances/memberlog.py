@@ -116,9 +116,12 @@ class MemberLog:
         if any(event.event_id == other.event_id for other in known):
             return False
         if len(known) < EVENTS_PER_MEMBER_MAX:
-            if not self._allowance.left:
+            if self._allowance.left:
+                self._allowance.left -= 1
+            elif known:
+                known.popleft()  # its own oldest makes room: a living member is always heard
+            else:
                 return False
-            self._allowance.left -= 1
         known.append(event)
         self._events[event.member_id] = known
         if len(self._events) > MEMBERS_MAX:
@@ -143,6 +146,10 @@ class MemberLog:
         for member_id, events in list(self._events.items()):
             if member_id not in alive and all(event.timestamp_ms < since_ms for event in events):
                 self._drop(member_id)
+                continue
+            while len(events) > 1 and events[0].timestamp_ms < since_ms:
+                events.popleft()
+                self._allowance.left += 1
 
     def clear(self) -> None:
         """Forget everything: the group is gone."""

@@ -150,6 +150,8 @@ class Replacements:
         return []
 
     def _arrive(self, come: _Change) -> list[Replacement]:
+        if self._gone.drop(come):
+            return []  # the same member: it was away, and nobody took its place
         if gone := self._gone.counterpart(come):
             return _pair(gone, come)
         if come.rebalance.at_ms > self._starts_until_ms:
@@ -184,8 +186,9 @@ class _Waiting:
             self._known.update(dict.fromkeys(_identities(change), change))
             self._number += 1
 
-    def drop(self, change: _Change) -> None:
-        """Its member waits no more."""
+    def drop(self, change: _Change) -> bool:
+        """Its member waits no more; whether it did."""
+        number = self._number
         waiting = self._changes.get(change.kind, {})
         for workload, bucket in list(waiting.items()):
             if (found := bucket.pop(change.member_id, None)) is not None:
@@ -196,6 +199,7 @@ class _Waiting:
                 del waiting[workload]
         if not waiting:
             self._changes.pop(change.kind, None)
+        return self._number < number
 
     def forget(self, before_ms: int) -> None:
         """Whoever has waited since then waits no more."""

@@ -133,6 +133,8 @@ class Tracker:
         if record.live and not record.replayed:
             self._around.offset.learn(record.timestamp_ms, record.seen_ms)
         state = self._groups.get(record.group)
+        if state and record.live and record.replayed and 0 <= record.offset <= state.offset:
+            return  # the tail started over: this has been observed
         if state and state.parting and record.value is not None and not _goes_on(state.parting, state, record):
             if record.timestamp_ms < state.parting.timestamp_ms:
                 return
@@ -143,6 +145,7 @@ class Tracker:
             if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
                 return
             state = self._begin(record, state)
+        state.offset = max(state.offset, record.offset)
         yield from _told(state, record)
         if state.gone:
             self._forget(record.group)

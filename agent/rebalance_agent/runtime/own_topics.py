@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
 import structlog
-from confluent_kafka import Producer
+from confluent_kafka import KafkaException, Producer
 
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["KafkaProducer", "TopicCreator", "confluent_producer", "create_topic"]
+__all__ = [
+    "REPLACE_WAIT_MAX_S",
+    "REPLACE_WAIT_S",
+    "SILENT",
+    "KafkaProducer",
+    "TopicCreator",
+    "confluent_producer",
+    "create_topic",
+    "flush",
+]
+
+REPLACE_WAIT_S = 1.0
+REPLACE_WAIT_MAX_S = 60.0
+"""Between a producer that can go on no more and the next: a right that is missing is not there a moment later."""
+
+SILENT = logging.getLogger("rebalance_agent.librdkafka")
+SILENT.disabled = True
+"""Takes the fatal errors that librdkafka writes to stderr itself, past our log, which tells them once."""
 
 
 class KafkaProducer(Protocol):
@@ -40,6 +58,14 @@ class TopicCreator(Protocol):
 def confluent_producer(settings: dict[str, Any]) -> KafkaProducer:
     """A producer of librdkafka."""
     return cast("KafkaProducer", Producer(settings))
+
+
+def flush(producer: KafkaProducer, timeout: float) -> int:
+    """Wait until all is sent, ``timeout`` seconds at most; how many records are left. Never raises KafkaException."""
+    try:
+        return producer.flush(timeout)
+    except KafkaException:
+        return producer.flush(0)  # a fatal error is told once; then comes how many are left
 
 
 def create_topic(cluster: TopicCreator, topic: str, partitions: int, config: Mapping[str, str], effect: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -13,7 +12,14 @@ from confluent_kafka import KafkaError, KafkaException
 from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.collectors.member_events import KIND_HEADER
 from rebalance_agent.model.events import Event
-from rebalance_agent.runtime.own_topics import KafkaProducer, confluent_producer
+from rebalance_agent.runtime.own_topics import (
+    REPLACE_WAIT_MAX_S,
+    REPLACE_WAIT_S,
+    SILENT,
+    KafkaProducer,
+    confluent_producer,
+    flush,
+)
 from rebalance_agent.runtime.splitting import event_lines
 
 __all__ = ["EVENTS_PARTITIONS", "Publisher"]
@@ -26,13 +32,6 @@ QUEUE_KILOBYTES_MAX = 64 * 1024
 """Events that wait for the brokers: hours of an ordinary fleet's rebalances, within a bounded memory."""
 
 POLL_S = 0.2
-
-REPLACE_WAIT_S, REPLACE_WAIT_MAX_S = 1.0, 60.0
-"""Between a producer that can go on no more and the next: a right that is missing is not there a moment later."""
-
-_SILENT = logging.getLogger("rebalance_agent.librdkafka")
-_SILENT.disabled = True
-"""Takes the fatal errors that librdkafka writes to stderr itself, past our log, which tells them once."""
 
 _Deliver = Callable[[KafkaError | None, object], None]
 
@@ -69,7 +68,7 @@ class Publisher:
             **properties,
             "acks": "all",
             "enable.idempotence": True,
-            "logger": _SILENT,
+            "logger": SILENT,
         }
         self._producer = self._make(self._settings)
         self._stop = threading.Event()
@@ -111,7 +110,7 @@ class Publisher:
         """Send what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
         self._stop.set()
         self._thread.join(timeout=2 * POLL_S)
-        if left := self._flush(timeout):
+        if left := flush(self._producer, timeout):
             self._dropped(left)
             self._log.warning("events_lost_at_stop", events=left)
 
@@ -158,7 +157,7 @@ class Publisher:
         # Fatal errors come out of poll(). An idempotent producer that lost its sequence, or that may not write, can
         # send nothing more; a new one can, once the right is there.
         self._failed(error.args[0].str())
-        self._dropped(self._flush(0))
+        self._dropped(flush(self._producer, 0))
         with self._lock:
             self._outstanding.clear()
         while not self._stop.wait(self._backoff.next()):
@@ -168,9 +167,3 @@ class Publisher:
                 self._failed(unmade.args[0].str())
             else:
                 return
-
-    def _flush(self, timeout: float) -> int:
-        try:
-            return self._producer.flush(timeout)
-        except KafkaException:
-            return self._producer.flush(0)  # a fatal error is told once; then comes how many are left

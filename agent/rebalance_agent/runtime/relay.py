@@ -8,6 +8,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable
 
+import structlog
+
 from rebalance_agent.model.codec import event_from_json, json_line
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Workload
 
@@ -21,7 +23,10 @@ HELD_BYTES_MAX = 64 * 1024 * 1024
 
 
 class Relay:
-    """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow."""
+    """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow.
+
+    Every event is passed on, or counted as dropped.
+    """
 
     def __init__(self, where: Workload, dropped: Callable[[int], None]) -> None:
         """``where`` is set on events that do not say it themselves."""
@@ -32,6 +37,8 @@ class Relay:
         self._held_bytes = 0
         self._cluster_id = ""
         self._publish: Callable[[Event, str], None] | None = None
+        self._closed = False
+        self._log = structlog.get_logger("rebalance_agent.relay")
 
     def put(self, events: Iterable[Event]) -> None:
         """Pass events on, or hold them."""
@@ -43,11 +50,31 @@ class Relay:
         """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block."""
         with self._lock:
             self._cluster_id, self._publish = cluster_id, publish
-            while self._held:
-                self._pass_on(event_from_json(json.loads(self._held.popleft())))
-            self._held_bytes = 0
+            self._release()
+
+    def close(self, publish: Callable[[Event, str], None]) -> None:
+        """Take no more. What is held for want of a cluster is lost to Kafka, which is counted and logged.
+
+        ``publish`` is called for it with no cluster id, for the sinks that need no cluster.
+        """
+        with self._lock:
+            lost = len(self._held)
+            self._publish = publish
+            self._release()
+            self._closed = True
+        if lost:
+            self._dropped(lost)
+            self._log.warning("events_lost_at_stop", events=lost, sink="kafka", reason="the cluster never answered")
+
+    def _release(self) -> None:
+        while self._held:
+            self._pass_on(event_from_json(json.loads(self._held.popleft())))
+        self._held_bytes = 0
 
     def _pass_on(self, event: Event) -> None:
+        if self._closed:
+            self._dropped(1)
+            return
         if self._publish:
             self._publish(self._complete(event), self._cluster_id)
             return

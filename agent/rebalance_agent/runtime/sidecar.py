@@ -20,6 +20,7 @@ from rebalance_agent.exposition.loopback import is_loopback
 from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.exposition.tls import ServerTls
 from rebalance_agent.exposition.web import HEALTH_PATHS, WebApp
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
@@ -32,7 +33,7 @@ from rebalance_agent.runtime.settings import SidecarSettings, split_address
 from rebalance_agent.runtime.shown import shown_settings
 from rebalance_agent.runtime.sinks_set import SinkSet
 
-__all__ = ["Sidecar", "workload"]
+__all__ = ["Sidecar", "events_endpoint", "workload"]
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
@@ -42,6 +43,22 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
         return environment.get(name, "")[:WHERE_MAX] or None
 
     return Workload(text("POD_NAME"), text("NODE_NAME"), text("WORKLOAD"), text("IMAGE"))
+
+
+def events_endpoint(settings: SidecarSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
+    """Where events are posted to, who may, and the TLS around it; None without.
+
+    Raises:
+        InvalidInputError: naming the setting whose file cannot be used, or that is missing to let others than this
+            machine post events.
+    """
+    host, port = split_address(settings.events_listen)
+    bearer = bearer_of("events_token_file", settings.events_token_file, clock)
+    tls = events_tls(settings, clock)
+    try:
+        return EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual)), tls
+    except InvalidInputError as error:
+        raise InvalidInputError("events_token_file", error.problem) from None
 
 
 class Sidecar:
@@ -143,18 +160,12 @@ class Sidecar:
                 self._log.info("stopping")
 
     def _listen_for_events(self, clock: Clock) -> HttpServer:
-        host, port = split_address(self._settings.events_listen)
-        bearer = bearer_of("events_token_file", self._settings.events_token_file, clock)
-        tls = events_tls(self._settings, clock)
-        try:
-            endpoint = EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual))
-        except InvalidInputError as error:
-            raise InvalidInputError("events_token_file", error.problem) from None
-        if bearer and not tls and not is_loopback(host):
+        endpoint, tls = events_endpoint(self._settings, clock)
+        if endpoint.bearer and not tls and not is_loopback(endpoint.host):
             self._log.warning("token_unencrypted", listen=self._settings.events_listen, help="set events_tls_cert_file")
         return HttpServer(
-            host,
-            port,
+            endpoint.host,
+            endpoint.port,
             EventsApp(self.accept, clock, endpoint, self._metrics.request_rejected, self._members.alive),
             body_bytes_max=endpoint.body_bytes_max,
             tls=tls,
@@ -163,11 +174,14 @@ class Sidecar:
 
     def _publish(self, cluster: Cluster | None, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
         cluster_id = identify_cluster(cluster, self._health, stop) if cluster else ""
-        if stop.is_set():
-            return
-        sinks = self._sinks.open(self._properties, cluster, stack)
-        if cluster:
-            watch_rights(self._settings, self._properties, cluster.access, self._health, stack)
+        reached = cluster if cluster_id or not stop.is_set() else None
+        sinks = self._sinks.open(self._properties, reached, stack)
+        # After the last post, and before the sinks end.
+        stack.callback(relay.close, sinks.publish)
+        if cluster and not reached and self._settings.events_topic:
+            return  # the relay holds what Kafka will never get, until it is closed
+        if reached:
+            watch_rights(self._settings, self._properties, reached.access, self._health, stack)
             self._log.info("connected", cluster=cluster_id)
         relay.connect(cluster_id, sinks.publish)
 

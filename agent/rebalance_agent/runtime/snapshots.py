@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
-from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.collectors.context import Context, SnapshotProblem
+from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.collectors.snapshot_codec import (
     VERSION,
@@ -29,8 +28,8 @@ from rebalance_agent.collectors.snapshot_codec import (
 )
 from rebalance_agent.collectors.snapshots import Snapshot, SnapshotReader
 from rebalance_agent.collectors.topic_reader import TopicRecord
-from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.own_topics import KafkaProducer, confluent_producer, create_topic
+from rebalance_agent.runtime.own_topics import KafkaProducer, create_topic
+from rebalance_agent.runtime.snapshot_producer import SnapshotProducer
 
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
@@ -39,6 +38,9 @@ PENDING_BYTES_MAX = 64 * 1024 * 1024
 
 PARTITIONS = 50
 """Of a topic that we create before there is an offsets topic; else as many as that has."""
+
+RECORD_BYTES = 200
+"""Of a record besides its key and value, about: one that deletes a key takes memory, too."""
 
 QUEUE_KILOBYTES_MAX = 32 * 1024
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
@@ -58,10 +60,12 @@ class _Partition:
     """``seen``: what the tail read and no snapshot covers; ``due``: what is covered and has still to be written.
 
     Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
+    ``missed``: something of it was not kept, so nothing more can be said of it until it is dropped and begins anew.
     """
 
     series: int = 0
     begun: bool = False
+    missed: bool = False
     position: int = -1
     written: int = -1
     reached: int = -1
@@ -102,8 +106,7 @@ class SnapshotStore:
         self._lock = threading.RLock()
         self._partitions: dict[int, _Partition] = {}
         self._failing = False
-        self._make = make or confluent_producer
-        self._settings = {
+        settings = {
             "compression.type": "zstd",
             "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
             "message.max.bytes": MESSAGE_BYTES_MAX,
@@ -113,18 +116,14 @@ class SnapshotStore:
             # A marker must not overtake the records that it sums up.
             "enable.idempotence": True,
         }
-        self._producer = self._make(self._settings)
+        self._producer = SnapshotProducer(settings, context.clock, self._failed, make)
 
     # The tail's thread
 
     def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
         """See `collectors.snapshots.Snapshots`."""
         begun = self._context.clock.monotonic()
-        try:
-            self._prepare()
-        except ClusterError as error:
-            self._failed("unreadable", str(error))
-            return {}
+        self._prepare()
         snapshots = self._reader.load(bounds, self._made_from)
         self._log.info(
             "snapshots_loaded",
@@ -141,18 +140,23 @@ class SnapshotStore:
         cluster_id, counts = cluster.identify()
         topic_id = cluster.topic_ids([OFFSETS_TOPIC]).get(OFFSETS_TOPIC, "")
         self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {topic_id}, {self._filter}"
-        self._count = counts.get(self._topic, 0)
-        if not self._count:
+        count = counts.get(self._topic, 0)
+        if not count:
             wanted = counts.get(OFFSETS_TOPIC, PARTITIONS)
-            effect = "no snapshots: each start reads the whole offsets topic"
-            if not create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
-                return
-            self._count = wanted
+            effect = "no snapshots, until a restart after it was created: each start reads the whole offsets topic"
+            if create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
+                count = wanted
+        with self._lock:
+            self._count = count
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
             state = self._partitions.setdefault(partition, _Partition())
+            if not self._count:
+                _miss(state)
+            if state.missed:
+                return
             state.begun = True
             if snapshot:
                 state.series = snapshot.series
@@ -170,13 +174,14 @@ class SnapshotStore:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
             state = self._partitions.setdefault(record.partition(), _Partition())
-            if state.size_bytes <= PENDING_BYTES_MAX:
-                state.seen.append(record)
-                state.size_bytes += len(record.value() or b"")
-                if state.size_bytes > PENDING_BYTES_MAX:
-                    # What was written stays true; it only covers less than it could.
-                    state.seen.clear()
-                    self._failed("too_large", f"partition {record.partition()} waits for its events to be published")
+            if not self._count:
+                _miss(state)
+            if state.missed:
+                return
+            state.seen.append(record)
+            state.size_bytes += _size_bytes(record)
+            if state.size_bytes > PENDING_BYTES_MAX:
+                self._too_large(record.partition(), state, "its events wait to be published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
         """See `collectors.snapshots.Snapshots`."""
@@ -194,38 +199,35 @@ class SnapshotStore:
 
     def cover(self, positions: Mapping[int, int]) -> None:
         """All that lies before ``positions`` (by partition) need not be read again: write down what it was."""
-        if not self._count:
-            return
         with self._lock:
+            if not self._count:
+                return
             for partition, position in positions.items():
                 state = self._partitions.get(partition)
-                if state is None or not state.begun or state.size_bytes > PENDING_BYTES_MAX:
+                if state is None or not state.begun:
                     continue
                 if position > state.reached:
                     continue  # said of an earlier time that this observer had the partition
                 state.position = max(state.position, position)
                 while state.seen and state.seen[0].offset() < state.position:
                     record = state.seen.popleft()
-                    state.size_bytes -= len(record.value() or b"")
+                    state.size_bytes -= _size_bytes(record)
                     _cover(state, record)
                 self._write(partition, state)
+                # Values are as many as the offsets topic has; what is to be deleted would become ever more.
+                if sum(_size_bytes(each) for each in state.due.values() if each.value() is None) > PENDING_BYTES_MAX:
+                    self._too_large(partition, state, "what is to be deleted waits to be written")
 
     def serve(self) -> None:
         """Take what Kafka has acknowledged."""
-        try:
-            self._producer.poll(0)
-        except KafkaException as error:
-            # Fatal errors come out of poll(): this producer can send nothing more. What it held is due again.
-            self._failed("write", error.args[0].str())
-            self._producer.flush(0)
-            self._producer = self._make(self._settings)
+        self._producer.serve()
 
     def close(self, timeout: float) -> None:
         """Send what waits, ``timeout`` seconds at most. What is left is read again by whoever comes next."""
-        self._producer.flush(timeout)
+        self._producer.close(timeout)
 
     def _write(self, partition: int, state: _Partition) -> None:
-        if state.position <= state.written and not state.due:
+        if not self._producer.working or (state.position <= state.written and not state.due):
             return
         size_bytes = 0
         for key, record in list(state.due.items()):
@@ -242,59 +244,62 @@ class SnapshotStore:
             VERSION, state.series, state.position, len(digest.offsets), digest.text, now_ms, self._made_from
         )
 
-        def acknowledged(error: KafkaError | None, _message: object) -> None:
-            if error is None:
+        def told(lost: str | None) -> None:
+            if lost is None:
                 self._failing = False
                 self._written(now_ms, size_bytes)
             else:
                 state.written = -1  # it is due again
-                self._failed("write", error.str())
 
-        if self._send(partition, marker_key(self._owner, partition), marker_value(marker), acknowledged):
+        if self._send(partition, marker_key(self._owner, partition), marker_value(marker), told):
             state.written = state.position
 
-    def _send(
-        self,
-        partition: int,
-        key: bytes,
-        value: bytes | None,
-        acknowledged: Callable[[KafkaError | None, object], None],
-    ) -> bool:
-        try:
-            self._producer.produce(
-                self._topic,
-                key=key,
-                value=value,
-                partition=partition % self._count,
-                on_delivery=acknowledged,
-            )
-        except BufferError:
-            return False
-        except KafkaException as error:
-            self._failed("write", error.args[0].str())
-            return False
-        return True
+    def _send(self, partition: int, key: bytes, value: bytes | None, told: Callable[[str | None], None]) -> bool:
+        return self._producer.send(self._topic, partition % self._count, key, value, told)
 
-    def _back(self, record: TopicRecord) -> Callable[[KafkaError | None, object], None]:
+    def _back(self, record: TopicRecord) -> Callable[[str | None], None]:
         """What was not written is due again, unless a newer record of its key is, or the partition went."""
 
-        def acknowledged(error: KafkaError | None, _message: object) -> None:
-            if error is None:
+        def told(lost: str | None) -> None:
+            if lost is None:
                 return
-            self._failed("write", error.str())
             key = record.key() or b""
             with self._lock:
                 state = self._partitions.get(record.partition())
-                if state and state.digest.offsets.get(key) == _offset(record):
+                if state and state.begun and state.digest.offsets.get(key) == _offset(record):
                     state.due.setdefault(key, record)
 
-        return acknowledged
+        return told
 
-    def _failed(self, problem: SnapshotProblem, reason: str) -> None:
-        self._context.meters.snapshot_problem(problem)
+    def _too_large(self, partition: int, state: _Partition, reason: str) -> None:
+        """What was written stays true; it only covers less than it could."""
+        _miss(state)
+        self._context.meters.snapshot_problem("too_large")
+        self._log.warning(
+            "snapshot_ended",
+            topic=self._topic,
+            partition=partition,
+            reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
+            effect="the snapshot of this partition grows old, until a restart begins a new one",
+        )
+
+    def _failed(self, reason: str) -> None:
+        self._context.meters.snapshot_problem("write")
         if not self._failing:
             self._failing = True
             self._log.warning("snapshot_not_written", topic=self._topic, reason=reason)
+
+
+def _miss(state: _Partition) -> None:
+    state.missed, state.begun = True, False
+    state.seen.clear()
+    state.due.clear()
+    state.digest = Digest()
+    state.size_bytes = 0
+
+
+def _size_bytes(record: TopicRecord) -> int:
+    return RECORD_BYTES + len(record.key() or b"") + len(record.value() or b"")
 
 
 def _cover(state: _Partition, record: TopicRecord) -> None:

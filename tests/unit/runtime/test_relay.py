@@ -3,6 +3,8 @@ from __future__ import annotations
 import dataclasses
 import tracemalloc
 
+from structlog.testing import capture_logs
+
 from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
 from rebalance_agent.runtime.relay import HELD_BYTES_MAX, HELD_MAX, Relay
 from rebalance_agent.runtime.sidecar import workload
@@ -66,6 +68,28 @@ def test_held_events_of_many_partitions_take_little_memory():
         assert tracemalloc.get_traced_memory()[0] < 1_000_000
     finally:
         tracemalloc.stop()
+
+
+def test_what_is_held_at_the_end_is_passed_on_counted_and_told():
+    reports, published = Calls(), []
+    relay = Relay(POD, reports.dropped)
+    relay.put([_event(0), _event(1)])
+    with capture_logs() as logs:
+        relay.close(lambda event, cluster: published.append((event.sequence, event.where, cluster)))
+    assert published == [(0, POD, ""), (1, POD, "")]
+    assert reports.of("dropped") == [(2,)]
+    assert [(log["event"], log["events"]) for log in logs] == [("events_lost_at_stop", 2)]
+
+
+def test_an_event_that_comes_after_the_end_is_counted():
+    reports, published = Calls(), []
+    relay = Relay(POD, reports.dropped)
+    relay.connect("cluster", lambda event, _cluster: published.append(event))
+    with capture_logs() as logs:
+        relay.close(lambda event, _cluster: published.append(event))
+    relay.put([_event(0), _event(1)])
+    assert (published, logs) == ([], [])
+    assert sum(number for (number,) in reports.of("dropped")) == 2
 
 
 def test_the_place_comes_from_the_downward_api_and_is_bounded():

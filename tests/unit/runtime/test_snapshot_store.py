@@ -16,7 +16,7 @@ NOBODY = {0: (0, 0)}
 class Stored:
     def __init__(self, topic=None, cluster=None):
         self.topic = [] if topic is None else topic
-        self.made, self.told = [], Calls()
+        self.made, self.refused, self.told = [], None, Calls()
         self.context = fake_context(cluster or FakeCluster())
         self.store = SnapshotStore(
             self.context,
@@ -29,6 +29,8 @@ class Stored:
         )
 
     def _make(self, settings):
+        if self.refused:
+            raise self.refused
         self.made.append((settings, FakeProducer(self.topic)))
         return self.made[-1][1]
 
@@ -159,23 +161,145 @@ def test_records_that_wait_for_their_events_have_a_bound(logs):
         stored.store.see(_record(offset, b"%d" % offset, half))
     stored.cover(6)
     assert stored.problems() == ["too_large"]
-    assert [log["event"] for log in logs if log["log_level"] == "warning"] == ["snapshot_not_written"]
+    assert [log["event"] for log in logs if log["log_level"] == "warning"] == ["snapshot_ended"]
     assert Stored(stored.topic).begin().position == 1
 
 
-def test_a_producer_that_can_go_on_no_more_is_replaced():
+def test_a_partition_that_became_too_large_is_told_even_while_nothing_can_be_written(logs):
     stored = Stored()
     stored.begin()
+    stored.producer.fails = 1
+    stored.cover(1)
+    stored.store.see(_record(2, b"k", b"x" * (PENDING_BYTES_MAX + 1)))
+    assert [log["event"] for log in logs if log["log_level"] == "warning"] == ["snapshot_not_written", "snapshot_ended"]
 
-    def poll(_timeout):
-        raise KafkaException(KafkaError(KafkaError._FATAL, "fenced", True))
 
-    stored.producer.poll = poll
-    stored.producer.flush = lambda _timeout: 0
+def test_records_without_a_value_have_a_bound_too(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    for offset in range(100):
+        stored.store.see(_record(offset, b"%d" % offset, None))
+    assert stored.problems() == ["too_large"]
+
+
+def test_what_was_deleted_while_nothing_can_be_written_has_a_bound(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    _end(stored)
+    stored.refused = FATAL
+    for offset in range(0, 200, 2):
+        stored.store.see(_record(offset, b"%d" % offset))
+        stored.store.see(_record(offset + 1, b"%d" % offset, None))
+        stored.cover(offset + 2)
+    assert "too_large" in stored.problems()
+
+
+def test_a_partition_that_was_too_large_begins_anew_with_its_next_owner(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    stored.store.see(_record(2, b"k", b"x" * 10_001))
+    stored.cover(3)
+    stored.store.drop([0])
+    stored.begin(_record(2, b"k", b"x" * 10_001))
+    stored.cover(3)
+    assert Stored(stored.topic).begin().position == 3
+
+
+FATAL = KafkaException(KafkaError(KafkaError._FATAL, "fenced", True))
+LONGEST_WAIT_MS = 61_000
+
+
+def _end(stored):
+    """Its producer can go on no more: that is told once, wherever it is asked next."""
+    told = [FATAL]
+
+    def ask(_timeout):
+        if told:
+            raise told.pop()
+        return 0
+
+    stored.producer.poll = stored.producer.flush = ask
+
+
+def test_a_producer_that_can_go_on_no_more_is_replaced_and_what_it_held_is_written_again():
+    stored = Stored()
+    stored.begin(_record(1, b"old"))
+    stored.producer.topic = []
+    _end(stored)
+    stored.cover(6)
+    stored.context.clock.advance(LONGEST_WAIT_MS)
     stored.store.serve()
     assert len(stored.made) == 2
     stored.cover(6)
+    found = Stored(stored.topic).begin()
+    assert (found.position, [each.key() for each in found.records]) == (6, [b"old"])
+
+
+def test_producers_that_may_not_write_are_replaced_less_and_less_often():
+    stored = Stored()
+    stored.begin()
+    for _ in range(600):
+        _end(stored)
+        stored.store.serve()
+        stored.context.clock.advance(1_000)
+    assert 10 < len(stored.made) < 30
+
+
+def test_after_an_acknowledged_record_a_producer_is_replaced_at_once_again():
+    stored = Stored()
+    stored.begin()
+    for position in range(1, 20):
+        _end(stored)
+        stored.store.serve()
+        stored.context.clock.advance(1_000)
+        stored.store.serve()
+        stored.cover(position)
+    assert len(stored.made) == 20
+
+
+def test_nothing_is_sent_while_there_is_no_producer_and_nothing_is_forgotten():
+    stored = Stored()
+    stored.begin()
+    _end(stored)
+    stored.store.serve()
+    for offset in range(3):
+        stored.store.see(_record(offset))
+        stored.store.reached({0: offset + 1})
+        stored.store.cover({0: offset + 1})
+    assert stored.topic == []
+    stored.context.clock.advance(LONGEST_WAIT_MS)
+    stored.store.serve()
+    stored.cover(3)
+    assert [each.offset() for each in Stored(stored.topic).begin().records] == [2]
+
+
+def test_a_producer_that_cannot_be_made_is_tried_again_later():
+    stored = Stored()
+    stored.begin()
+    _end(stored)
+    stored.refused = KafkaException(KafkaError(KafkaError._INVALID_ARG, "no such file"))
+    for _ in range(2):
+        stored.store.serve()
+        stored.context.clock.advance(LONGEST_WAIT_MS)
+    assert len(stored.made) == 1
+    stored.refused = None
+    stored.store.serve()
+    stored.cover(6)
     assert Stored(stored.topic).begin().position == 6
+
+
+def test_a_fatal_error_at_the_stop_is_no_crash():
+    stored = Stored()
+    _end(stored)
+    stored.store.close(0)
+
+
+def test_what_librdkafka_writes_itself_is_silent():
+    ((settings, _),) = Stored().made
+    assert settings["logger"].disabled
 
 
 def test_a_full_queue_is_waited_for():
@@ -227,7 +351,43 @@ def test_where_it_may_not_be_made_the_command_is_told_and_all_else_works(logs):
     assert "--config cleanup.policy=compact" in told["command"]
 
 
-def test_a_cluster_that_does_not_answer_leaves_it_without_snapshots():
+def test_where_there_is_no_topic_nothing_is_kept(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored(cluster=Without(ClusterError("denied")))
+    stored.store.load(NOBODY)
+    kept = []
+
+    class Kept(StoredRecord):
+        def __del__(self):
+            kept.remove(self.at_offset)
+
+    for offset in range(100):
+        kept.append(offset)
+        stored.store.see(Kept(0, offset, 1_000, b"%d" % offset, None))
+    stored.begin(_record(1))
+    for offset in range(100, 200):
+        kept.append(offset)
+        stored.store.see(Kept(0, offset, 1_000, b"%d" % offset, b"v" * 100))
+    assert kept == []
+    assert stored.problems() == []
+
+
+def test_a_topic_that_came_later_covers_only_what_begins_after_it():
+    cluster = Without(ClusterError("denied"))
+    stored = Stored(cluster=cluster)
+    stored.store.load(NOBODY)
+    stored.store.see(_record(3, b"missed"))
+    cluster._refused = None
+    stored.begin(_record(1))
+    stored.cover(4)
+    assert stored.topic == []
+    stored.store.drop([0])
+    stored.begin(_record(1), _record(3, b"missed"))
+    stored.cover(4)
+    assert Stored(stored.topic).begin().position == 4
+
+
+def test_a_cluster_that_does_not_answer_is_asked_again_by_who_loads():
     cluster = FakeCluster()
 
     def away():
@@ -235,5 +395,9 @@ def test_a_cluster_that_does_not_answer_leaves_it_without_snapshots():
 
     cluster.identify = away
     stored = Stored(cluster=cluster)
-    assert stored.begin(_record(1)) is None
-    assert stored.problems() == ["unreadable"]
+    with pytest.raises(ClusterError):
+        stored.store.load(NOBODY)
+    del cluster.identify
+    stored.begin(_record(1))
+    stored.cover(2)
+    assert Stored(stored.topic).begin().position == 2

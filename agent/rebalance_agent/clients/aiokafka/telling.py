@@ -48,9 +48,14 @@ class Telling:
             self._instrumentation.waited(self._join_seconds, self._clock.monotonic() - self._answered)
         elif request.API_KEY == OFFSET_COMMIT and progress is not None:
             taken = {(topic, number) for topic, rows in response.topics for number, error in rows if error == 0}
-            wanted = {(topic, row[0]): row[1] for topic, rows in request._topics for row in rows}  # noqa: SLF001
+            wanted = {(topic, row[0]): row[1] for topic, rows in _topics_of(request) for row in rows}
             progress.committed({each: wanted[each] for each in taken})
         elif request.API_KEY == OFFSET_FETCH and progress is not None:
             rows = {(topic, row[0]): row[1] for topic, rows in response.topics for row in rows if row[-1] == 0}
             found = {each: offset for each, offset in rows.items() if offset >= 0}
             progress.fetched(rows, found, from_start=self._from_start)
+
+
+def _topics_of(request: Any) -> Any:  # noqa: ANN401
+    """The topics of an OffsetCommit: aiokafka 0.12 has them as a field, later ones as a private attribute."""
+    return request.topics if hasattr(request, "topics") else request._topics  # noqa: SLF001

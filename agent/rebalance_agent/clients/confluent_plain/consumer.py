@@ -80,6 +80,8 @@ class Consumer(confluent_kafka.Consumer):
         progress = self._instrumentation.progress
         settings["on_commit"] = _heard(progress, settings.get("on_commit"))
         self._auto_commit = str(settings.get("enable.auto.commit", True)).lower() not in OFF
+        # Offsets that the application stores itself are not the positions, and librdkafka does not tell them.
+        self._auto_commit &= str(settings.get("enable.auto.offset.store", True)).lower() not in OFF
         self._cooperative = _cooperative(settings)
         self._unsubscribing = False
         if settings.get(INTERVAL) is not None:

@@ -8,6 +8,7 @@ import socket
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from rebalance_agent.clock import Clock
@@ -16,7 +17,10 @@ from rebalance_agent.runtime.check.diagnosis import TIMEOUT_S, connection_troubl
 from rebalance_agent.runtime.check.findings import Finding, Status
 from rebalance_agent.runtime.listening import bearer_of, events_tls, token_file, web_tls
 from rebalance_agent.runtime.settings import AgentSettings, SidecarSettings, split_address
+from rebalance_agent.runtime.sidecar import events_endpoint
+from rebalance_agent.runtime.sink_file import EventsFile
 from rebalance_agent.runtime.sink_webhook import webhook_context, webhook_target
+from rebalance_agent.runtime.sinks_set import SinkSet
 
 __all__ = ["local_findings"]
 
@@ -24,39 +28,54 @@ _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with
 
 
 def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
-    """One finding for each thing that the settings name; files and listeners first."""
+    """One finding for each thing that the settings name; files and listeners first.
+
+    What a role refuses to start with is found by the functions by which it refuses.
+    """
     yield from _files(settings, clock)
     yield _address("listen", settings.listen, "metrics, health and the API are served there")
     if isinstance(settings, SidecarSettings):
-        yield _address("events_listen", settings.events_listen, "consumers post their events there")
+        yield _events_listen(settings, clock)
     if settings.events_file:
-        yield _events_file(settings.events_file)
+        yield _events_file(settings)
     if settings.events_webhook:
-        yield _webhook(settings)
+        yield _webhook(settings, clock)
 
 
 def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
+    # The first path that is set names the row: one alone of those that belong together is wrong, too.
+    tls = settings.tls_cert_file or settings.tls_key_file or settings.tls_client_ca_file
     wanted: list[tuple[str, Callable[[], object]]] = [
-        (settings.tls_cert_file, lambda: web_tls(settings, clock)),
+        (tls, lambda: web_tls(settings, clock)),
         (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
-        (
-            settings.events_webhook_token_file,
-            lambda: token_file("events_webhook_token_file", settings.events_webhook_token_file, clock),
-        ),
     ]
+    if settings.events_webhook:
+        token = settings.events_webhook_token_file
+        wanted.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
     if isinstance(settings, SidecarSettings):
+        tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
         wanted += [
-            (settings.events_tls_cert_file, lambda: events_tls(settings, clock)),
+            (tls, lambda: events_tls(settings, clock)),
             (settings.events_token_file, lambda: bearer_of("events_token_file", settings.events_token_file, clock)),
         ]
     for path, load in wanted:
         if path:
-            try:
-                load()
-            except InvalidInputError as error:
-                yield Finding(f"file {path}", Status.FAILED, detail=str(error), fix=f"correct {error.field}")
-            else:
-                yield Finding(f"file {path}", Status.OK, detail="can be read and used")
+            yield _built(f"file {path}", "", load) or Finding(f"file {path}", Status.OK, detail="can be read and used")
+
+
+def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
+    """What is wrong where a role could not ``build`` what it needs."""
+    try:
+        build()
+    except InvalidInputError as error:
+        return Finding(name, Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
+    return None
+
+
+def _events_listen(settings: SidecarSettings, clock: Clock) -> Finding:
+    purpose = "consumers post their events there"
+    refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
+    return refused or _address("events_listen", settings.events_listen, purpose)
 
 
 def _address(setting: str, address: str, purpose: str) -> Finding:
@@ -90,26 +109,47 @@ def _agent_answers(host: str, port: int) -> bool:
         return False
 
 
-def _events_file(path: str) -> Finding:
+def _events_file(settings: AgentSettings) -> Finding:
+    path, bytes_max, files_max = settings.events_file, settings.events_file_bytes, settings.events_file_count
     name, purpose = f"events_file {path}", "events are appended to it"
-    there = Path(path)
-    if there.is_dir() or not os.access(there if there.exists() else there.absolute().parent, os.W_OK):
-        fix = "give this user the right to write there, or choose another: --events-file"
-        return Finding(name, Status.FAILED, purpose, "cannot be written", fix=fix)
+    fix = "give this user the right to write there, or choose another: --events-file"
+    if _missing(path):
+        # Not made to see whether it can be: a check changes nothing.
+        if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
+            return Finding(name, Status.FAILED, purpose, "cannot be written", fix=fix)
+    elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
+        return replace(refused, fix=fix)
     return Finding(name, Status.OK, purpose, "can be written")
 
 
-def _webhook(settings: AgentSettings) -> Finding:
+def _missing(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False  # who opens it is told why that cannot be
+    return False
+
+
+class _NotCounted:
+    """Counts of sinks that are made and never opened."""
+
+    def events_published(self, kind: str, sink: str, number: int = 1) -> None: ...
+
+    def events_dropped(self, where: str, number: int = 1) -> None: ...
+
+
+def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
     target = webhook_target(settings.events_webhook)
     # Without its path, which may be a secret.
     name, purpose = f"events_webhook {target.scheme}://{target.host}:{target.port}", "events are posted to it"
+    alone = settings.model_copy(update={"events_file": ""})
+    if refused := _built(name, purpose, lambda: SinkSet(alone, _NotCounted(), clock)):
+        return refused
     trouble = connection_trouble(target.host, target.port)
     if not trouble and target.scheme == "https":
-        try:
-            context = webhook_context(settings.events_webhook_ca_file)
-        except InvalidInputError as error:
-            return Finding(name, Status.FAILED, purpose, str(error), fix="correct events_webhook_ca_file")
-        trouble = tls_trouble(target.host, target.port, context)
+        trouble = tls_trouble(target.host, target.port, webhook_context(settings.events_webhook_ca_file))
     if trouble:
         return Finding(name, Status.FAILED, purpose, trouble[0], fix=trouble[1])
     return Finding(name, Status.OK, purpose, "takes connections; nothing was posted")

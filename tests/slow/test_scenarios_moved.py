@@ -24,7 +24,7 @@ from support.scenarios import (
     compared,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.slow
 
 THREE = {
     **BROKER,

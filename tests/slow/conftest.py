@@ -1,0 +1,3 @@
+"""What every test with real clients needs."""
+
+import support.closed_sockets  # noqa: F401 - for what it mends
