@@ -44,6 +44,14 @@ class Group:
         self.step(seconds, gone=[name])
         self.step(away, come=[name])
 
+    def blip(self, name, seconds, away=20):
+        """After ``seconds`` a member falls out; it comes back under its own id, as those of newer protocols do."""
+        member_id = self.there[name]
+        self.step(seconds, gone=[name])
+        self.wait(away)
+        self.there[name] = member_id
+        self._write()
+
     def wait(self, seconds):
         """Nothing happens; the tracker hears that time passes."""
         end = self.at + seconds

@@ -12,6 +12,7 @@ from rebalance_agent.groupprotocol.consumer import (
     decode_subscription,
     encode_assignment,
     encode_subscription,
+    from_rows,
 )
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
@@ -68,3 +69,8 @@ def test_what_does_not_fit_is_not_written():
         encode_subscription(ConsumerSubscription(1, (), None, {"t": (2**31,)}))
     with pytest.raises(InvalidInputError, match="topics"):
         encode_subscription(ConsumerSubscription(0, ("x" * 32_768,)))
+
+
+def test_a_topic_that_is_named_again_and_again_is_one_topic():
+    rows = [{"topic": "t", "partitions": (number, number + 1)} for number in range(100_000)]
+    assert from_rows([*rows, {"topic": "a", "partitions": ()}]) == {"t": tuple(range(100_001))}

@@ -102,6 +102,19 @@ def test_a_member_that_reports_for_ever_takes_no_more_room():
     assert allowance.left == 100 - EVENTS_PER_MEMBER_MAX
 
 
+def test_a_living_member_is_heard_when_all_room_is_taken():
+    allowance = Allowance(4)
+    log = MemberLog(allowance)
+    for number in range(4):
+        for name in "ab":
+            assert log.add(said(Callback.ASSIGNED, name, number, number, 1, (0,)).event, T0 + number)
+    assert allowance.left == 0
+    assert not log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+    log.keep(("a", "b"), T0 + DAY)
+    assert allowance.left == 2
+    assert log.add(said(Callback.ASSIGNED, "c", 9, 9, 1, (0,)).event, T0 + 9)
+
+
 def test_groups_that_went_give_their_room_for_reports_back():
     tracker, _ = watch(*START, said(Callback.ASSIGNED, "a", 4_001, 4_002, 1, (0,)))
     tell(tracker, tombstone(60_000), tick(70_000))

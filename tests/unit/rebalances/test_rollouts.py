@@ -46,6 +46,13 @@ def test_it_is_told_while_it_runs_and_once_more_when_it_is_over():
     assert len({event.event_id for event in told}) == 1
 
 
+def test_members_that_fall_out_and_come_back_themselves_are_no_rollout():
+    group = Group(*FIVE)
+    for name in FIVE:
+        group.blip(name, 60)
+    assert over(group) == []
+
+
 def test_successors_may_come_before_who_they_replace():
     group = Group("a-1", "b-1", "c-1")
     group.wait(5 * MINUTE)

@@ -1,0 +1,49 @@
+"""A tail that starts over reads what the tracker knows already: nothing is told twice, nothing goes back in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned
+from support.epochs import current, fact, joins, named, target
+from support.tracking import T0, tell, tick, watch
+
+FIRST = [
+    joins(0, "a"),
+    fact(0, GroupEpoch(1)),
+    target(1, "a", 0, 1, 2, 3),
+    fact(1, TargetEpoch(1)),
+    current(1, "a", 1, (0, 1, 2, 3)),
+]
+SECOND = [
+    joins(10_000, "b"),
+    fact(10_000, GroupEpoch(2)),
+    target(10_001, "a", 0, 1),
+    target(10_001, "b", 2, 3),
+    fact(10_001, TargetEpoch(2)),
+    current(10_002, "a", 1, (0, 1), (2, 3), MemberState.UNREVOKED),
+    current(10_002, "b", 2, (), state=MemberState.UNRELEASED),
+    current(10_500, "a", 2, (0, 1)),
+    current(10_900, "b", 2, (2, 3)),
+]
+
+
+def numbered(records):
+    return [replace(record, offset=offset) for offset, record in enumerate(records)]
+
+
+def test_what_was_observed_before_the_tail_started_over_is_not_told_again():
+    records = numbered(FIRST + SECOND)
+    began = [named(), PartitionsOwned(T0, frozenset({0}), 1), Backfilled(T0, frozenset({0}))]
+    tracker, events = watch(*began, *records, tick(20_000))
+    assert [event.generation for event in events] == [1, 2]
+    seen_ms = T0 + 50_000
+    base = [replace(each, live=False, replayed=True, seen_ms=seen_ms) for each in records[: len(FIRST)]]
+    again = [replace(each, replayed=True, seen_ms=seen_ms) for each in records[len(FIRST) :]]
+    before = tracker.view("g")
+    owned = [PartitionsOwned(seen_ms, frozenset({0}), 1), *base, Backfilled(seen_ms, frozenset({0}))]
+    assert tell(tracker, *owned, *again, tick(60_000)) == []
+    after = tracker.view("g")
+    assert (after.generation, after.running, after.members) == (2, None, before.members)
+    assert after.counters.completed == before.counters.completed
