@@ -1,3 +1,23 @@
-"""The shared broker, for every test that asks for ``kafka``."""
+"""The shared broker, for every test that asks for ``kafka``; and what must hold around every test."""
+
+import logging
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, settings
 
 pytest_plugins = ["rebalance_agent.testing.pytest_plugin"]
+
+# How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
+settings.register_profile("rebalance-agent", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rebalance-agent")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was():
+    """What a command sets up for its logs ends with the test: its stream is the test's, and closed afterwards."""
+    root = logging.getLogger()
+    before = root.handlers, root.level
+    yield
+    root.handlers, root.level = before
+    structlog.reset_defaults()
