@@ -1,4 +1,4 @@
-"""Runs the measurements by name; ``make bench`` runs all but the assignors, which take a quarter of an hour."""
+"""Runs the measurements by name; ``make bench`` runs all but those that take longest, which `APART` names."""
 
 from __future__ import annotations
 
@@ -10,34 +10,38 @@ from bench import assignors
 
 MEASUREMENTS = {
     "hooks": "what the wrapper and the listener add to a rebalance",
-    "tail": "catching up with an offsets topic of 500,000 records: CPU and memory beside a bare read",
-    "scrape": "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
+    "catch-up": "reading back an offsets topic of 1.5 M records: CPU and memory beside a bare read",
+    "start": "from the start of the process to every group of 2,000 on /metrics",
+    "tail": "following 5,500 records a second of 2,000 groups: share of a core and memory beside a bare read",
+    "gateway": "throughput, CPU, latency and memory of the gateway, beside none and beside a plain forwarder",
     "delay": "from a record's timestamp to its value on /metrics",
+    "scrape": "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
 }
-
-
-APART = "assignors"
-"""Not among the measurements that run by themselves; takes flags of its own."""
+APART = {"growth": "catch-up, start, tail and scrape at a tenth, once and ten times the size"}
+ASSIGNORS = "assignors"
+"""Takes flags of its own."""
 
 
 def main() -> int:
     """Run the chosen measurements one after the other."""
-    if sys.argv[1:2] == [APART]:
+    if sys.argv[1:2] == [ASSIGNORS]:
         assignors.main(sys.argv[2:])
         return 0
+    every = MEASUREMENTS | APART
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument(
         "measurement",
         nargs="*",
-        help="; ".join(f"{name}: {text}" for name, text in MEASUREMENTS.items())
-        + f"; or alone, with flags of its own (--help) {APART}: all assignors beside other clients'",
+        help="; ".join(f"{name}: {text}" for name, text in every.items())
+        + f"; or alone, with flags of its own (--help) {ASSIGNORS}: all assignors beside other clients'",
     )
+    parser.add_argument("--scale", type=float, default=1.0, help="so many times as large (default 1)")
     options = parser.parse_args()
-    if unknown := [name for name in options.measurement if name not in MEASUREMENTS]:
-        parser.error(f"there is no measurement {unknown[0]!r}; choose from {', '.join(MEASUREMENTS)}")
+    if unknown := [name for name in options.measurement if name not in every]:
+        parser.error(f"there is no measurement {unknown[0]!r}; choose from {', '.join(every)}")
     for name in options.measurement or MEASUREMENTS:
-        print(f"\n## {name}: {MEASUREMENTS[name]}\n", flush=True)
-        importlib.import_module(f"bench.{name}").main()
+        print(f"\n## {name}: {every[name]}\n", flush=True)
+        importlib.import_module(f"bench.{name.replace('-', '_')}").main(options.scale)
     return 0
 
 

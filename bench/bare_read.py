@@ -1,24 +1,37 @@
-"""The least that any reader of the offsets topic does: confluent-kafka, batches, count, drop.
+"""Readers of the offsets topic that do less than an observer: what it costs to read at all, and to decode plainly.
 
-``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` prints its own CPU and memory as JSON.
+``python -m bench.bare_read BOOTSTRAP PARTITIONS RECORDS`` is the least that any reader does: confluent-kafka, batches,
+count, drop. ``--decode``: every record that is no offset commit is decoded, as a reader does that keeps no last record
+of a key. ``--follow SECONDS`` reads from the topic's end for so long. Prints its own CPU and memory as JSON.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
+from time import monotonic
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartition
 
 from bench.measure import usage
 from bench.synthetic import TOPIC
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 
 
-def main(bootstrap: str, partitions: int, total: int) -> None:
-    """Read ``total`` records."""
+def main() -> None:
+    """Read."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("bootstrap")
+    parser.add_argument("partitions", type=int)
+    parser.add_argument("records", type=int)
+    parser.add_argument("--decode", action="store_true")
+    parser.add_argument("--follow", type=float)
+    options = parser.parse_args()
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap,
+            "bootstrap.servers": options.bootstrap,
             "group.id": "bench-bare-read",
             "enable.auto.commit": False,
             "isolation.level": "read_uncommitted",
@@ -26,15 +39,27 @@ def main(bootstrap: str, partitions: int, total: int) -> None:
             "queued.max.messages.kbytes": 65_536,
         }
     )
-    consumer.assign([TopicPartition(TOPIC, number, OFFSET_BEGINNING) for number in range(partitions)])
+    begin = OFFSET_END if options.follow else OFFSET_BEGINNING
+    consumer.assign([TopicPartition(TOPIC, number, begin) for number in range(options.partitions)])
+    take = _decoded if options.decode else len
+    end = monotonic() + (options.follow or float("inf"))
     before = usage()
     count = 0
-    while count < total:
-        count += len(consumer.consume(10_000, 1.0))
+    while count < options.records and monotonic() < end:
+        messages = consumer.consume(10_000, 0.1)
+        take(messages)
+        count += len(messages)
     after = usage()
     consumer.close()
     print(json.dumps({"records": count, "cpu_s": after["cpu_s"] - before["cpu_s"], "rss_mib": after["rss_mib"]}))
 
 
+def _decoded(messages: list) -> None:
+    for message in messages:
+        key = message.key()
+        if record_kind(key) != OFFSET_COMMIT.kind:
+            classic_group(decode_record(key, message.value()))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    main()

@@ -52,16 +52,16 @@ class Sidecar(BaseHTTPRequestHandler):
     def log_message(self, *arguments: object) -> None: ...
 
 
-def main() -> None:
+def main(scale: float = 1.0) -> None:
     """Print the table."""
     server = HTTPServer(("127.0.0.1", 0), Sidecar)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     live_url = f"http://127.0.0.1:{server.server_port}/v1/events"
-    rows = []
+    rows, calls = [], max(1, round(50 * scale))
     for members, partitions in SIZES:
-        bare = cpu_each(_rebalance(members, partitions, None), calls=50)
+        bare = cpu_each(_rebalance(members, partitions, None), calls=calls)
         for name, url in (("off", ""), ("sidecar absent", DEAD_URL), ("sidecar present", live_url)):
-            wrapped = cpu_each(_rebalance(members, partitions, url), calls=50)
+            wrapped = cpu_each(_rebalance(members, partitions, url), calls=calls)
             rows.append((members, partitions, name, bare, wrapped, wrapped - bare, wrapped / bare))
     table(("members", "partitions", "events", "bare us", "instrumented us", "added us", "ratio"), rows)
     server.shutdown()

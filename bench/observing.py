@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -17,38 +18,77 @@ import psutil
 
 from rebalance_agent.testing.settings import free_ports
 
+OFFSETS_PART = "offsets_topic"
+"""Readiness of what the offsets topic held."""
+
+PATIENCE_S = 600.0
+"""Longest wait for anything."""
+
+LOG_SHOWN = 4_000
+"""Characters of its log that are shown where it ends, or does not get there."""
+
+SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
+GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
+
 
 class Observer:
-    """The running process and its /metrics."""
+    """The running process and its pages. ``begun``: when it was started, by `perf_counter`."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], port: int, begun: float, log: Path) -> None:
         self.process = process
-        self._url = f"http://127.0.0.1:{port}/metrics"
+        self.begun = begun
+        self._log = log
+        self._url = f"http://127.0.0.1:{port}"
         self._usage = psutil.Process(process.pid)
 
-    def metrics(self) -> str:
-        """The page, or nothing while it is not up yet."""
+    def _get(self, path: str) -> str:
+        """A page, whatever its status; nothing while nobody listens."""
         try:
-            with urllib.request.urlopen(self._url, timeout=5) as answer:
+            with urllib.request.urlopen(self._url + path, timeout=30) as answer:
                 return answer.read().decode()
-        except urllib.error.URLError:
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return answer.read().decode()
+        except (urllib.error.URLError, ConnectionError):
             return ""
+
+    def metrics(self) -> str:
+        """The page of metrics."""
+        return self._get("/metrics")
 
     def value(self, series: str) -> float | None:
         """The value of one series, given as it is written on the page; None where it is absent."""
         found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics(), re.MULTILINE)
         return float(found.group(1)) if found else None
 
-    def wait_until(self, series: str, least: float, seconds: float, pause: float = 0.05) -> None:
-        """Wait until a series is at least this high."""
+    def shown(self) -> int:
+        """How many groups the page has, from whatever source."""
+        return len(SHOWN.findall(self.metrics()))
+
+    def generations(self) -> list[int]:
+        """Of the groups on the page."""
+        return [int(number) for number in GENERATION.findall(self.metrics())]
+
+    def ready(self, part: str | None = None) -> bool:
+        """Whether it is ready, or this part of it; asking costs it nearly nothing."""
+        page = self._get("/readyz")
+        if not page.startswith("{"):
+            return False
+        told = json.loads(page)
+        return told["parts"].get(part) == "ready" if part else told["ready"]
+
+    def wait(self, condition: Callable[[], object], seconds: float, pause: float = 0.05) -> float:
+        """Wait for the condition; the seconds since the process was started."""
         end = perf_counter() + seconds
-        while (self.value(series) or 0) < least:
+        while not condition():
             if self.process.poll() is not None or perf_counter() > end:
-                raise SystemExit(f"{series} did not reach {least} in {seconds} s (observer: {self.process.poll()})")
+                log = self._log.read_text(errors="replace")[-LOG_SHOWN:]
+                raise SystemExit(f"{log}\nthe observer (ended: {self.process.poll()}) did not get there in {seconds} s")
             sleep(pause)
+        return perf_counter() - self.begun
 
     def cpu_seconds(self) -> float:
-        """CPU time so far."""
+        """CPU time so far, of all threads."""
         times = self._usage.cpu_times()
         return times.user + times.system
 
@@ -56,17 +96,22 @@ class Observer:
         """Memory now."""
         return self._usage.memory_info().rss / 2**20
 
+    def peak_mib(self) -> float:
+        """The most memory that it had."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status).group(1)) / 1024
+
 
 @contextlib.contextmanager
 def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
-    """Run ``rebalance-agent observe`` beside a broker."""
+    """Run ``rebalance-agent observe`` beside a broker, with its usual settings but for ``flags``."""
     (port,) = free_ports(1)
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
-    command += ["--state-topic", ""]  # each one starts anew, unless flags say otherwise
-    with tempfile.TemporaryDirectory() as folder, (Path(folder) / "log").open("wb") as log:
+    with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
+        begun = perf_counter()
         process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}", *flags], stderr=log)
         try:
-            yield Observer(process, port)
+            yield Observer(process, port, begun, path)
         finally:
             process.terminate()
             process.wait(30)

@@ -25,27 +25,33 @@ from rebalance_agent.rebalances.observations import GroupRecord, Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.rebalances.views import GroupView
 
-SIZES = (200, 2_000, 10_000)
+GROUPS = (200, 2_000, 10_000)
 MEMBERS = 20
 CHANGED = 0.05
 """Part of the groups that rebalanced since the last scrape: a storm."""
 
 
-def main() -> None:
+HEADER = (
+    "groups",
+    "series",
+    "MB",
+    "view of all s",
+    "text of all s",
+    "scrape s",
+    "5 % rebalanced s",
+    "prometheus_client s",
+)
+
+
+def main(scale: float = 1.0) -> None:
     """Print the table."""
-    table(
-        (
-            "groups",
-            "series",
-            "MB",
-            "view of all s",
-            "text of all s",
-            "scrape s",
-            "5 % rebalanced s",
-            "prometheus_client s",
-        ),
-        (measured(groups) for groups in SIZES),
-    )
+    table(HEADER, (measured(round(groups * scale)) for groups in GROUPS))
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the groups, CPU seconds."""
+    row = dict(zip(HEADER, measured(round(2_000 * scale)), strict=True))
+    return {name: float(row[name]) for name in HEADER[3:]}
 
 
 def measured(groups: int) -> tuple[object, ...]:
@@ -77,6 +83,8 @@ def play(tracker: Tracker, groups: int, number: int, now_ms: int) -> None:
         record = decode_record(key, value)
         tracker.observe(GroupRecord(record.group, now_ms, now_ms, classic_group(record)))
     tracker.observe(Tick(now_ms + 30_000))
+    while tracker.behind:
+        tracker.observe(Tick(now_ms + 30_000))
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:

@@ -5,19 +5,35 @@ A broker lets ``client.id=__admin_client`` produce into ``__consumer_offsets``; 
 
 from __future__ import annotations
 
+import contextlib
 import random
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.testing import EmbeddedKafka
 
 TOPIC = "__consumer_offsets"
-MEMBERS = 5
+OFFSETS_PARTITIONS = 50
+"""Kafka's default."""
+
+GROUPS = 2_000
+MEMBERS = 20
 PARTITIONS = 20
+"""Of the one topic that every group reads."""
+
+RECORDS_PER_GENERATION = 30
+"""One record in so many is a generation of a group, the rest are offset commits: 25 generations in each of 2,000 groups
+among 1.5 M records."""
+
+SESSION_TIMEOUT_MS = 30 * 60_000
+"""A broker that starts over these records believes in the members for so long, though none of them lives."""
 
 
 def _text(value: str) -> bytes:
@@ -35,51 +51,78 @@ def commit(group: str, topic: str, partition: int, offset: int, now_ms: int) -> 
     return key, struct.pack(">hqi", 3, offset, -1) + _text("") + struct.pack(">q", now_ms)
 
 
+@lru_cache(100_000)
+def _member(index: int, number: int, members: int) -> bytes:
+    """What a member's entry has behind its id."""
+    owned = {"orders": tuple(range(index, PARTITIONS, members))}
+    subscription = ConsumerSubscription(3, ("orders",), None, owned, number - 1, None)
+    host = struct.pack(">h", -1) + _text(f"client-{index}") + _text("/10.0.0.1")
+    told = _bytes(encode_subscription(subscription)) + _bytes(encode_assignment(ConsumerAssignment(3, owned)))
+    return host + struct.pack(">ii", SESSION_TIMEOUT_MS, SESSION_TIMEOUT_MS) + told
+
+
 def generation(group: str, number: int, now_ms: int, members: int = MEMBERS) -> tuple[bytes, bytes]:
     """A GroupMetadata record, key version 2 and value version 3, of a Stable group."""
-    body = b""
-    for index in range(members):
-        owned = {"orders": tuple(range(index, PARTITIONS, members))}
-        subscription = ConsumerSubscription(3, ("orders",), None, owned, number - 1, None)
-        body += _text(f"{group}-member-{index}") + struct.pack(">h", -1) + _text(f"client-{index}")
-        body += _text("/10.0.0.1") + struct.pack(">ii", 300_000, 45_000)
-        body += _bytes(encode_subscription(subscription)) + _bytes(encode_assignment(ConsumerAssignment(3, owned)))
+    body = b"".join(_text(f"{group}-member-{index}") + _member(index, number, members) for index in range(members))
     head = struct.pack(">h", 3) + _text("consumer") + struct.pack(">i", number) + _text("range")
     head += _text(f"{group}-member-0") + struct.pack(">qi", now_ms, members)
     return struct.pack(">h", 2) + _text(group), head + body
 
 
+def name_of(group: int) -> str:
+    """The id of one of the groups."""
+    return f"group-{group:05}"
+
+
 def records(total: int, groups: int, now_ms: int, seed: int = 1) -> Iterator[tuple[bytes, bytes]]:
-    """``total`` records, one in fifty a generation, the rest commits, over ``groups`` groups."""
+    """``total`` records, `RECORDS_PER_GENERATION` to a generation: groups have theirs in turn, and commit at random."""
     rng = random.Random(seed)
-    numbers = [0] * groups
     for index in range(total):
-        group = rng.randrange(groups)
-        name = f"group-{group:05}"
-        if index % 50 == 0:
-            numbers[group] += 1
-            yield generation(name, numbers[group], now_ms + index)
+        turn, rest = divmod(index, RECORDS_PER_GENERATION)
+        if rest:
+            name = name_of(rng.randrange(groups))
+            yield commit(name, "orders", rng.randrange(PARTITIONS), index, now_ms + index // 1000)
         else:
-            yield commit(name, "orders", rng.randrange(PARTITIONS), index, now_ms + index)
+            yield generation(name_of(turn % groups), turn // groups + 1, now_ms + index // 1000)
 
 
 def partition_of(group_key: bytes, partitions: int) -> int:
     """The offsets partition of a group, from a record's key."""
     length = struct.unpack_from(">h", group_key, 2)[0]
-    return offsets_partition(group_key[4 : 4 + length].decode(), partitions)
+    return _placed(group_key[4 : 4 + length], partitions)
 
 
-def fill(bootstrap: str, total: int, groups: int, now_ms: int, partitions: int) -> None:
-    """Produce `records` into the broker's offsets topic."""
-    producer = Producer(
+@lru_cache(100_000)
+def _placed(group: bytes, partitions: int) -> int:
+    return offsets_partition(group.decode(), partitions)
+
+
+@contextlib.contextmanager
+def offsets_broker() -> Iterator[tuple[EmbeddedKafka, int]]:
+    """A broker with an offsets topic of as many partitions as Kafka gives it, and the topic that the groups read."""
+    with EmbeddedKafka(properties={"offsets.topic.num.partitions": str(OFFSETS_PARTITIONS)}) as kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+        admin.create_topics([NewTopic("orders", PARTITIONS, 1)])["orders"].result()
+        yield kafka, len(admin.list_topics(TOPIC).topics[TOPIC].partitions)
+
+
+def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
+    """Somebody who may write into the offsets topic."""
+    return Producer(
         {
             "bootstrap.servers": bootstrap,
             "client.id": "__admin_client",
-            "linger.ms": 50,
+            "linger.ms": linger_ms,
+            "log_level": 0,
             "queue.buffering.max.messages": 200_000,
         }
     )
-    for key, value in records(total, groups, now_ms):
+
+
+def fill(bootstrap: str, made: Iterable[tuple[bytes, bytes]], partitions: int) -> None:
+    """Produce ``made`` into the offsets topic, in order per group."""
+    producer = writer(bootstrap)
+    for key, value in made:
         while True:
             try:
                 producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, partitions))

@@ -1,43 +1,117 @@
-"""Catching up with 500,000 records of 2,000 groups, one generation in fifty, the rest offset commits.
+"""Following an offsets topic into which 5,500 records are written every second, for half a minute.
 
-The observer is the whole product as users run it: decoding, tracking, /metrics. Beside it, in the same run, the least
-that any reader of the topic does. The observer's figures are those of its catching up: its own start-up is taken off.
+2,000 groups of 20 members are known by then; one record in 2,000 is a generation, so that each group rebalances every
+twelve minutes, and the rest are commits. The observer has its usual settings (events and snapshots are written) and is
+scraped every 15 seconds. Beside it, at the same time, a bare reader follows the same records.
 """
 
 from __future__ import annotations
 
-from time import perf_counter, time_ns
+import random
+import statistics
+import sys
+import threading
+from time import perf_counter, sleep, time_ns
+from typing import NamedTuple
 
-from confluent_kafka.admin import AdminClient
-
-from bench.bare_read import TOPIC
 from bench.measure import in_process, table
-from bench.observing import observer
-from bench.synthetic import fill
-from rebalance_agent.testing import EmbeddedKafka
+from bench.observing import PATIENCE_S, Observer, observer
+from bench.start import compacted
+from bench.synthetic import (
+    GROUPS,
+    OFFSETS_PARTITIONS,
+    PARTITIONS,
+    TOPIC,
+    commit,
+    generation,
+    name_of,
+    partition_of,
+    writer,
+)
 
-RECORDS = 500_000
-GROUPS = 2_000
-READ = "rebalance_agent_read_records_total"
+RATE = 5_500
+RECORDS_PER_GENERATION = 2_000
+SECONDS = 30.0
+QUIET_S = 10.0
+SETTLING_S = 10.0
+"""After the start: until stalls have settled and snapshots are written."""
+
+SCRAPE_EVERY_S = 15.0
+STEP_S = 0.01
+"""The writer writes what is due, and sleeps for so long."""
 
 
-def main() -> None:
+class Followed(NamedTuple):
+    """Shares are of a core; ``quiet``: with no records at all; ``scrape_s``: CPU of one scrape."""
+
+    quiet: float
+    bare: float
+    observer: float
+    scrape_s: float
+    rss_mib: float
+    peak_mib: float
+
+
+def main(scale: float = 1.0) -> None:
     """Print the table."""
-    with EmbeddedKafka() as kafka:
+    found = followed(scale)
+    shares = (f"{share:.2%}" for share in (found.quiet, found.bare, found.observer))
+    header = ("records / s", "observer, no records", "bare read", "observer", "one scrape CPU s", "RSS MiB", "peak MiB")
+    table(header, [(round(RATE * scale), *shares, found.scrape_s, found.rss_mib, found.peak_mib)])
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the rate; the groups are as many as ever."""
+    found = followed(scale)
+    return {
+        "bare read, % of a core": found.bare * 100,
+        "observer, % of a core": found.observer * 100,
+        "observer, RSS MiB": found.rss_mib,
+    }
+
+
+def followed(scale: float) -> Followed:
+    """Follow; below a tenth of the rate fewer groups, and shorter, which only tries it out."""
+    part = min(1.0, scale * 10)
+    groups, seconds = round(GROUPS * part), max(1.0, SECONDS * part)
+    with compacted(groups) as kafka:
         bootstrap = kafka.bootstrap_servers
-        partitions = len(AdminClient({"bootstrap.servers": bootstrap}).list_topics(TOPIC).topics[TOPIC].partitions)
-        with observer(bootstrap, "--events-topic", "") as idle:
-            idle.wait_until("rebalance_agent_configured", 1, 30)
-            start_up = idle.cpu_seconds()
-        fill(bootstrap, RECORDS, GROUPS, time_ns() // 1_000_000, partitions)
-        rows = []
-        for _ in range(3):
-            bare = in_process("bench.bare_read", bootstrap, str(partitions), str(RECORDS))
-            rows.append(("bare read", RECORDS, bare["cpu_s"], 1.0, bare["process_wall_s"], bare["rss_mib"]))
-            with observer(bootstrap, "--events-topic", "") as watching:
-                begin = perf_counter()
-                watching.wait_until(READ, RECORDS, 120)
-                wall = perf_counter() - begin
-                cpu = watching.cpu_seconds() - start_up
-                rows.append(("observer", RECORDS, cpu, cpu / bare["cpu_s"], wall, watching.rss_mib()))
-        table(("reader", "records", "CPU s", "ratio", "wall s", "RSS MiB"), rows)
+        with observer(bootstrap) as watching:
+            watching.wait(lambda: len(watching.generations()) >= groups and watching.ready(), PATIENCE_S)
+            sleep(max(1.0, SETTLING_S * part))
+            before = watching.cpu_seconds()
+            sleep(max(1.0, QUIET_S * part))
+            quiet = (watching.cpu_seconds() - before) / max(1.0, QUIET_S * part)
+            bare: dict[str, float] = {}
+            arguments = (bootstrap, str(OFFSETS_PARTITIONS), str(sys.maxsize), "--follow", str(seconds))
+            beside = threading.Thread(target=lambda: bare.update(in_process("bench.bare_read", *arguments)))
+            beside.start()
+            before, begun = watching.cpu_seconds(), perf_counter()
+            scrapes = [_written(watching, bootstrap, groups, RATE * scale, min(seconds, SCRAPE_EVERY_S))]
+            while perf_counter() - begun < seconds:
+                scrapes.append(_written(watching, bootstrap, groups, RATE * scale, min(seconds, SCRAPE_EVERY_S)))
+            share = (watching.cpu_seconds() - before) / (perf_counter() - begun)
+            rss, peak = watching.rss_mib(), watching.peak_mib()
+            beside.join()
+    return Followed(quiet, bare["cpu_s"] / seconds, share, statistics.median(scrapes), rss, peak)
+
+
+def _written(watching: Observer, bootstrap: str, groups: int, rate: float, seconds: float) -> float:
+    """Write for so long, at that rate, and scrape; the CPU seconds of the scrape."""
+    producer, rng = writer(bootstrap, linger_ms=5), random.Random(time_ns())
+    begun, count = perf_counter(), 0
+    while (passed := perf_counter() - begun) < seconds:
+        while count < rate * passed:
+            count += 1
+            name, now_ms = name_of(rng.randrange(groups)), time_ns() // 1_000_000
+            if count % RECORDS_PER_GENERATION:
+                key, value = commit(name, "orders", rng.randrange(PARTITIONS), count, now_ms)
+            else:
+                key, value = generation(name, now_ms // 1000 % 1_000_000, now_ms)
+            producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, OFFSETS_PARTITIONS))
+        producer.poll(0)
+        sleep(STEP_S)
+    producer.flush()
+    before = watching.cpu_seconds()
+    watching.metrics()
+    return watching.cpu_seconds() - before

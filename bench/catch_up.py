@@ -1,0 +1,72 @@
+"""Reading back an offsets topic of 1.5 M records at the first start: 2,000 groups of 20 members, 25 generations each.
+
+The observer is the whole product with its usual settings, events published and snapshots written: its CPU time from
+the start of the process until /metrics has every group with its last generation. Beside it stand in the same run the
+least that any reader does, and a plain loop that decodes every record of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import time_ns
+from typing import NamedTuple
+
+from bench.measure import in_process, table
+from bench.observing import OFFSETS_PART, PATIENCE_S, observer
+from bench.synthetic import GROUPS, RECORDS_PER_GENERATION, fill, offsets_broker, records
+
+RECORDS = 1_500_000
+ROUNDS = 3
+
+
+class Reading(NamedTuple):
+    """What it cost to read everything."""
+
+    reader: str
+    cpu_s: float
+    wall_s: float
+    peak_mib: float
+
+
+def main(scale: float = 1.0) -> None:
+    """Print the table."""
+    total = round(RECORDS * scale)
+    rows = []
+    for readings in measured(total, GROUPS, ROUNDS if scale >= 0.1 else 1):
+        bare = readings[0].cpu_s
+        rows += [(each.reader, total, each.cpu_s, each.cpu_s / bare, each.wall_s, each.peak_mib) for each in readings]
+    table(("reader", "records", "CPU s", "ratio", "wall s", "peak MiB"), rows)
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the records; the groups are as many as ever."""
+    ((bare, plain, observed),) = measured(round(RECORDS * scale), GROUPS, rounds=1)
+    return {
+        "bare read, CPU s": bare.cpu_s,
+        "plain decoding, CPU s": plain.cpu_s,
+        "observer, CPU s": observed.cpu_s,
+        "observer, peak MiB": observed.peak_mib,
+    }
+
+
+def measured(total: int, groups: int, rounds: int) -> Iterator[tuple[Reading, Reading, Reading]]:
+    """All readers one after the other, so many times."""
+    generations = -(-total // RECORDS_PER_GENERATION)
+    seen = min(groups, generations)
+    last = sum(-(-(generations - group) // groups) for group in range(seen))
+    with offsets_broker() as (kafka, partitions):
+        bootstrap = kafka.bootstrap_servers
+        fill(bootstrap, records(total, groups, time_ns() // 1_000_000), partitions)
+        for number in range(rounds):
+            bare = in_process("bench.bare_read", bootstrap, str(partitions), str(total))
+            plain = in_process("bench.bare_read", bootstrap, str(partitions), str(total), "--decode")
+            # A state topic of its own: with the snapshots of the round before, nothing would have to be read back.
+            with observer(bootstrap, "--state-topic", f"bench-state-{number}") as watching:
+                watching.wait(lambda: watching.ready(OFFSETS_PART), PATIENCE_S)
+                wall = watching.wait(lambda: sum(watching.generations()) == last, PATIENCE_S, 0.5)
+                observed = Reading("observer", watching.cpu_seconds(), wall, watching.peak_mib())
+            yield (
+                Reading("bare read", bare["cpu_s"], bare["process_wall_s"], bare["rss_mib"]),
+                Reading("plain decoding", plain["cpu_s"], plain["process_wall_s"], plain["rss_mib"]),
+                observed,
+            )

@@ -1,0 +1,36 @@
+"""How each measurement grows: at a tenth of its size, at its size, and at ten times as much where a machine allows it.
+
+The exponent is that of size between the smallest and the largest: 1 is in proportion, 0 does not grow at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import log
+
+from bench import catch_up, scrape, start, tail
+from bench.measure import table
+
+SIZES: Mapping[str, tuple[Callable[[float], dict[str, float]], tuple[float, ...]]] = {
+    "catch-up": (catch_up.figures, (0.1, 1.0, 10 / 3)),
+    "start": (start.figures, (0.1, 1.0, 10.0)),
+    "tail": (tail.figures, (0.1, 1.0, 10.0)),
+    "scrape": (scrape.figures, (0.1, 1.0, 10.0)),
+}
+"""Size 1 is 1.5 M records, 2,000 groups, 5,500 records a second, 2,000 groups."""
+
+
+def main(scale: float = 1.0) -> None:
+    """Print a table for each."""
+    for name, (figures, sizes) in SIZES.items():
+        found = [figures(size * scale) for size in sizes]
+        rows = (
+            (what, *(each[what] for each in found), _exponent(sizes, [each[what] for each in found]))
+            for what in found[0]
+        )
+        table((name, *(f"x {size:.2g}" for size in sizes), "exponent"), rows)
+        print(flush=True)
+
+
+def _exponent(sizes: tuple[float, ...], values: list[float]) -> float:
+    return log(max(values[-1], 1e-9) / max(values[0], 1e-9)) / log(sizes[-1] / sizes[0])

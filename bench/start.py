@@ -1,0 +1,76 @@
+"""From the start of the process to the truth: 2,000 groups of 20 members, as a compacted offsets topic has them.
+
+Of each group there is one generation and a commit of every partition. First truth: /metrics shows every group, from
+whatever source. Exact: every one with its generation, and nothing more to be read back. The first start reads the topic
+back; the next goes on from the snapshot that the first one wrote.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator
+from time import time_ns
+from typing import NamedTuple
+
+from bench.measure import table
+from bench.observing import OFFSETS_PART, PATIENCE_S, observer
+from bench.synthetic import GROUPS, PARTITIONS, commit, fill, generation, name_of, offsets_broker
+from rebalance_agent.testing import EmbeddedKafka
+
+ASKED_EVERY_S = 0.2
+"""Each page of 2,000 groups has 17 MB: asked for more often, it would be pages that are measured."""
+
+STARTS = ("first", "from a snapshot", "from a snapshot")
+
+
+class Started(NamedTuple):
+    """Seconds since the process was started, and what it took."""
+
+    first_s: float
+    exact_s: float
+    cpu_s: float
+    peak_mib: float
+
+
+def main(scale: float = 1.0) -> None:
+    """Print the table."""
+    groups = round(GROUPS * scale)
+    with compacted(groups) as kafka:
+        rows = [(start, groups, *started(kafka.bootstrap_servers, groups)) for start in STARTS]
+    table(("start", "groups", "first truth s", "exact s", "CPU s", "peak MiB"), rows)
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the groups."""
+    groups = round(GROUPS * scale)
+    with compacted(groups) as kafka:
+        first, again = (started(kafka.bootstrap_servers, groups) for _ in range(2))
+    return {
+        "first start, s to exact": first.exact_s,
+        "first start, CPU s": first.cpu_s,
+        "first start, peak MiB": first.peak_mib,
+        "from a snapshot, s to exact": again.exact_s,
+        "from a snapshot, CPU s": again.cpu_s,
+    }
+
+
+@contextlib.contextmanager
+def compacted(groups: int) -> Iterator[EmbeddedKafka]:
+    """A broker whose offsets topic has one record of each key."""
+    now_ms = time_ns() // 1_000_000
+    names = [name_of(number) for number in range(groups)]
+    commits = (commit(name, "orders", partition, 7, now_ms) for name in names for partition in range(PARTITIONS))
+    with offsets_broker() as (kafka, partitions):
+        made = itertools.chain(commits, (generation(name, 1, now_ms) for name in names))
+        fill(kafka.bootstrap_servers, made, partitions)
+        yield kafka
+
+
+def started(bootstrap: str, groups: int) -> Started:
+    """Start an observer, and end it when all is known; that writes the snapshots for the next."""
+    with observer(bootstrap) as watching:
+        first = watching.wait(lambda: watching.shown() >= groups, PATIENCE_S, ASKED_EVERY_S)
+        exact = watching.wait(lambda: len(watching.generations()) >= groups, PATIENCE_S, ASKED_EVERY_S)
+        exact = max(exact, watching.wait(lambda: watching.ready(OFFSETS_PART), PATIENCE_S))
+        return Started(first, exact, watching.cpu_seconds(), watching.peak_mib())

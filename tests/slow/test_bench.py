@@ -1,0 +1,18 @@
+"""The measurements that take their time run: at the smallest size, for their code and not for their figures."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.measuring import measured
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2)])
+def test_a_measurement_prints_its_table(name, rows):
+    assert len(measured(name)) == rows
+
+
+def test_growth_is_measured_of_all_that_grows():
+    assert len(measured("growth", scale="0.005")) == 17
