@@ -41,6 +41,9 @@ def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coo
     assert told["groups"]["payments-failover"]["members"] == {"payments-active": 8, "payments-standby": 0}
     assert told["groups"]["clicks-range"]["members"] == {"range-1": 81, "range-2": 81, "range-3": 0}
     assert set(told["groups"]["clicks-shuffled"]["members"].values()) == {54}
+    gateway = told["groups"]["parcels-gateway"]
+    assert (gateway["client"], gateway["assignor"]) == ("confluent-kafka", "weighted-sticky")
+    assert gateway["members"] == {"parcels-300": 12, "parcels-100": 4}
     assert [step["name"] for step in told["steps"]] == [step.name for step in STEPS]
     for step in told["steps"]:
         seen = [{"group": episode["group"], "trigger": episode["trigger"]} for episode in step["seen"]]

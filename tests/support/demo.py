@@ -11,7 +11,9 @@ from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
 GROUP = Group("g", "a story", Client.KAFKA_PYTHON, "range", "t", (Member("one"), Member("two")))
-EPISODE = SeenEpisode("g", Trigger.MEMBER_JOINED, 7, (Trigger.MEMBER_JOINED,), 6.25, Basis.EXACT, "two")
+EPISODE = SeenEpisode(
+    "g", Trigger.MEMBER_JOINED, 7, (Trigger.MEMBER_JOINED,), 6.25, Basis.EXACT, "two", {"one": 2, "two": 1}
+)
 CLAIM = Claim(
     generation=7,
     protocol="range",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from rebalance_agent.demo.check import counts_text
 from rebalance_agent.demo.scrape import GroupNow
 from rebalance_agent.demo.stories import Group
 from rebalance_agent.demo.summary import Summary
@@ -127,7 +128,7 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
             name,
             group.assignor,
             _number(group.generation),
-            " ".join(f"{client}={count}" for client, count in group.members.items()) or _UNKNOWN,
+            counts_text(group.members) or _UNKNOWN,
             str(group.rebalances),
             " ".join(f"{seconds:.2f}" for seconds in group.stalls) or _UNKNOWN,
             group.check,

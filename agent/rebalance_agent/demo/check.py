@@ -13,7 +13,17 @@ from rebalance_agent.demo.stories import Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.partitions import TopicPartitions, pairs, to_ranges, topic_partitions
 
-__all__ = ["SLOW_MARGIN_SECONDS", "Claim", "SeenEpisode", "SeenStep", "Words", "group_differences", "step_differences"]
+__all__ = [
+    "SLOW_MARGIN_SECONDS",
+    "Claim",
+    "SeenEpisode",
+    "SeenStep",
+    "Words",
+    "counts_text",
+    "group_differences",
+    "step_differences",
+    "strategy_differences",
+]
 
 SLOW_MARGIN_SECONDS = 1.0
 """A slow consumer's stall may be this much longer than its delay: a heartbeat, a join, a sync."""
@@ -61,6 +71,8 @@ class SeenEpisode:
     stall_seconds: float | None = None
     basis: Basis | None = None
     slowest_client_id: str | None = None
+    partitions: Mapping[str, int] = field(default_factory=dict)
+    """How many each client id had in the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +100,13 @@ def group_differences(claim: Claim, words: Words) -> list[str]:
     lines += _member_differences(claim.clients, words.clients)
     lines += _assignment_differences(claim, words)
     return list(dict.fromkeys(lines))
+
+
+def strategy_differences(assignor: str, words: Words) -> list[str]:
+    """Whether the group runs another assignor than the story's, as one does whose gateways do nothing."""
+    if words.protocol == assignor:
+        return []
+    return [f"assignor: the story's is {assignor}, the coordinator's {words.protocol}"]
 
 
 def _member_differences(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
@@ -133,9 +152,17 @@ def step_differences(step: SeenStep) -> list[str]:
         if [episode.trigger for episode in seen] != [expected.trigger]:
             triggers = ", ".join(f"{episode.trigger} (generation {episode.generation})" for episode in seen)
             lines.append(f"{expected.group}: expected one episode {expected.trigger}, seen: {triggers or 'none'}")
+        elif expected.partitions and expected.partitions != seen[0].partitions:
+            ours, theirs = counts_text(seen[0].partitions), counts_text(expected.partitions)
+            lines.append(f"{expected.group}: expected partitions {theirs}, seen: {ours or 'none'}")
         elif step.slow is not None and step.slow.group == expected.group:
             lines += _slow_differences(step.slow, seen)
     return lines
+
+
+def counts_text(counts: Mapping[str, int]) -> str:
+    """``one=2 two=1``."""
+    return " ".join(f"{client}={count}" for client, count in sorted(counts.items()))
 
 
 def _slow_differences(slow: SlowDown, seen: Sequence[SeenEpisode]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
+from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
 from rebalance_agent.demo.check import Words
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
@@ -46,7 +47,8 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    end = admin.list_offsets({offsets: latest}, request_timeout=ADMIN_TIMEOUT_SECONDS)[offsets].result()
+    asked = admin.list_offsets({offsets: latest}, request_timeout=REQUEST_TIMEOUT_S)
+    end = in_time(asked, ADMIN_TIMEOUT_SECONDS)[offsets].result()
     done = kafka.run_tool(
         CONSOLE_CONSUMER,
         *("--bootstrap-server", kafka.bootstrap_servers, "--topic", OFFSETS_TOPIC, "--partition", "0"),
@@ -56,7 +58,8 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
     if done.returncode:
         raise DemoError(f"Kafka's console consumer ended with {done.returncode}: {done.stderr[-500:].strip()}")
     logged = read_formatter(done.stdout)
-    described = admin.describe_consumer_groups(list(groups), request_timeout=ADMIN_TIMEOUT_SECONDS)
+    groups_asked = admin.describe_consumer_groups(list(groups), request_timeout=REQUEST_TIMEOUT_S)
+    described = in_time(groups_asked, ADMIN_TIMEOUT_SECONDS)
     return {group: _words(logged.get(group, NO_RECORD), described[group].result()) for group in groups}
 
 

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self, TextIO
 
 from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -79,7 +80,7 @@ class LiveScreen:
 
 def draw(board: Board) -> RenderableType:
     """The board as rich draws it: addresses, groups, timetable."""
-    addresses = Text("  ".join(f"{name} {address}" for name, address in board.addresses), "dim")
+    addresses = Columns([Text(f"{name} {address}", "dim") for name, address in board.addresses], padding=(0, 2))
     groups = Table(box=SIMPLE_HEAD, title=f"{board.elapsed_seconds:.0f} s", title_justify="left")
     for heading in GROUP_HEADINGS:
         groups.add_column(heading)

@@ -103,9 +103,9 @@ def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
 def _confluent(options: argparse.Namespace, orders: Orders) -> int:
     from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
 
-    def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:
+    def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:  # noqa: ARG001
+        # The library gives them up itself when this returns, as the group's protocol wants it.
         orders.finish_work_in_hand()
-        consumer.incremental_unassign(partitions)
 
     consumer = Consumer(
         {

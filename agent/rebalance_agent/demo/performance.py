@@ -47,7 +47,7 @@ class Performance:
         self._screen = screen
         self._kafka = kafka
         self._children = children
-        self._ports = choose_ports()
+        self._ports = choose_ports(GROUPS)
         self._stage = Stage(children, kafka.bootstrap_servers, self._ports)
         self._watching = Watching(self._ports.addresses["observer"], kafka.bootstrap_servers)
         self._began = clock.monotonic()
@@ -64,7 +64,7 @@ class Performance:
         """
         for group in GROUPS:
             self._screen.say(f"group {group.name} ({group.client}, {group.assignor}): {group.story}")
-        self._stage.start_agents()
+        self._stage.start_agents(GROUPS)
         self._stage.create_topics(TOPICS)
         self._await_agents()
         self._stage.start_members(GROUPS)

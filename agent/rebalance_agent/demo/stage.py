@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
 from rebalance_agent.demo.children import Children
 from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
 from rebalance_agent.demo.stories import (
     Action,
     AddPartitions,
@@ -37,11 +38,12 @@ TOPICS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Free ports on the loopback interface."""
+    """Free ports on the loopback interface. ``gateways``: by the client id of the member behind it."""
 
     observer: int
     sidecar: int
     sidecar_events: int
+    gateways: Mapping[str, GatewayPorts] = field(default_factory=dict)
 
     @property
     def addresses(self) -> dict[str, str]:
@@ -49,19 +51,23 @@ class Ports:
         return {
             "observer": f"http://{HOST}:{self.observer}/metrics",
             "sidecar": f"http://{HOST}:{self.sidecar}/metrics",
+            **{gateway_name(each): f"http://{HOST}:{at.metrics}/metrics" for each, at in self.gateways.items()},
         }
 
 
-def choose_ports() -> Ports:
-    """Ports that nobody listens on now.
+def choose_ports(groups: Sequence[Group]) -> Ports:
+    """Ports that nobody listens on now, for the agents and gateways of ``groups``.
 
     Raises:
         DemoError: hardly any port is free.
     """
+    behind = [member.client_id for _, member in behind_gateways(groups)]
     try:
-        return Ports(*free_ports(3))
+        observer, sidecar, events, *others = free_ports(3 + PORTS * len(behind))
     except OSError as error:
         raise DemoError(str(error)) from error
+    gateways = {name: GatewayPorts(*others[at * PORTS : (at + 1) * PORTS]) for at, name in enumerate(behind)}
+    return Ports(observer, sidecar, events, gateways)
 
 
 class Stage:
@@ -74,23 +80,28 @@ class Stage:
         self._ports = ports
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
-    def start_agents(self) -> None:
-        """The fleet observer and a sidecar, as their users start them."""
-        common = ("--bootstrap-servers", self._bootstrap)
+    def start_agents(self, groups: Sequence[Group]) -> None:
+        """The fleet observer, a sidecar and the gateways of ``groups``, as their users start them."""
         self._run_agent(
-            "observe",
-            *(*common, "--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
+            *("observe", "observe"),
+            *("--listen", f"{HOST}:{self._ports.observer}", "--settle-seconds", f"{SETTLE_SECONDS:g}"),
             *("--topics-interval-seconds", f"{TOPICS_SECONDS:g}"),
         )
         self._run_agent(
-            "sidecar",
-            *(*common, "--listen", f"{HOST}:{self._ports.sidecar}"),
+            *("sidecar", "sidecar"),
+            *("--listen", f"{HOST}:{self._ports.sidecar}"),
             *("--events-listen", f"{HOST}:{self._ports.sidecar_events}"),
         )
+        for group, member in behind_gateways(groups):
+            ports = self._ports.gateways[member.client_id]
+            self._run_agent(gateway_name(member.client_id), "gateway", *flags(group, member, ports))
 
-    def _run_agent(self, command: str, *flags: str) -> None:
+    def _run_agent(self, name: str, command: str, *arguments: str) -> None:
         # On the leash, because a sidecar of one's own does not end when somebody else does.
-        self._children.start(command, "rebalance_agent.demo.leash", "rebalance_agent.cli.main", command, *flags)
+        self._children.start(
+            *(name, "rebalance_agent.demo.leash", "rebalance_agent.cli.main", command),
+            *("--bootstrap-servers", self._bootstrap, *arguments),
+        )
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
         """Create topics by name -> partitions.
@@ -139,13 +150,17 @@ class Stage:
 
     def _start_member(self, group: Group, client_id: str) -> None:
         member = next(each for each in group.members if each.client_id == client_id)
+        gateway = self._ports.gateways.get(client_id)
+        bootstrap = f"{HOST}:{gateway.clients}" if gateway else self._bootstrap
         arguments = [
-            *("--client", group.client, "--bootstrap-servers", self._bootstrap),
+            *("--client", group.client, "--bootstrap-servers", bootstrap),
             *("--group", group.name, "--client-id", client_id, "--topics", group.topics),
-            *("--assignor", group.assignor, "--session-timeout-ms", str(group.session_timeout_ms)),
+            *("--assignor", group.configured or group.assignor),
+            *("--session-timeout-ms", str(group.session_timeout_ms)),
         ]
-        for key, value in member.config.items():
-            arguments += ["--config", f"{key}={value}"]
+        if not gateway:
+            for key, value in member.config.items():
+                arguments += ["--config", f"{key}={value}"]
         if group.client is Client.KAFKA_PYTHON:
             arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}/v1/events"]
         self._children.start(client_id, "rebalance_agent.demo.member", *arguments)

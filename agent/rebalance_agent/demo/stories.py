@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Client(StrEnum):
-    """Which client library a group's members run; only kafka-python's are instrumented."""
+    """Which client library a group's members run; only kafka-python's are instrumented, and take our strategies."""
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
@@ -47,7 +47,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A consumer group. ``topics`` is a topic's name, or a regular expression if it begins with ``^``."""
+    """A consumer group. ``topics`` is a topic's name, or a regular expression if it begins with ``^``.
+
+    ``configured``: the assignor in the configuration of clients that are given ``assignor`` by gateways, one for each;
+    empty: there are none.
+    """
 
     name: str
     story: str
@@ -56,6 +60,7 @@ class Group:
     topics: str
     members: tuple[Member, ...]
     session_timeout_ms: int = 15_000
+    configured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,11 +117,15 @@ Action = Join | Leave | Kill | SlowDown | AddPartitions | CreateTopic
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a step must be seen as: one episode of ``group`` with this ``trigger``, ending with so many ``members``."""
+    """What a step must be seen as: one episode of ``group`` with this ``trigger``, ending with so many ``members``.
+
+    ``partitions``: how many each client id then has; empty: any, as the strategy likes.
+    """
 
     group: str
     trigger: Trigger
     members: int
+    partitions: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +149,7 @@ SLOW_SECONDS = 6.0
 _CLICKS = 80
 TOPICS: Mapping[str, int] = {
     "orders": 100,
+    "parcels": 16,
     "payments": 6,
     "readings": 8,
     **{f"clicks-{number:02}": 2 for number in range(_CLICKS)},
@@ -194,6 +204,15 @@ GROUPS: tuple[Group, ...] = (
         members=(Member("readings-1"), Member("readings-2"), Member("readings-3", from_start=False)),
         session_timeout_ms=_SESSION_MS_MIN,
     ),
+    Group(
+        name="parcels-gateway",
+        story="plain confluent-kafka with range, behind gateways that give it weights 300 and 100 on 16 partitions",
+        client=Client.CONFLUENT,
+        assignor="weighted-sticky",
+        configured="range",
+        topics="parcels",
+        members=tuple(Member(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
+    ),
 )
 
 # Steps that take long (a session timeout, the slow consumer) are followed by steps of other groups.
@@ -215,6 +234,12 @@ STEPS: tuple[Step, ...] = (
         "payments-active is killed; the broker waits for its session timeout",
         (Kill("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_FAILED, 1),),
+    ),
+    Step(
+        "gateway: leave",
+        "parcels-100 closes its plain consumer; its gateway saw why it went",
+        (Leave("parcels-gateway", "parcels-100"),),
+        (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
     Step(
         "slow consumer",
@@ -242,6 +267,12 @@ STEPS: tuple[Step, ...] = (
         "payments-active returns and takes over",
         (Join("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
+    ),
+    Step(
+        "gateway: return",
+        "parcels-100 returns with range in its configuration and gets its weight's share",
+        (Join("parcels-gateway", "parcels-100"),),
+        (Expected("parcels-gateway", Trigger.MEMBER_JOINED, 2, {"parcels-300": 12, "parcels-100": 4}),),
     ),
     Step(
         "added partitions",

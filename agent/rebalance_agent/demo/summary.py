@@ -9,7 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_agent.demo.check import Claim, SeenEpisode, SeenStep, Words, group_differences, step_differences
+from rebalance_agent.demo.check import (
+    Claim,
+    SeenEpisode,
+    SeenStep,
+    Words,
+    group_differences,
+    step_differences,
+    strategy_differences,
+)
 from rebalance_agent.demo.journal import slowest_client
 from rebalance_agent.demo.scrape import GroupNow
 from rebalance_agent.demo.stories import Group
@@ -80,6 +88,7 @@ def seen_episode(event: GenerationEvent) -> SeenEpisode:
         stall_seconds=event.stall.seconds if event.stall else None,
         basis=event.stall.basis if event.stall else None,
         slowest_client_id=slowest_client(event),
+        partitions={member.client_id: count_partitions(member.assigned) for member in event.members},
     )
 
 
@@ -114,7 +123,8 @@ def summarise(
         claim = claims[group.name]
         check = NOT_CHECKED
         if words is not None:
-            found = group_differences(claim, words[group.name])
+            theirs = words[group.name]
+            found = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
             differences += [f"group {group.name}: {line}" for line in found]
             check = "; ".join(found) or OK
         told = episodes[group.name]

@@ -95,7 +95,9 @@ class Timetable:
     def _begin(self, run: StepRun, perform: Callable[[Action], None]) -> None:
         run.began = self._clock.monotonic()
         run.problem = ""
-        self._next_at = run.began + self._pause
+        due = run.began if run is self.runs[0] else self._next_at
+        # One that begins late is caught up with: its delay must not add to that of every later one.
+        self._next_at = max(due + self._pause, run.began + self._pause / 2)
         for expected in run.step.expected:
             run.after[expected.group] = self._calm_since.pop(expected.group)[0]
             self._members[expected.group] = expected.members

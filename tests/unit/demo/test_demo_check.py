@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.demo.check import SeenEpisode, SeenStep, group_differences, step_differences
+from rebalance_agent.demo.check import (
+    SeenEpisode,
+    SeenStep,
+    group_differences,
+    step_differences,
+    strategy_differences,
+)
 from rebalance_agent.demo.stories import Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Trigger
 from support.demo import CLAIM, WORDS
@@ -61,6 +67,13 @@ def test_a_group_that_rebalances_is_a_difference():
     ]
 
 
+def test_a_group_that_fell_back_to_its_clients_own_assignor_is_a_difference():
+    assert strategy_differences("range", WORDS) == []
+    assert strategy_differences("weighted-sticky", WORDS) == [
+        "assignor: the story's is weighted-sticky, the coordinator's range"
+    ]
+
+
 EXPECTED = Expected("g", Trigger.MEMBER_JOINED, 3)
 SEEN = SeenEpisode("g", Trigger.MEMBER_JOINED, 5, (), 6.4, Basis.EXACT, "slow")
 SLOW = SlowDown("g", "slow", 6.0)
@@ -89,6 +102,20 @@ def test_an_episode_of_another_group_is_not_the_step():
 )
 def test_a_missing_doubled_or_misread_step_says_what_was_seen(seen, text):
     assert step_differences(step(*seen)) == [f"g: expected one episode member_joined, seen: {text}"]
+
+
+@pytest.mark.parametrize(
+    ("partitions", "differences"),
+    [
+        ({"one": 12, "two": 4}, []),
+        ({"one": 8, "two": 8}, ["g: expected partitions one=12 two=4, seen: one=8 two=8"]),
+        ({}, ["g: expected partitions one=12 two=4, seen: none"]),
+    ],
+)
+def test_a_step_with_shares_must_end_with_just_these(partitions, differences):
+    expected = replace(EXPECTED, partitions={"two": 4, "one": 12})
+    seen = replace(SEEN, partitions=partitions)
+    assert step_differences(SeenStep("join", (expected,), (seen,))) == differences
 
 
 def test_a_step_that_did_not_run_says_why():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 from rebalance_agent.assignors.registry import STRATEGIES
+from rebalance_agent.demo.gateways import behind_gateways, gateway_name
 from rebalance_agent.demo.stories import (
     GROUPS,
     STEPS,
@@ -43,6 +44,9 @@ def test_every_action_fits_the_members_there_are_at_that_moment():
                     assert topic not in TOPICS
         for expected in step.expected:
             assert expected.members == len(alive[expected.group]), step.name
+            if expected.partitions:
+                assert expected.partitions.keys() == alive[expected.group], step.name
+                assert sum(expected.partitions.values()) == TOPICS[group_named(expected.group).topics], step.name
 
 
 def test_a_new_topic_is_expected_in_every_group_that_matches_it():
@@ -57,8 +61,15 @@ def test_instrumented_groups_run_strategies_of_ours():
     assert {group.assignor for group in GROUPS if group.client is Client.KAFKA_PYTHON} <= STRATEGIES.keys()
 
 
+def test_a_group_behind_gateways_has_plain_clients_and_says_so_in_its_name():
+    (group,) = (group for group in GROUPS if group.configured)
+    assert (group.client, group.configured, group.assignor) == (Client.CONFLUENT, "range", "weighted-sticky")
+    assert group.name.endswith("-gateway")
+
+
 def test_client_ids_are_unique_because_processes_and_logs_are_named_after_them():
     names = [member.client_id for group in GROUPS for member in group.members]
+    names += [gateway_name(member.client_id) for _, member in behind_gateways(GROUPS)]
     assert len(names) == len(set(names))
     assert not {"observe", "sidecar", "producer"} & set(names)
 

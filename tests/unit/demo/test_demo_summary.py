@@ -7,7 +7,9 @@ from rebalance_agent.demo.scrape import GroupNow
 from rebalance_agent.demo.stories import Step
 from rebalance_agent.demo.summary import claim_of, seen_episode, seen_steps, to_json
 from rebalance_agent.demo.timetable import StepRun
-from support.demo import CLAIM, EPISODE, STEP, generation_event, summary
+from support.demo import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
+
+STICKY = {"protocol": "sticky", "described_protocol": "sticky"}
 
 
 def test_the_json_form_is_the_documented_one():
@@ -65,6 +67,11 @@ def test_a_difference_stands_at_its_group_and_in_the_list():
     told = summary(claim=replace(CLAIM, generation=8))
     assert told.groups["g"].check == "generation in the events: ours is 8, the coordinator's 7"
     assert told.differences == ("group g: generation in the events: ours is 8, the coordinator's 7",)
+
+
+def test_a_group_that_runs_another_assignor_than_the_storys_is_a_difference_although_both_sides_agree():
+    fell_back = summary(claim=replace(CLAIM, protocol="sticky"), words=replace(WORDS, **STICKY))
+    assert fell_back.differences == ("group g: assignor: the story's is range, the coordinator's sticky",)
 
 
 def test_a_claim_is_the_newest_event_and_the_gauges():

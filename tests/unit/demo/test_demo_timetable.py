@@ -134,3 +134,14 @@ def test_pauses_use_the_time_there_is():
         beginnings[until] = world.run("y").began - world.run("x").began
     assert beginnings[20.0] == pytest.approx(7.5, abs=0.2)
     assert beginnings[1_000.0] == pytest.approx(PAUSE_SECONDS_MAX, abs=0.2)
+
+
+def test_a_step_that_begins_late_is_caught_up_with_by_shorter_pauses():
+    world = World(join("x", "a", 2), join("y", "a", 3), join("z", "b", 2), until=20.0)
+    world.pass_seconds(10)  # "y" was due at 7 s, and waits for the generation of "x"
+    world.groups["a"] = stable(2, 2)
+    world.pass_seconds(8)
+    began = {run.step.name: run.began for run in world.timetable.runs}
+    assert began["x"] == pytest.approx(CALM_SECONDS, abs=0.2)
+    assert began["y"] == pytest.approx(10 + CALM_SECONDS, abs=0.2)
+    assert began["z"] - began["y"] == pytest.approx(2.5, abs=0.2), "half of the pause of 5 s"

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.gateways import GatewayPorts, behind_gateways, flags
+from rebalance_agent.demo.stage import choose_ports
+from rebalance_agent.demo.stories import GROUPS, Client, Group, Member
+from rebalance_agent.gateway.groups import parse_rules
+
+WEIGHT = "assignment.consumer.weight"
+PLAIN = Group("plain", "", Client.CONFLUENT, "range", "t", (Member("a"),))
+BEHIND = Group(
+    "g.1", "", Client.CONFLUENT, "weighted-sticky", "t", (Member("b", {WEIGHT: "3"}), Member("c")), configured="range"
+)
+
+
+def test_each_member_of_a_group_with_gateways_has_its_own_with_ports_that_nobody_else_has():
+    assert behind_gateways((PLAIN, BEHIND)) == [(BEHIND, member) for member in BEHIND.members]
+    ports = choose_ports((PLAIN, BEHIND))
+    assert ports.gateways.keys() == {"b", "c"}
+    used = [ports.observer, ports.sidecar, ports.sidecar_events]
+    used += [port for each in ports.gateways.values() for port in (each.metrics, each.events, each.clients)]
+    assert len(set(used)) == 9
+    assert list(ports.addresses) == ["observer", "sidecar", "gateway-b", "gateway-c"]
+
+
+def test_without_free_ports_there_is_no_demo(monkeypatch):
+    def none(count):
+        raise OSError(f"fewer than {count} ports are free")
+
+    monkeypatch.setattr("rebalance_agent.demo.stage.free_ports", none)
+    with pytest.raises(DemoError, match="fewer than 6 ports are free"):
+        choose_ports((Group("g", "", Client.CONFLUENT, "sticky", "t", (Member("a"),), configured="range"),))
+
+
+@pytest.mark.parametrize(("group", "member"), [(BEHIND, BEHIND.members[0]), *behind_gateways(GROUPS)])
+def test_a_gateways_rule_is_for_its_group_alone_with_its_members_settings(group, member):
+    told = dict(pairwise(flags(group, member, GatewayPorts(1, 2, 3))))
+    rules = parse_rules(told["--gateway-groups"])
+    rule = rules.of(group.name)
+    assert (rule.strategy.name, rule.config) == (group.assignor, member.config)
+    assert rules.of(group.name.replace(".", "x") + "y") is None
+    assert told["--gateway-listen"] == "127.0.0.1:3"
