@@ -12,6 +12,7 @@
     ├── ClusterError             a broker, topic or right that is needed is not there
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sink_queue``)
+    ├── RefusedError             a connection cannot go on (``gateway.refusal``)
     ├── ListenError              an address cannot be listened on (``exposition.server``)
     ├── NotKnownError            what the API is asked for is not known (``exposition.api_query``)
     ├── AgentError               an observer cannot be reached, or answers with something else (``cli.agent_api``)

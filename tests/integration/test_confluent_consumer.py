@@ -214,6 +214,7 @@ def test_an_application_that_does_not_poll_in_time_is_told_so_loses_all_and_come
     quick = join(topic)
     until(lambda: len(quick.partitions) == PARTITIONS)
     slow.go_on()
+    until(lambda: slow.errors)
     until(lambda: (len(slow.partitions), len(quick.partitions)) == (4, 4))
     assert [error.code() for error in slow.errors] == [KafkaError._MAX_POLL_EXCEEDED]
     assert ("lost", set(range(PARTITIONS))) in slow.told

@@ -200,6 +200,7 @@ def test_a_member_that_processes_for_too_long_leaves_and_is_back_at_its_next_pol
         assert playing.generations()[0] == expected
 
 
+@pytest.mark.no_cover  # the model is played thousands of times: to count its lines takes longer
 @pytest.mark.parametrize(
     ("strategy", "in_any_order_the_same"),
     [("range", True), ("cooperative-failover", True), ("cooperative-weighted-sticky", False)],

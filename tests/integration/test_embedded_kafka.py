@@ -27,16 +27,10 @@ PATIENCE_S = 60
 PARENT = """
 import sys
 from rebalance_agent.testing import EmbeddedKafka
-with EmbeddedKafka() as kafka:
+with EmbeddedKafka(offsets_topic=False) as kafka:
     print(kafka.pid(1), kafka.directory, flush=True)
     sys.stdin.read()
 """
-
-
-@pytest.fixture(scope="module")
-def one():
-    with EmbeddedKafka() as kafka:
-        yield kafka
 
 
 @pytest.fixture(autouse=True)
@@ -94,21 +88,21 @@ def on_three(nodes):
     return {0: nodes, 1: nodes, 2: nodes}
 
 
-def test_a_group_consumes_what_was_produced(one):
-    create_topic(one, "round-trip", num_partitions=1)
-    produce(one, "round-trip", [b"a", b"b", b"c"])
-    assert consume(one, "round-trip", 3) == [b"a", b"b", b"c"]
+def test_a_group_consumes_what_was_produced(kafka):
+    create_topic(kafka, "round-trip", num_partitions=1)
+    produce(kafka, "round-trip", [b"a", b"b", b"c"])
+    assert consume(kafka, "round-trip", 3) == [b"a", b"b", b"c"]
 
 
-def test_it_is_reachable_from_this_machine_only(one):
-    listening = [each.laddr.ip for each in psutil.Process(one.pid(1)).net_connections() if each.status == "LISTEN"]
+def test_it_is_reachable_from_this_machine_only(kafka):
+    listening = [each.laddr.ip for each in psutil.Process(kafka.pid(1)).net_connections() if each.status == "LISTEN"]
     assert len(listening) == 2
     assert {address.removeprefix("::ffff:") for address in listening} == {"127.0.0.1"}
 
 
-def test_a_java_tool_runs_against_it(one):
-    done = one.run_tool(
-        "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", one.bootstrap_servers, "describe"
+def test_a_java_tool_runs_against_it(kafka):
+    done = kafka.run_tool(
+        "org.apache.kafka.tools.FeatureCommand", "--bootstrap-server", kafka.bootstrap_servers, "describe"
     )
     assert done.returncode == 0
     assert done.stderr == ""
@@ -116,20 +110,20 @@ def test_a_java_tool_runs_against_it(one):
     assert "FinalizedVersionLevel: 1" in levels["group.version"]  # the groups of KIP-848 are on
 
 
-def test_a_java_tool_reads_standard_input_and_fails_with_its_own_status(one):
+def test_a_java_tool_reads_standard_input_and_fails_with_its_own_status(kafka):
     tool = "org.apache.kafka.tools.ConsoleProducer"
-    topic = ("--bootstrap-server", one.bootstrap_servers, "--topic", "typed")
-    assert one.run_tool(tool, *topic, stdin="x\ny\n").returncode == 0
-    assert consume(one, "typed", 2) == [b"x", b"y"]
-    assert one.run_tool(tool, "--no-such-option").returncode == 1
+    topic = ("--bootstrap-server", kafka.bootstrap_servers, "--topic", "typed")
+    assert kafka.run_tool(tool, *topic, stdin="x\ny\n").returncode == 0
+    assert consume(kafka, "typed", 2) == [b"x", b"y"]
+    assert kafka.run_tool(tool, "--no-such-option").returncode == 1
 
 
-def test_a_java_tool_that_does_not_end_is_killed(one):
-    consumer = ("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", one.bootstrap_servers)
+def test_a_java_tool_that_does_not_end_is_killed(kafka):
+    consumer = ("org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server", kafka.bootstrap_servers)
     with pytest.raises(BrokerError, match=r"ConsoleConsumer did not end within 3 s"):
-        one.run_tool(*consumer, "--topic", "__consumer_offsets", timeout=3)
+        kafka.run_tool(*consumer, "--topic", "__consumer_offsets", timeout=3)
     running = [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
-    assert not [line for line in running if consumer[0] in line and one.bootstrap_servers in line]
+    assert not [line for line in running if consumer[0] in line and kafka.bootstrap_servers in line]
 
 
 def test_the_callers_properties_reach_the_broker():
@@ -168,12 +162,12 @@ def test_three_brokers_go_on_without_one_and_take_it_back():
         assert sorted(consume(kafka, "replicated", 2)) == [b"while 1 is away", b"while 2 is away"]
 
 
-def test_a_second_start_downloads_nothing(one):
+def test_a_second_start_downloads_nothing(kafka):
     def refuse(artifact, _directory):
         raise AssertionError(artifact)
 
     jars = ensure_artifacts(locked_artifacts(), cache_directory(), refuse)
-    assert one.java_classpath() == os.pathsep.join(map(str, jars))
+    assert kafka.java_classpath() == os.pathsep.join(map(str, jars))
 
 
 def test_a_bad_property_is_told_with_the_logs_end_and_the_log_is_kept():
@@ -195,16 +189,15 @@ def test_a_broker_that_does_not_answer_in_time_is_told_and_ended():
         kafka.pid(1)
 
 
-def test_a_port_taken_meanwhile_is_no_failure(monkeypatch):
-    from rebalance_agent.testing import embedded  # noqa: PLC0415
+def test_a_port_taken_meanwhile_is_no_failure(kafka, monkeypatch):
+    from rebalance_agent.testing import layout  # noqa: PLC0415
 
-    with EmbeddedKafka(offsets_topic=False) as first:
-        taken = int(first.bootstrap_servers.rpartition(":")[2])
-        answers = [[taken - 1, taken], embedded.free_ports(2)]
-        monkeypatch.setattr(embedded, "free_ports", lambda _: list(answers.pop(0)))
-        with EmbeddedKafka(offsets_topic=False) as second:
-            assert second.bootstrap_servers != first.bootstrap_servers
-            assert second.pid(1) != first.pid(1)
+    taken = int(kafka.bootstrap_servers.rpartition(":")[2])
+    answers = [[taken - 1, taken], layout.free_ports(2)]
+    monkeypatch.setattr(layout, "free_ports", lambda _: list(answers.pop(0)))
+    with EmbeddedKafka(offsets_topic=False) as second:
+        assert second.bootstrap_servers != kafka.bootstrap_servers
+        assert second.pid(1) != kafka.pid(1)
     assert answers == []
 
 

@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,7 +31,7 @@ RECORDS = 240
 PATIENCE = 120
 NUMBER = itertools.count(1)
 
-ARGUMENTS = {"--seconds": "12", "--records": "100"}
+ARGUMENTS = {"--seconds": "15", "--records": "100"}
 
 PAGES = ("aiokafka", "confluent-kafka-plain")
 """Pages whose first block is a whole program that consumes the topic ``orders``, for ever."""
@@ -68,11 +70,6 @@ def admin(kafka):
     return AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
 
 
-@pytest.fixture(params=EXAMPLES, ids=lambda path: path.stem)
-def example(request):
-    return request.param
-
-
 def run(path, *arguments, **environment):
     return subprocess.run(
         [sys.executable, str(path), *arguments],
@@ -98,26 +95,33 @@ def test_each_example_is_known():
     assert SAYS.keys() == ASSIGNORS.keys() == {path.stem for path in EXAMPLES}
 
 
-def test_an_example_runs_and_its_rebalances_are_told(kafka, admin, example):
+def usage_and_run(kafka, admin, example):
+    """What an example prints when asked for help and when it runs, and what the sidecar was told meanwhile."""
     usage = run(example, "--help")
-    assert usage.returncode == 0, usage.stderr
     known = set(re.findall(r"--[a-z-]+", usage.stdout))
-    assert "--bootstrap-servers" in known
-    assert known & ARGUMENTS.keys()
-    topic = f"examples-{next(NUMBER)}" if "--topic" in known else "orders"
+    topic = f"examples-{next(NUMBER)}"
     topic_of(admin, kafka, topic)
-    options = {
-        "--bootstrap-servers": kafka.bootstrap_servers,
-        "--topic": topic,
-        **ARGUMENTS,
-    }
+    options = {"--bootstrap-servers": kafka.bootstrap_servers, "--topic": topic, **ARGUMENTS}
     with Sidecar() as sidecar:
-        ended = run(
-            example,
-            *itertools.chain.from_iterable(item for item in options.items() if item[0] in known),
-            REBALANCE_AGENT_EVENTS_URL=sidecar.url,
-        )
-        events = list(sidecar.taken)
+        given = itertools.chain.from_iterable(item for item in options.items() if item[0] in known)
+        ended = run(example, *given, REBALANCE_AGENT_EVENTS_URL=sidecar.url)
+        return usage, ended, list(sidecar.taken)
+
+
+@pytest.fixture(scope="module")
+def runs(kafka, admin):
+    """All examples side by side, for each spends its seconds with waiting."""
+    with ThreadPoolExecutor(len(EXAMPLES)) as pool:
+        done = pool.map(partial(usage_and_run, kafka, admin), EXAMPLES)
+        return dict(zip(EXAMPLES, done, strict=True))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_its_rebalances_are_told(runs, example):
+    usage, ended, events = runs[example]
+    assert usage.returncode == 0, usage.stderr
+    assert "--bootstrap-servers" in usage.stdout
+    assert any(argument in usage.stdout for argument in ARGUMENTS)
     assert ended.returncode == 0, ended.stderr
     assert "Traceback" not in ended.stderr
     assert re.search(SAYS[example.stem], ended.stdout), ended.stdout

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import uuid
+from contextlib import ExitStack
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -91,6 +93,54 @@ def test_every_generation_of_a_kafka_python_group_becomes_an_event(kafka, names)
         eventually(lambda: shown() == 1, between=lambda: consumers[0].poll(50))
         assert len(_all_published(bootstrap, published, group)) >= 3
         consumers[0].close()
+
+
+@pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning")
+def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance(kafka, names):
+    from kafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: PLC0415 - its import warns
+
+    from support.members import KafkaConsumer, Member  # noqa: PLC0415
+
+    bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 6)
+    asked, released = threading.Event(), threading.Event()
+
+    class Held(RangePartitionAssignor):
+        """Kafka's range, whose answer for two members waits."""
+
+        def assign(self, cluster, members):
+            if len(members) == 2:
+                asked.set()
+                assert released.wait(60)
+            return super().assign(cluster, members)
+
+    with observing(bootstrap, events_topic=published, settle_seconds=0.2) as watched, ExitStack() as stack:
+        stack.callback(released.set)
+        is_in = lambda state: watched.metric("kafka_rebalance_group_state", consumergroup=group, state=state)  # noqa: E731
+        leader = Member(
+            KafkaConsumer(
+                topic,
+                bootstrap_servers=bootstrap,
+                group_id=group,
+                heartbeat_interval_ms=200,
+                partition_assignment_strategy=[Held],
+            )
+        )
+        stack.callback(leader.close)
+        eventually(lambda: _published(bootstrap, published, group))
+        stack.enter_context(members(bootstrap, group, topic, 1))
+        eventually(asked.is_set)
+        eventually(lambda: is_in("CompletingRebalance"))
+        stack.enter_context(members(bootstrap, group, topic, 1))
+        eventually(lambda: is_in("PreparingRebalance"))
+        released.set()
+        assert _all_published(bootstrap, published, group) == [1, 3]
+        found = [each for each in events(bootstrap, published, group=group) if each["kind"] != "generation"]
+        assert [(each["kind"], each["generation"]) for each in found] == [("aborted", 2)]
+        failed = {"consumergroup": group, "reason": "aborted"}
+        assert watched.metric("kafka_rebalance_failed_total", **failed) == 1
+        joined = {"consumergroup": group, "trigger": "member_joined"}
+        eventually(lambda: watched.metric("kafka_rebalance_completed_total", **joined) == 1)
 
 
 def test_a_group_from_before_the_start_is_shown_exactly_and_its_old_rebalances_are_no_events(kafka, names):

@@ -1,7 +1,8 @@
-"""The observer when something is missing: the topic, a right, the broker. Each on a broker of its own."""
+"""The observer when something is missing (the topic, a right, the broker), and when it is told to end."""
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from rebalance_agent.runtime.direct import DirectWatch
+from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import beside, commit, create_topic, events, eventually, members, observing
 
@@ -37,34 +40,40 @@ def test_a_topic_that_appears_with_the_first_group_is_read_from_its_first_record
             )
 
 
-def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restarted():
+@pytest.fixture(scope="module")
+def mortal():
+    """A broker to kill; each test starts it again."""
     with EmbeddedKafka() as kafka:
-        bootstrap = kafka.bootstrap_servers
-        create_topic(bootstrap, "t", 2)
-        with observing(bootstrap) as watched:
-            with members(bootstrap, "before", "t", 1):
-                eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="before") == 1)
-            kafka.kill_broker(1)
-            eventually(lambda: not watched.ready())
-            status, text = watched.get("/readyz")
-            assert status == 503
-            eventually(lambda: "refused" in watched.get("/readyz")[1] or "Timed out" in watched.get("/readyz")[1])
-            assert watched.get("/healthz")[0] == 200
-            assert watched.metric("kafka_rebalance_generation", consumergroup="before") is not None, text
-            kafka.start_broker(1)
-            eventually(watched.ready)
-            assert watched.metric("rebalance_agent_reconnects_total") >= 1
-            with members(bootstrap, "after", "t", 1):
-                eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
+        yield kafka
 
 
-def test_a_sidecar_tells_that_its_brokers_went_and_came_back():
-    with EmbeddedKafka() as kafka, beside(kafka.bootstrap_servers) as sidecar:
-        kafka.kill_broker(1)
+def test_a_broker_that_goes_and_comes_back_is_told_and_nothing_has_to_be_restarted(mortal):
+    bootstrap = mortal.bootstrap_servers
+    create_topic(bootstrap, "t", 2)
+    with observing(bootstrap) as watched:
+        with members(bootstrap, "before", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="before") == 1)
+        mortal.kill_broker(1)
+        eventually(lambda: not watched.ready())
+        status, text = watched.get("/readyz")
+        assert status == 503
+        eventually(lambda: "refused" in watched.get("/readyz")[1] or "Timed out" in watched.get("/readyz")[1])
+        assert watched.get("/healthz")[0] == 200
+        assert watched.metric("kafka_rebalance_generation", consumergroup="before") is not None, text
+        mortal.start_broker(1)
+        eventually(watched.ready)
+        assert watched.metric("rebalance_agent_reconnects_total") >= 1
+        with members(bootstrap, "after", "t", 1):
+            eventually(lambda: watched.metric("kafka_rebalance_generation", consumergroup="after") == 1)
+
+
+def test_a_sidecar_tells_that_its_brokers_went_and_came_back(mortal):
+    with beside(mortal.bootstrap_servers) as sidecar:
+        mortal.kill_broker(1)
         eventually(lambda: sidecar.get("/readyz")[0] == 503)
         assert "reading metadata" in sidecar.parts()["cluster"]
         assert sidecar.metric("rebalance_agent_ready", part="cluster") == 0
-        kafka.start_broker(1)
+        mortal.start_broker(1)
         eventually(sidecar.ready)
         assert sidecar.metric("rebalance_agent_reconnects_total") == 1
 
@@ -102,8 +111,12 @@ def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_th
             (info,) = [name for name in watched.metrics() if name.startswith("kafka_rebalance_group_info")]
             assert 'source="admin"' in info
             assert watched.metric("kafka_rebalance_generation", consumergroup="g") is None
+            eventually(lambda: json.loads(watched.get("/readyz")[1])["degraded"])
             assert watched.ready()
-    assert capfd.readouterr().out.count("offsets_topic_denied") == 1
+            direct = DirectWatch(ObserverSettings(), {"bootstrap.servers": bootstrap})
+            with direct:
+                eventually(lambda: "admin-only: " in direct.missing())
+    assert capfd.readouterr().out.count("mode=admin-only") == 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 import pytest
@@ -100,6 +101,40 @@ def test_offsets_of_a_transaction_count_when_it_commits_and_never_when_it_aborts
         producer.commit_transaction(30)
         eventually(lambda: skew(watched, group, "lag") == 1, told=names)
     outside.close()
+
+
+PROTOCOLS = {"classic": {}, "consumer": {"group.protocol": "consumer", "heartbeat.interval.ms": None}}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_of_a_member_that_went_the_last_commit_bounds_the_stall(kafka, names, protocol):
+    bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
+    create_topic(bootstrap, topic, 4)
+    commit(bootstrap, group, offsets(topic, 0, 0, 0, 0))
+    commits = {"auto.commit.interval.ms": 200, "auto.offset.reset": "earliest", **PROTOCOLS[protocol]}
+    with (
+        observing(bootstrap, **FOLLOWED) as watched,
+        members(bootstrap, group, topic, 2, **commits) as (close, _),
+    ):
+        shared = {"client_id": "rdkafka", "host": "127.0.0.1"}
+        most = lambda: watched.metric("kafka_rebalance_owner_partitions", consumergroup=group, **shared)  # noqa: E731
+        number = lambda: watched.metric("kafka_rebalance_members", consumergroup=group)  # noqa: E731
+        running = lambda: watched.metric("kafka_rebalance_in_progress_seconds", consumergroup=group)  # noqa: E731
+        eventually(lambda: (number(), most(), running()) == (2, 2, 0), told=names)
+        for _ in range(8):  # so much longer than a commit takes
+            produce(bootstrap, topic, 0, 1, 2, 3, records=10)
+            measured_again(watched, 1)
+        # All that there is was committed: a lag that nobody has is shared evenly.
+        eventually(lambda: skew(watched, group, "lag") == 1, told=names)
+        close()
+
+        def gone():
+            status, text = watched.get(f"/api/v1/groups/{group}/rebalances")
+            found = json.loads(text)["rebalances"] if status == 200 else []
+            return next((each for each in found if "member_gone" in each["causes"]), None)
+
+        stall = eventually(gone, told=names)["stall"]
+        assert stall["seconds"] - stall["lower_seconds"] < 3
 
 
 def test_without_a_group_to_follow_nothing_is_measured(kafka):

@@ -7,7 +7,10 @@ import uuid
 
 import pytest
 from confluent_kafka import Producer
+from structlog.testing import capture_logs
 
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
 from support.observing import create_topic, eventually, members, observing
@@ -121,3 +124,46 @@ def test_what_happened_while_nobody_watched_is_told_by_the_next_one(kafka, names
             ]
             assert counted
             assert sum(counted) == 0
+
+
+def test_who_is_stopped_leaves_a_snapshot_of_all_that_it_read(kafka, names):
+    bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
+    alone, group = {**shared, "replicas_group": "", "settle_seconds": 0}, groups[0]
+    create_topic(bootstrap, topic, 2)
+    with observing(bootstrap, **alone) as watched, members(bootstrap, group, topic):
+        # Sooner than the next snapshot was due.
+        eventually(lambda: published(bootstrap, shared["events_topic"], [group])[0][group])
+    with observing(bootstrap, **alone) as watched, members(bootstrap, group, topic):
+        eventually(lambda: len(published(bootstrap, shared["events_topic"], [group])[0][group]) == 2)
+        # The member's leaving may have come while the first one stopped.
+        assert watched.metric("rebalance_agent_replayed_records_total") <= 1
+
+
+def test_a_topic_of_snapshots_that_is_made_later_is_taken_up(kafka, names, monkeypatch):
+    bootstrap, (topic, groups, shared) = kafka.bootstrap_servers, names
+    alone = {**shared, "replicas_group": "", "topics_interval_seconds": 0.2}
+    create_topic(bootstrap, topic, 2)
+    refused = AccessDeniedError("not allowed")
+
+    def refuse(_cluster, name, *_arguments):
+        if name == shared["state_topic"]:
+            raise refused
+        return False
+
+    monkeypatch.setattr(Cluster, "create_topic", refuse)
+    with members(bootstrap, groups[0], topic), observing(bootstrap, **alone) as watched:
+        eventually(lambda: _shown(watched) == {groups[0]})
+        create_topic(bootstrap, shared["state_topic"], 1)
+        eventually(lambda: watched.metric("rebalance_agent_snapshot_written_bytes_total"))
+    with members(bootstrap, groups[0], topic), capture_logs() as logs, observing(bootstrap, **alone):
+        (loaded,) = [log for log in logs if log["event"] == "snapshots_loaded"]
+        assert (loaded["partitions"], loaded["of"]) == (4, 4)
+
+
+def test_replicas_share_under_the_consumer_protocol_too(kafka, names):
+    bootstrap, (_, _, shared) = kafka.bootstrap_servers, names
+    kip_848 = {"group.protocol": "consumer"}
+    with observing(bootstrap, wait=False, kafka=kip_848, **shared) as one:
+        with observing(bootstrap, wait=False, kafka=kip_848, **shared) as other:
+            eventually(lambda: _owned(one) == _owned(other) == 2 and one.ready() and other.ready(), **PATIENTLY)
+        eventually(lambda: _owned(one) == 4 and one.ready(), **PATIENTLY)

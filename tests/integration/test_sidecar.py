@@ -170,3 +170,22 @@ def test_ctrl_c_ends_a_sidecar_with_zero_even_while_its_brokers_are_away():
         _, rest = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0
     assert "Traceback" not in rest
+
+
+@pytest.mark.parametrize("through_a_topic", [True, False])
+def test_without_kafka_a_sidecar_posts_on_to_the_observer(kafka, names, monkeypatch, through_a_topic):
+    bootstrap, (_, group, published) = kafka.bootstrap_servers, names
+    topic = published if through_a_topic else ""
+    monkeypatch.setenv("POD_NAME", "orders-1")
+    with observing(bootstrap, events_topic=topic, events_listen="127.0.0.1:0") as observer:
+        webhook = f"http://127.0.0.1:{observer.role.events_port}/v1/events"
+        assert http(webhook, b"{}")[0] == 400
+        assert observer.metric("rebalance_agent_requests_rejected_total", status="400") == 1
+        with beside(None, events_webhook=webhook) as sidecar:
+            assert http(f"http://127.0.0.1:{sidecar.role.events_port}/v1/events", json_line(_event(group)))[0] == 200
+            eventually(lambda: observer.metric("rebalance_agent_events_received_total", kind="member") == 1)
+            assert sidecar.metric("rebalance_agent_events_published_total", kind="member", sink="webhook") == 1
+        if through_a_topic:
+            (found,) = events(bootstrap, published, group=group)
+            assert found["where"]["pod"] == "orders-1"
+            assert found["cluster_id"]

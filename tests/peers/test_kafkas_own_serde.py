@@ -9,15 +9,19 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.consumer import ASSIGNMENT, SUBSCRIPTION
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
+from support.captured import CAPTURED, member_bytes
 from support.kafkas_java import KafkasMessage, KafkasSerde, kafka_form
-from support.messages import MESSAGES, fields_of, messages, mutated
+from support.messages import MESSAGES, fields_of, messages, mutated, of_the_future
 
 pytestmark = pytest.mark.integration
 
 KEYS = {table.key.name for table in RECORDS.values()}
 NOT_KEYS = tuple(message for message in MESSAGES if message.name not in KEYS)
+BY_NAME = {message.name: message for message in NOT_KEYS}
+LATER = tuple(of_the_future(message) for message in NOT_KEYS if message._flexible_since is not None)
 SLOW = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
 
 kafkas = functools.cache(KafkasMessage)
@@ -28,15 +32,22 @@ def serde():
     return KafkasSerde()
 
 
+def as_kafka_says(record):
+    """Our reading of a record in the form of the coordinator's."""
+    table = RECORDS[record.key_version]
+    value = None if record.value is None else kafka_form(table.value, record.value_version, record.value)
+    return kafka_form(table.key, record.key_version, record.key), record.value_version, value
+
+
 @st.composite
 def records(draw):
-    """A record's table and versions, with its key and value encoded by us."""
+    """A record's key and value, encoded by us."""
     # Kafka 4.3 knows key version 0 with value version 0 only; older brokers wrote the others, so we read them.
     key_version = draw(st.sampled_from([version for version in RECORDS if version != 0]))
     table = RECORDS[key_version]
     version = draw(st.sampled_from(table.value.versions))
     key, value = draw(fields_of(table.key.fields, key_version)), draw(fields_of(table.value.fields, version))
-    return table, key_version, version, table.key.encode(key_version, key), table.value.encode(version, value)
+    return table.key.encode(key_version, key), table.value.encode(version, value)
 
 
 @SLOW
@@ -49,30 +60,47 @@ def test_kafka_and_we_write_the_same_bytes_and_read_each_others(drawn):
     assert kafka_form(message, version, message.decode(theirs).fields) == kafkas(message.name).decode(ours)
 
 
+@settings(SLOW, max_examples=100)
+@given(messages(LATER))
+def test_what_a_later_kafka_adds_changes_nothing_for_this_one_and_us(drawn):
+    message, version, fields = drawn
+    data = message.encode(version, fields)
+    decoded = BY_NAME[message.name].decode(data)
+    assert kafka_form(BY_NAME[message.name], version, decoded.fields) == kafkas(message.name).decode(data)
+
+
 @SLOW
 @given(records())
 def test_a_record_is_to_us_what_it_is_to_the_coordinator(drawn):
-    table, key_version, version, key, value = drawn
-    record = decode_record(key, value)
-    assert (
-        kafka_form(table.key, key_version, record.key),
-        record.value_version,
-        kafka_form(table.value, version, record.value),
-    ) == serde().decode(key, value)
+    key, value = drawn
+    assert as_kafka_says(decode_record(key, value)) == serde().decode(key, value)
 
 
 @SLOW
 @given(records(), st.data())
 def test_what_we_read_in_damaged_bytes_is_what_the_coordinator_reads(drawn, data):
-    table, key_version, _, key, value = drawn
+    key, value = drawn
     damaged = data.draw(mutated(value))
     try:
         record = decode_record(key, damaged)
     except DecodeError:
         assume(False)
-    theirs = serde().decode(key, damaged)
-    if record.unknown:
-        assert theirs is None
-    else:
-        fields = kafka_form(table.value, record.value_version, record.value)
-        assert (kafka_form(table.key, key_version, record.key), record.value_version, fields) == theirs
+    assert serde().decode(key, damaged) == (None if record.unknown else as_kafka_says(record))
+
+
+@pytest.mark.parametrize("row", range(len(CAPTURED)))
+def test_a_record_of_a_real_group_is_to_us_what_it_is_to_the_coordinator(row):
+    key, value = CAPTURED[row]
+    record = decode_record(key, value)
+    assert as_kafka_says(record) == serde().decode(key, value)
+    table, fields = RECORDS[record.key_version], record.value
+    if fields is None:
+        return
+    assert (
+        kafkas(table.value.name).encode(record.value_version, kafka_form(table.value, record.value_version, fields))
+        == value
+    )
+    for message, found in zip((SUBSCRIPTION, ASSIGNMENT), member_bytes(fields), strict=True):
+        for data in found:
+            decoded = message.decode(data)
+            assert kafka_form(message, decoded.version, decoded.fields) == kafkas(message.name).decode(data)

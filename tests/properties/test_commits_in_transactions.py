@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.collectors.commits import Commits
 from support.commits import GROUP, OffsetsPartition
+from support.fakes import Calls
 
 PARTITIONS = (0, 1)
 TRANSACTIONS = ("x", "y")
@@ -30,7 +31,7 @@ class Agent:
 
     def __init__(self):
         self.log, self.heard, self.at = OffsetsPartition(), 0, 0
-        self.commits = Commits(lambda group: group == GROUP, lambda _version: None)
+        self.commits = Commits(lambda group: group == GROUP, Calls())
         self.commits.hear([], {0: 0})
         self.commits.follow({GROUP: frozenset(("t", number) for number in PARTITIONS)})
         self.counted: dict[int, set[int | None]] = {number: {None} for number in PARTITIONS}

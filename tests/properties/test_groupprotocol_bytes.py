@@ -23,7 +23,9 @@ from rebalance_agent.groupprotocol.consumer import (
 from rebalance_agent.groupprotocol.jsonform import record_json
 from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.plainly import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.primitives import Array
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.schema import Struct
 from rebalance_agent.groupprotocol.userdata import (
     WeightedUserData,
     decode_priority,
@@ -94,10 +96,24 @@ def outcome(message, data, *, straight=True):
 @given(messages())
 def test_only_tagged_fields_are_left_to_the_tables(drawn):
     message, version, fields = drawn
-    tagged = {field.name: field.default for field in message.fields if field.tag is not None}
-    plain = message.encode(version, {name: tagged.get(name, value) for name, value in fields.items()})
+    plain = message.encode(version, untagged(message.fields, fields))
     with mock.patch.object(Message, "_decode_by_table", side_effect=AssertionError):
         assert message.decode(plain).version == version
+
+
+def untagged(table, values):
+    """The values of a struct without those of its tagged fields, at every depth."""
+
+    def plain(type_, value):
+        if isinstance(type_, Array) and value is not None:
+            return [plain(type_.of, item) for item in value]
+        return untagged(type_.fields, value) if isinstance(type_, Struct) and value is not None else value
+
+    return {
+        field.name: plain(field.type, values[field.name])
+        for field in table
+        if field.name in values and field.tag is None
+    }
 
 
 def _lists(value):

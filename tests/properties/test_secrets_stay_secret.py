@@ -6,7 +6,6 @@ import io
 import logging
 import string
 
-import pytest
 import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -34,15 +33,6 @@ WRONG = st.sampled_from(
         {"ssl.key.location": "/nowhere", "security.protocol": "SSL"},
     ]
 )
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _logging_as_it_was():
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
 
 
 @settings(max_examples=60)

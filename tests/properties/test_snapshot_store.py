@@ -50,6 +50,8 @@ class Life:
         )
         found = self.store.load({0: (0, len(self.log))}).get(0)
         self.store.begin(0, () if found else _truth(self.log, len(self.log)), found)
+        # What lies before the tail is never covered by halves: its end is the least that can be.
+        self.least = found.position if found else len(self.log)
         if found:
             assert list(found.records) == _truth(self.log, found.position)
             for record in self.log[found.position :]:
@@ -64,7 +66,7 @@ class Life:
 
     def cover(self, behind, _):
         self.store.reached({0: len(self.log)})
-        self.covered = max(self.covered, len(self.log) - behind)
+        self.covered = max(self.covered, self.least, len(self.log) - behind)
         self.store.serve()
         self.store.cover({0: self.covered})
 

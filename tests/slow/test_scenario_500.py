@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.scenarios import (
+from support.scenario_script import (
     BROKER,
     CONSUMER,
     COOPERATIVE,
@@ -16,10 +16,10 @@ from support.scenarios import (
     Join,
     Leave,
     Scenario,
-    Stage,
     act,
     kafka_python,
 )
+from support.scenarios import Stage
 
 pytestmark = [
     pytest.mark.slow,

@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_agent.testing import Tls
 
-__all__ = ["Authority", "Certificate", "needs_openssl"]
+__all__ = ["Authority", "Certificate", "locked", "needs_openssl"]
 
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificates")
 
@@ -28,6 +28,14 @@ class Certificate:
     def tls(self, clients: Certificate | None = None) -> Tls:
         """For a listener; ``clients``: who has signed the certificates of clients."""
         return Tls(self.chain.read_text(), self.key.read_text(), clients.chain.read_text() if clients else "")
+
+
+def locked(certificate: Certificate) -> Certificate:
+    """The same with its key behind a passphrase."""
+    key = certificate.key.with_suffix(".locked")
+    command = ["openssl", "pkey", "-in", certificate.key, "-aes128", "-passout", "pass:secret", "-out", key]
+    subprocess.run(command, check=True, capture_output=True)
+    return Certificate(certificate.chain, key)
 
 
 class Authority:

@@ -24,6 +24,10 @@ class Shown:
     at: int
     key_bytes: bytes
     value_bytes: bytes | None
+    timestamp_ms: int = 0
+
+    def timestamp(self):
+        return 1, self.timestamp_ms
 
     def partition(self):
         return 0

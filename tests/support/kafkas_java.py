@@ -62,16 +62,21 @@ class KafkasSerde:
         unknown = "org.apache.kafka.coordinator.common.runtime.Deserializer$UnknownRecordVersionException"
         self._unknown = jpype.JClass(unknown)
 
-    def decode(self, key: bytes, value: bytes) -> tuple[dict[str, Any], int, dict[str, Any]] | None:
-        """The key, the value's version and the value as Kafka's JSON; None for a version that Kafka does not know."""
+    def decode(self, key: bytes, value: bytes | None) -> tuple[Any, int | None, Any] | None:
+        """The key, the value's version and the value as Kafka's JSON; None for a version that Kafka does not know.
+
+        Of a tombstone the version and the value are None.
+        """
         try:
-            record = self._serde.deserialize(java_buffer(key), java_buffer(value))
+            record = self._serde.deserialize(java_buffer(key), None if value is None else java_buffer(value))
         except self._unknown:
             return None
+        key_fields = json.loads(str(self._converters.writeRecordKeyAsJson(record.key()).toString()))
+        if record.value() is None:
+            return key_fields, None, None
         version = record.value().version()
         fields = self._converters.writeRecordValueAsJson(record.value().message(), version)
-        key_fields = self._converters.writeRecordKeyAsJson(record.key())
-        return json.loads(str(key_fields.toString())), int(version), json.loads(str(fields.toString()))
+        return key_fields, int(version), json.loads(str(fields.toString()))
 
 
 def java_buffer(data: bytes) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.schema import Field, Struct
 from rebalance_agent.groupprotocol.tables import RECORDS
 
-__all__ = ["MESSAGES", "fields_of", "messages", "mutated"]
+__all__ = ["FUTURE", "MESSAGES", "fields_of", "messages", "mutated", "of_the_future", "without_future"]
 
 MESSAGES: tuple[Message, ...] = (
     tuple({table.value.name: table.value for table in RECORDS.values()}.values())
@@ -21,6 +22,9 @@ MESSAGES: tuple[Message, ...] = (
     + (SUBSCRIPTION, ASSIGNMENT)
 )
 """Every table that there is."""
+
+FUTURE = "future_"
+"""How the names of fields begin that only messages of the future have."""
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 _BASIC: dict[int, st.SearchStrategy[Any]] = {
@@ -67,6 +71,39 @@ def mutated(draw, data: bytes) -> bytes:
             case _:
                 del damaged[at:]
     return bytes(damaged)
+
+
+def of_the_future(message: Message) -> Message:
+    """The message as a later Kafka may write it: with more tagged fields in each of its structs, at every depth."""
+    since = message._flexible_since
+    if since is None:
+        return message
+    later = (
+        Field(f"{FUTURE}number", primitives.INT32, since=since, tag=40, default=0),
+        Field(f"{FUTURE}text", primitives.STRING, since=since, nullable_since=since, tag=900, default=None),
+    )
+    return Message(message.name, *_later(message.fields, later), versions=message.versions, flexible_since=since)
+
+
+def without_future(value: Any) -> tuple[Any, int]:
+    """A value of a message of the future as it is today, and how many fields of the future were sent with it."""
+    if isinstance(value, list):
+        pairs = [without_future(item) for item in value]
+        return [item for item, _ in pairs], sum(sent for _, sent in pairs)
+    if not isinstance(value, dict):
+        return value, 0
+    today = {name: without_future(inner) for name, inner in value.items() if not name.startswith(FUTURE)}
+    later = sum(inner not in (0, None) for name, inner in value.items() if name.startswith(FUTURE))
+    return {name: inner for name, (inner, _) in today.items()}, later + sum(sent for _, sent in today.values())
+
+
+def _later(fields: tuple[Field, ...], more: tuple[Field, ...]) -> tuple[Field, ...]:
+    def later(type_: Any) -> Any:
+        if isinstance(type_, primitives.Array):
+            return primitives.Array(later(type_.of))
+        return Struct(*_later(type_.fields, more)) if isinstance(type_, Struct) else type_
+
+    return (*(replace(field, type=later(field.type)) for field in fields), *more)
 
 
 def _values(field: Field, version: int) -> st.SearchStrategy[Any]:

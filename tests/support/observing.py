@@ -27,7 +27,7 @@ def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None
     while not (value := condition()):
         assert clock.monotonic() < end, f"waited in vain: {told}"
         between()
-        pause.wait(0.02)
+        pause.wait(0.05)
     return value
 
 

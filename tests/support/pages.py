@@ -1,4 +1,4 @@
-"""Whole pages of /metrics of both roles, with every metric of the catalogue on one of them."""
+"""Whole pages of /metrics of every role, with every metric of the catalogue on one of them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.phase_metrics import PhaseMetrics
+from rebalance_agent.gateway.counts import Counts
 from rebalance_agent.metrics.metric import Role
-from rebalance_agent.model.episode import Basis, Source
+from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.quality import AssignmentQuality
@@ -55,7 +56,7 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 
 def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-    """One consumer through a rebalance, as the leader of its group."""
+    """One consumer through a rebalance, as the leader of its group, and what only a gateway tells of it."""
     metrics = MemberMetrics(FakeClock(NOW))
     quality = AssignmentQuality(
         spread=0, max_mean_ratio=1.0, skew_ratio=1.25, imbalance=0, moved=1, moved_min=1, unassigned=0
@@ -63,12 +64,37 @@ def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     metrics.observe(
         [
             member_event(sequence=1, join_seconds=3.0, sync_seconds=0.02, reprocessed_records=0),
-            member_event(Callback.REVOKED, 2, started_ms=NOW + 1_000, timestamp_ms=NOW + 1_040, reprocessed_records=17),
+            member_event(
+                Callback.REVOKED,
+                2,
+                started_ms=NOW + 1_000,
+                timestamp_ms=NOW + 1_040,
+                reprocessed_records=17,
+            ),
             assign_event(3, quality=quality),
             member_event(Callback.ASSIGNED, 4, started_ms=NOW + 2_990, timestamp_ms=NOW + 3_000, generation=3),
+            member_event(
+                Callback.REVOKED,
+                5,
+                generation=3,
+                partitions={},
+                evidence=Evidence.GATEWAY,
+                stop_seconds=0.4,
+                rejected_commits=2,
+            ),
         ]
     )
     return metrics.text(dialect)
+
+
+def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A gateway beside one consumer, with one broker."""
+    counts = Counts()
+    counts.brokers(1)
+    readiness = Readiness(["publisher"])
+    readiness.degraded({"events-unpublished": None})
+    agent = AgentMetrics(Role.GATEWAY, readiness, configured=True)
+    return sidecar_members(dialect) + counts.text(dialect) + agent.text(dialect)
 
 
 def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

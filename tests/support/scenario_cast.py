@@ -12,14 +12,11 @@ import threading
 from pathlib import Path
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
-from rebalance_agent.testing.lockfile import parse_lock
 
 from .observing import PATIENCE_S
-from .scenario_member import Call, Timed, run
+from .scenario_member import HERE, Call, Timed, run
+from .scenario_streams import streams_jars
 
-HERE = Path(__file__).parent
-STREAMS_LOCK = HERE / "kafka-streams-4.3.0.lock"
 IN_MEMORY = "org.apache.kafka.streams.state.BuiltInDslStoreSuppliers$InMemoryDslStoreSuppliers"
 STREAMS_INPUT, STREAMS_OUTPUT = "streams-plaintext-input", "streams-wordcount-output"
 
@@ -30,6 +27,8 @@ def cast(kafka, config):
         config["client"]
     ):
         return JavaMember(command(kafka, config))
+    if config["client"] == "streams-timed":
+        return ProcessMember(config, "support.scenario_streams")
     return ProcessMember(config) if config["killable"] else ThreadMember(config)
 
 
@@ -56,6 +55,10 @@ class PythonMember:
         """How many partitions it has; None where it cannot say."""
         with self._lock:
             return len(self._held)
+
+    def end(self):
+        """The scenario is over."""
+        self.close()
 
 
 class ThreadMember(PythonMember):
@@ -89,11 +92,12 @@ class ProcessMember(PythonMember):
 
     error = None
 
-    def __init__(self, config):
+    def __init__(self, config, module="support.scenario_member"):
         super().__init__(config)
+        paths = HERE.parents[1] / "agent", HERE.parent
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", HERE / "scenario_member.py", json.dumps(config)],
-            env={**os.environ, "PYTHONPATH": str(HERE.parents[1] / "agent")},
+            [sys.executable, "-W", "ignore", "-m", module, json.dumps(config)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -157,6 +161,8 @@ class JavaMember:
         """Without a word."""
         self._end(signal.SIGKILL)
 
+    end = kill  # saying goodbye takes some of them half a minute when a broker is missing
+
     def _end(self, number):
         self._process.send_signal(number)
         try:
@@ -199,7 +205,6 @@ def _streams_command(kafka, config):
     path = Path(properties["state.dir"], "streams.properties")
     path.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
     command = kafka.tool_command("org.apache.kafka.streams.examples.wordcount.WordCountDemo", str(path))
-    jars = [each for each in parse_lock(STREAMS_LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
     class_path = command.index("-cp") + 1
-    command[class_path] = os.pathsep.join([command[class_path], *map(str, ensure_artifacts(jars, cache_directory()))])
+    command[class_path] = os.pathsep.join([command[class_path], *map(str, streams_jars())])
     return command

@@ -1,4 +1,4 @@
-"""Records that no coordinator wrote, in a broker's own offsets topic.
+"""What stands in the way of readers of the offsets topic: open transactions, and records that no coordinator wrote.
 
 ``client.id=__admin_client`` may produce there. A coordinator that finds them in a partition of its own loads it anew,
 and fails over what it cannot read: so they go to a partition where no real group is.
@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 import struct
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from bench.synthetic import TOPIC, generation, partition_of
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 
-from .observing import PATIENCE_S
+from .observing import PATIENCE_S, create_topic
 
 PARTITIONS = 8
 SPARED = 0
@@ -75,3 +75,21 @@ def vandalised(bootstrap, groups):
         stop.set()
         thread.join(PATIENCE_S)
     assert written
+
+
+@contextmanager
+def open_transactions(bootstrap, groups, replicas=1):
+    """Offsets of each of these groups, sent in transactions that stay open until the block ends."""
+    create_topic(bootstrap, "transacted", 1, replicas)
+    with ExitStack() as stack:
+        for group in groups:
+            settings = {"bootstrap.servers": bootstrap, "log_level": 0}
+            producer = Producer({**settings, "transactional.id": group, "transaction.timeout.ms": 600_000})
+            consumer = Consumer({**settings, "group.id": group})
+            stack.callback(consumer.close)
+            producer.init_transactions(PATIENCE_S)
+            producer.begin_transaction()
+            offsets = [TopicPartition("transacted", 0, 1)]
+            producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), PATIENCE_S)
+            stack.callback(producer.abort_transaction, PATIENCE_S)  # raises unless it is still open
+        yield

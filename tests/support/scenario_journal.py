@@ -87,10 +87,38 @@ class Journal:
             facts = [f"{name} {fact}" for (_, name), fact in replay.facts.items()]
             return "\n".join([*map(str, replay.rests[-2:]), f"at rest: {replay.at_rest}", *facts])
 
+    def known(self, group, number, from_ms, until_ms):
+        """So much of a standstill as the coordinator can know, by the number of the partition of the only topic.
+
+        From when a static member said that it goes for a while, or else all of it; until somebody was given it.
+        """
+        with self._lock:
+            replay = self._groups[group]
+            parted = [each for each in replay.parted[number] if from_ms <= each <= until_ms]
+            given = [each for each in replay.given[number] if from_ms <= each <= until_ms]
+        return min(parted, default=from_ms), max(given, default=until_ms)
+
+    def unheld(self, group, from_ms, until_ms):
+        """How partitions, or a streams group's tasks, were without an owner by the records: (partition, from, until).
+
+        Of a group whose coordinator assigns; those that somebody was given again in that time.
+        """
+        with self._lock:
+            return [each for each in self._groups[group].unheld if from_ms <= each[2] <= until_ms]
+
     def numbers(self, group, until_ms):
         """Generations and reached epochs that had members, each once, in order, up to some record."""
         numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
         return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
+
+    def heard(self, group, client_id, kind, since_ms):
+        """Whether a member has reported such a callback that ended no sooner, as milliseconds are rounded."""
+        return any(
+            event["kind"] == "member"
+            and (event["client_id"], event["callback"]) == (client_id, kind)
+            and event["timestamp_ms"] >= since_ms - 1
+            for event in self.events(group)
+        )
 
     def events(self, group):
         """The newest revision of every event about a group, in the order in which they were first published."""
@@ -129,6 +157,12 @@ class _Replay:
         self.at_rest = False
         self._type = None
         self.facts = {}
+        self.given = defaultdict(list)
+        self.parted = defaultdict(list)
+        self._had = {}
+        self.unheld = []
+        self._holders = defaultdict(set)
+        self._since_ms = {}
 
     def take(self, record, timestamp_ms):
         if record.kind == "group_metadata":
@@ -139,7 +173,32 @@ class _Replay:
                 self.facts.pop((kind, name), None)
             else:
                 self.facts[kind, name] = epoch_fact(record)
+            if kind is CurrentAssignment:
+                current = self.facts.get((kind, name))
+                self._hold(name, pairs(current.assigned) if current else frozenset(), timestamp_ms)
+                if current and current.epoch < 0:
+                    for number in self._had.pop(name, ()):
+                        self.parted[number].append(timestamp_ms)
+                else:
+                    self._give(name, current.assigned if current else {}, timestamp_ms)
             self._look(timestamp_ms)
+
+    def _give(self, member_id, assigned, timestamp_ms):
+        has = {number for _, number in pairs(assigned)}
+        for number in has - self._had.get(member_id, set()):
+            self.given[number].append(timestamp_ms)
+        self._had[member_id] = has
+
+    def _hold(self, member_id, assigned, timestamp_ms):
+        for partition, holders in self._holders.items():
+            if partition not in assigned and member_id in holders:
+                holders.remove(member_id)
+                if not holders:
+                    self._since_ms[partition] = timestamp_ms
+        for partition in assigned:
+            self._holders[partition].add(member_id)
+            if partition in self._since_ms:
+                self.unheld.append((partition, self._since_ms.pop(partition), timestamp_ms))
 
     def _classic(self, group, timestamp_ms):
         if group is None:
@@ -149,7 +208,11 @@ class _Replay:
         ]  # of a cooperative group: what they give up, the next generation hands out
         cooperative = (group.protocol or "").startswith("cooperative")
         self.at_rest = not (cooperative and owing)
-        clients = tuple(sorted(_plain(member.client_id) for member in group.members))
+        if not cooperative:
+            self._had.clear()  # everybody has given everything back
+        for member in group.members:
+            self._give(member.member_id, member.assigned, timestamp_ms)
+        clients = tuple(sorted(plain(member.client_id) for member in group.members))
         given = sum(count_partitions(member.assigned) for member in group.members)
         self.rests.append(Rest(group.generation, timestamp_ms, clients, given, GroupType.CLASSIC))
 
@@ -174,11 +237,11 @@ class _Replay:
             )
         )
         if self.at_rest:
-            clients = tuple(sorted(_plain(member.client_id) for member in members.values()))
+            clients = tuple(sorted(plain(member.client_id) for member in members.values()))
             given = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
             self.rests.append(Rest(epoch.epoch, timestamp_ms, clients, given, self._type))
 
 
-def _plain(client_id):
+def plain(client_id):
     """A member's name in the scenario: Kafka Streams gives each of its threads a client id of its own."""
     return client_id.partition("-StreamThread-")[0]

@@ -1,4 +1,4 @@
-"""One member of a scenario, in a thread or, to be killed, in a process of its own: ``scenario_member.py JSON``.
+"""One member of a scenario, in a thread or, to be killed, in a process: ``python -m support.scenario_member JSON``.
 
 It times its own callbacks, independently of what the agent's instrumentation does, and may be slow in one of them. In
 a process it writes every callback as a line to standard output, and ends when standard input does; ``slow SECONDS``
@@ -12,8 +12,11 @@ import sys
 import threading
 import warnings
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from rebalance_agent.clock import SystemClock
+
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ def _kafka_python(config, timed, stop):
         events_url=config["events_url"],
         **config["settings"],
     )
-    # A leader without metadata assigns nothing, and rebalances once more when it has it.
+    # Whoever looks at a topic before it subscribes makes kafka-python's leader rebalance twice; not ours.
     for topic in config["topics"]:
         consumer.partitions_for_topic(topic)
     consumer.subscribe(config["topics"], listener=Listener())
@@ -112,8 +115,8 @@ def _kafka_python(config, timed, stop):
     consumer.close()
 
 
-def main():
-    """Be the member that the first argument describes."""
+def act_as(member):
+    """Be, by the function ``member``, what the first argument describes."""
     config, lock = json.loads(sys.argv[1]), threading.Lock()
 
     def tell(call):
@@ -129,8 +132,8 @@ def main():
         stop.set()
 
     threading.Thread(target=obey, daemon=True).start()
-    run(config, timed, stop)
+    member(config, timed, stop)
 
 
 if __name__ == "__main__":
-    main()
+    act_as(run)

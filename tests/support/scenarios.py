@@ -6,11 +6,11 @@ offsets topic tells. `Stage.play` says what happened; nothing is compared here.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from confluent_kafka.admin import AdminClient, NewPartitions
 
@@ -19,198 +19,18 @@ from rebalance_agent.clock import SystemClock
 from .observing import PATIENCE_S, beside, create_topic, eventually, observing
 from .scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
 from .scenario_journal import Journal
+from .scenario_played import Played, Standstill
+from .scenario_script import EAGER, REPORTING, Grow, Join, Kill, Leave, Meet, Restart, Scenario, Slow, act
 
-SESSION_S = 5.0
 NAMES_MAX = 100
+AT_ONCE = 4
+"""Scenarios that are played at a time: more of them only wait for each other on a machine of two processors."""
+
 KINDS = ("generation", "aborted", "group_gone")
-BROKER = {
-    "group.min.session.timeout.ms": "1000",
-    "group.initial.rebalance.delay.ms": "0",
-    **{
-        f"group.{kind}.{name}": value
-        for kind in ("consumer", "share", "streams")
-        for name, value in {
-            "session.timeout.ms": f"{SESSION_S * 1000:.0f}",
-            "min.session.timeout.ms": "1000",
-            "heartbeat.interval.ms": "300",
-            "min.heartbeat.interval.ms": "100",
-        }.items()
-    },
-    "group.streams.initial.rebalance.delay.ms": "0",
-}
-"""Server properties with which a scenario takes seconds: what a member that is gone costs is a session timeout."""
-
-CLASSIC = {"session.timeout.ms": f"{SESSION_S * 1000:.0f}", "heartbeat.interval.ms": "200"}
-REFRESHED = {"topic.metadata.refresh.interval.ms": "500", "metadata.max.age.ms": "1500"}
-EAGER = {**CLASSIC, **REFRESHED, "partition.assignment.strategy": "range"}
-COOPERATIVE = {**CLASSIC, **REFRESHED, "partition.assignment.strategy": "cooperative-sticky"}
-CONSUMER = {"group.protocol": "consumer"}
-
-
-def kafka_python(strategy, **more):
-    """Settings of a kafka-python member."""
-    return {
-        "partition_assignment_strategy": [strategy],
-        "session_timeout_ms": 10_000,  # its listener runs on the thread that also sends heartbeats
-        "heartbeat_interval_ms": 200,
-        "metadata_max_age_ms": 1_000,
-        **more,
-    }
-
-
-@dataclass(frozen=True)
-class Join:
-    """A new member; ``settings`` are on top of the scenario's."""
-
-    name: str
-    settings: dict = field(default_factory=dict)
-    killable: bool = False
-
-
-@dataclass(frozen=True)
-class Leave:
-    """A member closes."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Kill:
-    """A member's process is killed."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Restart:
-    """A member closes and starts again as it was: a static one under its old instance id."""
-
-    name: str
-
-
-@dataclass(frozen=True)
-class Slow:
-    """From now on it takes a member so long to give partitions up."""
-
-    name: str
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Grow:
-    """The topic gets more partitions."""
-
-    partitions: int
-
-
-@dataclass(frozen=True)
-class Meet:
-    """Wait until every scenario has come this far; the barrier's action is then done once."""
-
-    barrier: threading.Barrier
-
-
-@dataclass(frozen=True)
-class Episode:
-    """What must be published of one rebalance. ``slow``: who must be named as the slowest, None if anybody may be.
-
-    ``early_s``: how much earlier than the coordinator can know a member may have stopped that reports to nobody and
-    gives up of its own accord: to rejoin an eager group, or as a static member. It stops first, and then says so.
-    """
-
-    causes: tuple[str, ...]
-    moved: int = 0
-    generations: int = 1
-    noop: bool = False
-    slow: str | None = None
-    early_s: float = 0.0
-
-
-@dataclass(frozen=True)
-class Act:
-    """Steps taken at once, and the episodes that they must cause."""
-
-    steps: tuple
-    episodes: tuple[Episode, ...]
-
-
-def act(*steps, then):
-    """An `Act` from its steps; ``then`` is one episode or several."""
-    return Act(steps, (then,) if isinstance(then, Episode) else tuple(then))
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """``each``: how many partitions (for a streams group, tasks) the members have for each partition of the topic."""
-
-    name: str
-    client: str
-    acts: tuple[Act, ...]
-    settings: dict = field(default_factory=dict)
-    partitions: int = 6
-    topic: str | None = None
-    each: int = 1
-
-
-@dataclass
-class Played:
-    """One act as it went: events whose records are of its time, callbacks of its time, and how the group rested."""
-
-    act: Act
-    started_ms: int
-    rested_ms: int = 0
-    events: list = field(default_factory=list)
-    calls: list = field(default_factory=list)
-
-    @property
-    def closing(self):
-        """The events that close an episode."""
-        return [each for each in self.events if each["kind"] == "generation" and each["closes_episode"]]
-
-    @property
-    def episodes(self):
-        """What was published, in the terms of the table."""
-        return tuple(map(_episode, self.closing))
-
-    def measured_stall(self):
-        """Seconds that the longest stop of a partition lasted, by its members' own callbacks; None if none did."""
-        stopped, stalls = {}, []
-        for call in sorted(self.calls, key=lambda each: each.returned_ms):
-            for partition in call.partitions:
-                if call.kind != "assigned":
-                    stopped.setdefault(partition, call.entered_ms)
-                elif partition in stopped:
-                    stalls.append(call.returned_ms - stopped.pop(partition))
-        return max(stalls) / 1000 if stalls else None
-
-
-def _episode(event):
-    slowest = event.get("slowest_member_id")
-    names = {each["member_id"]: each["client_id"] for each in event["members"]}
-    return Episode(
-        causes=tuple(event["causes"]),
-        moved=event["moved"],
-        generations=event["followups"] + 1,
-        noop=event["noop"],
-        slow=names.get(slowest, slowest),
-    )
-
-
-def compared(played):
-    """(What the table expects, what was published without what the table leaves open) of a whole scenario, as lines."""
-    expected, published = [], []
-    for each in played:
-        steps = ", ".join(map(str, each.act.steps))
-        expected += [f"{steps}: {replace(episode, early_s=0.0)}" for episode in each.act.episodes]
-        for wanted, episode in itertools.zip_longest(each.act.episodes, each.episodes):
-            if episode is not None:
-                open_ = wanted is not None and wanted.slow is None
-                published.append(f"{steps}: {replace(episode, slow=None) if open_ else episode}")
-    return expected, published
 
 
 class Stage:
-    """A cluster with everything that watches it. One scenario a thread."""
+    """A cluster with everything that watches it."""
 
     def __init__(self, kafka, stack, scenarios, *, suits=lambda _group: True, **settings):
         """Create the scenarios' topics, well before members come: else a coordinator notices them one by one.
@@ -241,6 +61,17 @@ class Stage:
         """The name of its group, and of its topic."""
         return self._groups[scenario.name]
 
+    def known(self, scenario, standstill):
+        """The part of it that the coordinator can know."""
+        topic, number = standstill.partition
+        since_and_until_ms = self.journal.known(self.group(scenario), number, standstill.from_ms, standstill.until_ms)
+        return Standstill((topic, number), *since_and_until_ms)
+
+    def unheld(self, scenario, played):
+        """Standstills of an act by the records alone, of a group whose members tell nothing of their callbacks."""
+        found = self.journal.unheld(self.group(scenario), played.started_ms, played.rested_ms)
+        return [Standstill(*each) for each in found]
+
     def _names(self, scenario):
         return (f"{scenario.name}-{self._unique}-{number}" for number in range(NAMES_MAX))
 
@@ -254,21 +85,17 @@ class Stage:
             troupe = _Troupe(self, scenario, stack)
             return [troupe.perform(each) for each in scenario.acts]
 
-    def play_all(self, scenarios):
-        """All at once: name -> what `play` gave, or the exception that ended it."""
-        results = {}
+    def play_all(self, scenarios, at_once=AT_ONCE):
+        """So many at a time: name -> what `play` gave, or the exception that ended it."""
 
         def play(scenario):
             try:
-                results[scenario.name] = self.play(scenario)
+                return self.play(scenario)
             except BaseException as error:  # noqa: BLE001 - the scenario's own test fails with it
-                results[scenario.name] = error
+                return error
 
-        threads = [threading.Thread(target=play, args=(each,), daemon=True) for each in scenarios]
-        for each in threads:
-            each.start()
-        for each in threads:
-            each.join()
+        with ThreadPoolExecutor(at_once) as pool:
+            results = dict(zip((each.name for each in scenarios), pool.map(play, scenarios), strict=True))
         self._curtain()
         for scenario in scenarios:
             if isinstance(results[scenario.name], list):
@@ -331,7 +158,8 @@ class _Troupe:
                 self._leave(step.name).kill()
             case Restart():
                 self._leave(step.name).close()
-                self._take(self._joins[step.name])
+                join = self._joins[step.name]
+                self._take(replace(join, settings={**join.settings, **step.settings}))
             case Meet():
                 step.barrier.wait(PATIENCE_S)
             case Slow():
@@ -369,7 +197,22 @@ class _Troupe:
             return False
         held = [member.held() for member in self._members.values()]
         known = None in held or sum(held) == wanted
-        return known and (rest.partitions == wanted or (self._scenario.client == "share" and rest.partitions > wanted))
+        return (
+            known
+            and self._heard()
+            and (rest.partitions == wanted or (self._scenario.client == "share" and rest.partitions > wanted))
+        )
+
+    def _heard(self):
+        """Whether what its members have to report has arrived: of one that is killed before, nobody knows anything."""
+        last = [
+            next((call for call in reversed(member.calls()) if call.partitions), None)
+            for name, member in self._members.items()
+            if self._joins[name].settings.get("client", self._scenario.client) in REPORTING
+        ]
+        return all(
+            self._stage.journal.heard(self._group, call.member, call.kind, call.returned_ms) for call in last if call
+        )
 
     def __str__(self):
         held = {name: member.held() for name, member in self._members.items()}
@@ -382,4 +225,4 @@ class _Troupe:
     def _end(self):
         with ExitStack() as stack:
             for member in self._members.values():
-                stack.callback(member.close)
+                stack.callback(member.end)

@@ -15,8 +15,8 @@ class FakeCluster:
     def identify(self):
         return "cluster", {"__consumer_offsets": 1, "state": 1}
 
-    def topic_ids(self, topics):
-        return dict.fromkeys(topics, "id")
+    def topic_id(self, _topic):
+        return "id"
 
 
 class FakeProducer:
@@ -53,8 +53,10 @@ class FakeReader:
     def __init__(self, topic):
         self._topic = topic
         self.kept = {}
+        self.made_from = None
 
-    def load(self, bounds, _made_from):
+    def load(self, bounds, made_from):
+        self.made_from = made_from
         assembly = SnapshotAssembly(OWNER.encode(), bounds)
         for key, value in self._topic:
             assembly.add(key, value)

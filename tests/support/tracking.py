@@ -114,8 +114,14 @@ def left(name, at, generation, **more):
 
 
 def tell(tracker, *observations):
-    """All events of these observations."""
-    return [event for observation in observations for event in tracker.observe(observation)]
+    """All events of these observations; a tick is told until nothing is left that was due by then."""
+    return [event for observation in observations for event in _told(tracker, observation)]
+
+
+def _told(tracker, observation):
+    yield from tracker.observe(observation)
+    while isinstance(observation, Tick) and tracker.behind:
+        yield from tracker.observe(observation)
 
 
 def watch(*observations, **settings):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import ssl
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.exposition.api_query import GroupQuery, NotKnownError
 from rebalance_agent.exposition.api_shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+from rebalance_agent.instrumentation.tls import client_context
 from rebalance_agent.model.codec import json_object, value_from_json
 
 __all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "Access", "AgentApi", "AgentError", "Groups"]
@@ -91,7 +91,8 @@ class AgentApi:
         # No proxy either: the token would pass it unencrypted.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
         if self.address.startswith("https:"):
-            handlers.append(urllib.request.HTTPSHandler(context=_tls(access)))
+            files = ("--ca-file", access.ca_file), ("--cert-file", access.cert_file), ("--key-file", access.key_file)
+            handlers.append(urllib.request.HTTPSHandler(context=client_context(*files)))
         self._opener = urllib.request.build_opener(*handlers)
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
@@ -129,7 +130,9 @@ class AgentApi:
                 raise self._refusal(error) from None
         except (OSError, http.client.HTTPException) as error:
             reason = getattr(error, "reason", None) or error
-            raise AgentError(f"no agent answers at {self.address}: {reason}") from None
+            reason = getattr(reason, "strerror", None) or reason
+            others = "--url names another one, --bootstrap-servers a cluster to ask itself"
+            raise AgentError(f"no agent answers at {self.address}: {reason} ({others})") from None
         if len(body) > ANSWER_BYTES_MAX:
             raise AgentError(f"{self.address} answers with more than {ANSWER_BYTES_MAX} bytes")
         try:
@@ -161,19 +164,6 @@ def _base(url: str) -> str:
     if not usable or any(not character.isprintable() or character == " " for character in url):
         raise InvalidInputError("--url", "must be an address such as http://localhost:29308")
     return url.rstrip("/")
-
-
-def _tls(access: Access) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=access.ca_file)
-    except OSError as error:
-        raise InvalidInputError("--ca-file", f"{access.ca_file}: {error.strerror or error}") from None
-    if access.cert_file:
-        try:
-            context.load_cert_chain(access.cert_file, access.key_file)
-        except OSError as error:
-            raise InvalidInputError("--cert-file", f"{access.cert_file}: {error.strerror or error}") from None
-    return context
 
 
 def _segment(text: str) -> str:

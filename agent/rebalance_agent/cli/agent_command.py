@@ -20,6 +20,7 @@ from rebalance_agent.exposition.server import ListenError
 from rebalance_agent.runtime.flags import add_flags, flag_values
 from rebalance_agent.runtime.kafka_config import client_properties
 from rebalance_agent.runtime.logs import configure_logs
+from rebalance_agent.runtime.memory import all_ours
 from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
@@ -48,6 +49,8 @@ def add_agent_parser(
     """Add the command ``name`` with a flag for every setting of ``model``, and of ``more`` of them."""
     parser = subparsers.add_parser(
         name,
+        # Of dozens of flags: an error must not be lost below them.
+        usage="%(prog)s [--config FILE] [--bootstrap-servers HOST:PORT,...] [--kafka KEY=VALUE] [SETTING ...]",
         description=description,
         epilog=epilog,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -85,7 +88,7 @@ def run_agent(
         return 2
     stop = threading.Event()
     try:
-        with stop_on_signals(stop):
+        with stop_on_signals(stop), all_ours():
             make(*loaded).run(stop)
     except (InvalidInputError, ListenError) as error:
         print(f"rebalance-agent {name}: {error}", file=sys.stderr)

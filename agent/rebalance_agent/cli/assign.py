@@ -13,13 +13,8 @@ from typing import BinaryIO
 from rebalance_agent.assignors import STRATEGIES, Strategy, judge, strategy
 from rebalance_agent.assignors.internal_topics import prepare
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
-from rebalance_agent.cli.assign_io import (
-    INPUT_BYTES_MAX,
-    group_from_json,
-    parse_json,
-    result_to_json,
-    setting_text,
-)
+from rebalance_agent.cli.assign_io import group_from_json, result_to_json, setting_text
+from rebalance_agent.cli.json_fields import INPUT_BYTES_MAX, parse_json
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 

@@ -7,10 +7,10 @@ import sys
 
 from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.collectors.acls import principal_of
 from rebalance_agent.runtime.check.findings import Finding, exit_code
 from rebalance_agent.runtime.check.plan import findings
 from rebalance_agent.runtime.check.report import closing, json_report, row
-from rebalance_agent.runtime.rights import principal_of
 from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings, SidecarSettings
 
 __all__ = ["add_parser", "run"]

@@ -79,10 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_as_json(options, found, texts)))
         return 0
-    shown = len(_completed(found.details)[: options.last])
-    print(
-        f"{printable(options.group)}: {plural(shown, 'rebalance') if shown else 'no rebalance'}, from {found.source}."
-    )
+    print(f"{printable(options.group)}: {_how_many(found.details, options.last)}, from {found.source}.")
     for text in texts:
         print(f"\n{text}")
     return 0
@@ -109,13 +106,22 @@ def _past(options: argparse.Namespace) -> _Found:
     settings, properties = direct_settings(options)
     past = read_past(properties, settings.events_topic, options.group, SystemClock())
     if not past.known:
-        raise NotKnownError(f"there is no group {options.group!r} in {past.source}")
+        where, *_ = past.source.splitlines()
+        raise NotKnownError(f"there is no group {options.group!r} in {where.rstrip('.')}")
     details, rollouts = whole_rebalances(past.events, options.last)
     return _Found(past.source, details, rollouts)
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
     return [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
+
+
+def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
+    """How many are told, and whether there are more; ``details`` hold one more than ``last`` then."""
+    known = len(_completed(details))
+    if known <= last:
+        return plural(known, "rebalance") if known else "no rebalance"
+    return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 
 def _as_json(options: argparse.Namespace, found: _Found, texts: Sequence[str]) -> dict[str, object]:

@@ -153,7 +153,7 @@ def _cost(scene: Scene) -> Iterator[str]:
         return
     yield (
         f"Partitions stood still for {_span(stall)}; all in all {stall.partition_seconds:.1f} stalled "
-        f"partition-seconds{'' if stall.basis is Basis.EXACT else ' at most'}."
+        f"partition-seconds{'' if stall.basis is Basis.EXACT else ' are counted'}."
     )
     again = sum(each.reprocessed_records or 0 for each in scene.reports)
     if again:

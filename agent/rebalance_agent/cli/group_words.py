@@ -10,6 +10,7 @@ from typing import Protocol
 
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import Workload
+from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.partitions import TopicPartitions, to_ranges
 
 __all__ = [
@@ -35,23 +36,8 @@ ID_TAIL = 6
 """Characters of a member id that tell members of one name apart: ids end with a random UUID."""
 
 
-class Member(Protocol):
+class Member(HasIds, Protocol):
     """What `GroupMember` of the API and `MemberSnapshot` of an event have in common."""
-
-    @property
-    def member_id(self) -> str:
-        """The coordinator's name for it."""
-        ...
-
-    @property
-    def instance_id(self) -> str | None:
-        """A static member's own name."""
-        ...
-
-    @property
-    def client_id(self) -> str:
-        """The client's own name."""
-        ...
 
     @property
     def assigned(self) -> TopicPartitions:

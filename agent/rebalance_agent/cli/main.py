@@ -6,11 +6,13 @@ Exit codes of every command: 0 done, 1 done with findings or failed, 2 wrong usa
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from typing import NoReturn
 
 import rebalance_agent
 from rebalance_agent.errors import RebalanceAgentError
@@ -23,6 +25,7 @@ COMMANDS = {
     "decode": ("print records of __consumer_offsets as JSON", ""),
     "demo": ("show real rebalances on an embedded Kafka", "demo"),
     "explain": ("say in words why a group's last rebalances happened, and what they cost", "agent"),
+    "gateway": ("stand between consumers and brokers: our assignors for clients of any language", "gateway"),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
     "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
     "strategies": ("list the assignors with what they promise and their settings", ""),
@@ -36,7 +39,17 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with ``argv`` (default: the process's own) and return its exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:  # importing what a command needs takes a second, too
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has what it wanted; the interpreter must not complain about it at exit either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _main(arguments: list[str]) -> int:
     parser = _parser()
     command = next((word for word in arguments if not word.startswith("-")), None)
     if command not in COMMANDS:
@@ -45,23 +58,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse_args(arguments)
         parser.print_help()
         return 2
-    module = _load(command)
-    if module is None:
-        return 1
+    try:
+        module = importlib.import_module(f"rebalance_agent.cli.{command}")
+    except ModuleNotFoundError as error:
+        return _missing(command, error)
     commands = parser.add_subparsers(metavar="COMMAND")
     module.add_parser(commands)
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _refuse(unknown[0], commands.choices[command])
     try:
         return int(options.run(options))
+    except ModuleNotFoundError as error:
+        return _missing(command, error)
     except RebalanceAgentError as error:
         print(f"rebalance-agent {command}: {error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader (head, less) has what it wanted; the interpreter must not complain about it at exit either.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+
+
+def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
+    """End with what is wrong about a word that the command does not take, and what it may have been meant for."""
+    flag = word.partition("=")[0]
+    meant = difflib.get_close_matches(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help()), 1)
+    parser.error(f"it takes no {flag}" + (f"; is it {meant[0]}?" if meant and flag.startswith("-") else ""))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,19 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _load(command: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(f"rebalance_agent.cli.{command}")
-    except ModuleNotFoundError as error:
-        extra = COMMANDS[command][1]
-        if not extra or (error.name or "").startswith("rebalance_agent"):
-            raise
-        print(
-            f"rebalance-agent {command}: the package {error.name!r} is missing; "
-            f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",
-            file=sys.stderr,
-        )
-        return None
+def _missing(command: str, error: ModuleNotFoundError) -> int:
+    """Tell which extra brings the package; what is missing of our own is a mistake of ours."""
+    extra = COMMANDS[command][1]
+    if not extra or (error.name or "").startswith("rebalance_agent"):
+        raise error
+    print(
+        f"rebalance-agent {command}: the package {error.name!r} is missing; "
+        f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",
+        file=sys.stderr,
+    )
+    return 1
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from rebalance_agent.cli.groups_access import (
     quiet_logs,
     wants_direct,
 )
-from rebalance_agent.cli.watch_app import WatchApp
 from rebalance_agent.cli.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.exposition.api_query import GroupQuery
@@ -81,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
                 groups = agent_api(options)
             if once:
                 return _once(groups, direct, options)
+            from rebalance_agent.cli.watch_app import WatchApp  # noqa: PLC0415 - what is printed once needs no Textual
+
             WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
             return 0
     except InvalidInputError as error:
@@ -95,9 +96,14 @@ def _once(groups: Groups, direct: DirectWatch | None, options: argparse.Namespac
     except RebalanceAgentError as error:
         print(f"rebalance-agent watch: {printable(str(error))}", file=sys.stderr)
         return 2
-    if direct and not complete:
-        print(f"rebalance-agent watch: not everything has been read: {direct.missing()}", file=sys.stderr)
-    print(table_text(matching(group_rows(known, options.sort), options.filter)))
+    missing = direct.missing() if direct else ""
+    if missing or not complete:
+        print(f"rebalance-agent watch: not everything has been read: {missing or 'there is more'}", file=sys.stderr)
+    rows = matching(group_rows(known, options.sort), options.filter)
+    print(table_text(rows))
+    if not rows:
+        nothing = f"no group of {known.total} is called so" if known.total else "there are no groups"
+        print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return 0
 
 

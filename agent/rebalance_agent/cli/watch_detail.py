@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.cli.agent_api import Groups
@@ -18,27 +18,28 @@ from rebalance_agent.cli.group_words import (
     printable,
     stall_text,
 )
-from rebalance_agent.exposition.api_shapes import GroupDetail, Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.exposition.api_shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
 
 __all__ = [
-    "MEMBER_HEADINGS",
     "MOVE_HEADINGS",
     "REBALANCE_HEADINGS",
     "Closer",
     "Looker",
     "closing_event",
     "headline",
-    "member_rows",
+    "member_table",
     "move_rows",
     "moves_title",
     "rebalance_rows",
 ]
 
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
-MEMBER_HEADINGS = ("member", "pod", "node", "client id", "host", "partitions", "target", "owns")
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
+
+_PLACES = ("node", "workload", "image")
+"""Of `Workload`, besides the pod, by which members are called: a column each where some member's sidecar tells it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +109,20 @@ def headline(closer: Closer) -> str:
 
 def rebalance_rows(closer: Closer) -> list[tuple[str, ...]]:
     """Under `REBALANCE_HEADINGS`, newest first."""
-    return [_rebalance_row(each, closer.detail.now_ms) for each in closer.rebalances]
+    names = _names_by_id(closer)
+    return [_rebalance_row(each, closer.detail.now_ms, names) for each in closer.rebalances]
 
 
-def member_rows(closer: Closer) -> list[tuple[str, ...]]:
-    """Under `MEMBER_HEADINGS`, the most loaded first."""
-    names = member_names(closer.detail.members)
-    ordered = sorted(closer.detail.members, key=lambda each: (-each.partitions, names[identity(each)]))
-    return [
+def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows, the most loaded first."""
+    members = closer.detail.members
+    names = member_names(members)
+    ordered = sorted(members, key=lambda each: (-each.partitions, names[identity(each)]))
+    places = [place for place in _PLACES if any(_place(each, place) for each in members)]
+    rows = [
         (
             names[identity(each)],
-            printable(each.where.pod or UNKNOWN) if each.where else UNKNOWN,
-            printable(each.where.node or UNKNOWN) if each.where else UNKNOWN,
+            *(printable(_place(each, place) or UNKNOWN) for place in places),
             printable(each.client_id),
             printable(each.host),
             str(each.partitions),
@@ -128,6 +131,7 @@ def member_rows(closer: Closer) -> list[tuple[str, ...]]:
         )
         for each in ordered
     ]
+    return ("member", *places, "client id", "host", "partitions", "target", "owns"), rows
 
 
 def move_rows(closer: Closer) -> list[tuple[str, ...]]:
@@ -158,13 +162,28 @@ def moves_title(closer: Closer, rows: Sequence[tuple[str, ...]]) -> str:
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 
 
+def _place(member: GroupMember, place: str) -> str | None:
+    return getattr(member.where, place) if member.where else None
+
+
 def _follows(closer: Closer) -> bool:
     last, before = closing_event(closer.last), closing_event(closer.before)
     first = closer.last.rebalance.previous_generation if closer.last else None
     return last is not None and before is not None and before.generation == first
 
 
-def _rebalance_row(each: Rebalance, now_ms: int) -> tuple[str, ...]:
+def _names_by_id(closer: Closer) -> dict[str, str]:
+    """What members of now and of the last rebalances are called."""
+    names: dict[str, str] = {}
+    for event in (closing_event(closer.before), closing_event(closer.last)):
+        if event:
+            called = member_names(event.members)
+            names |= {each.member_id: called[identity(each)] for each in event.members}
+    called = member_names(closer.detail.members)
+    return names | {each.member_id: called[identity(each)] for each in closer.detail.members}
+
+
+def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
     if each.kind is RebalanceKind.ABORTED:
         return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
     slowest = each.slowest
@@ -178,6 +197,7 @@ def _rebalance_row(each: Rebalance, now_ms: int) -> tuple[str, ...]:
         str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
         UNKNOWN
         if slowest is None
-        else printable(slowest.client_id) + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        else names.get(slowest.member_id or "", printable(slowest.client_id))
+        + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
         str(each.members),
     )

@@ -14,13 +14,12 @@ from textual.widgets import DataTable, Footer, Static
 from rebalance_agent.cli.agent_api import Groups
 from rebalance_agent.cli.group_words import printable
 from rebalance_agent.cli.watch_detail import (
-    MEMBER_HEADINGS,
     MOVE_HEADINGS,
     REBALANCE_HEADINGS,
     Closer,
     Looker,
     headline,
-    member_rows,
+    member_table,
     move_rows,
     moves_title,
     rebalance_rows,
@@ -78,8 +77,8 @@ class GroupScreen(Screen[None]):
             return
         self._head(headline(closer), "")
         self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(closer))
-        members, moved = member_rows(closer), move_rows(closer)
-        self._show("members", MEMBER_HEADINGS, members[:MEMBERS_MAX])
+        (headings, members), moved = member_table(closer), move_rows(closer)
+        self._show("members", headings, members[:MEMBERS_MAX])
         self._show("moves", MOVE_HEADINGS, moved)
         more = f" (the first {MEMBERS_MAX} of {len(members)})" if len(members) > MEMBERS_MAX else ""
         self.query_one("#members_title", Static).update(f"members{more}")

@@ -38,10 +38,12 @@ class Rows:
                     self._table.update_cell_at(Coordinate(row, column), new, update_width=True)
 
     def _head(self, titles: Sequence[str]) -> None:
-        if not self._titles:
+        # A column is made as wide as the first title that it had.
+        fitting = [len(each) for each in titles] == [len(each) for each in self._titles]
+        self._table.clear(columns=not fitting)
+        if not fitting:
             self._table.add_columns(*titles)
         elif list(titles) != self._titles:
-            # Titles of equal width: a column is made as wide as the first one that it had.
             for column, title in zip(self._table.ordered_columns, titles, strict=True):
                 column.label = Text(title)
         self._titles = list(titles)
@@ -50,7 +52,6 @@ class Rows:
         at = self._table.cursor_row
         under = self._keys[at] if 0 <= at < len(self._keys) else None
         top = self._table.scroll_y
-        self._table.clear()
         self._head(titles)
         for key, row in zip(keys, cells, strict=True):
             self._table.add_row(*row, key=key)

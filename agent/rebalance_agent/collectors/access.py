@@ -15,6 +15,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
+from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["DENIED", "Access", "Operations", "Presence", "TopicAccess"]
@@ -60,9 +61,10 @@ class Access:
         wanted = sorted(set(names))
         if not wanted:
             return {}
-        futures = self._admin.describe_topics(
-            TopicCollection(wanted), include_authorized_operations=True, request_timeout=self._timeout
+        asked = self._admin.describe_topics(
+            TopicCollection(wanted), include_authorized_operations=True, request_timeout=REQUEST_TIMEOUT_S
         )
+        futures = in_time(asked, self._timeout)
         found = {}
         for name in wanted:
             try:
@@ -82,9 +84,10 @@ class Access:
 
     def group(self, name: str) -> Operations | Presence:
         """What is allowed on a group, whether or not it is there; `Presence.HIDDEN`: not even to describe it."""
-        future = self._admin.describe_consumer_groups(
-            [name], include_authorized_operations=True, request_timeout=self._timeout
-        )[name]
+        asked = self._admin.describe_consumer_groups(
+            [name], include_authorized_operations=True, request_timeout=REQUEST_TIMEOUT_S
+        )
+        future = in_time(asked, self._timeout)[name]
         try:
             answer = future.result()
         except KafkaException as error:
@@ -99,7 +102,8 @@ class Access:
     def may_create(self, topic: str, partitions: int) -> bool:
         """Whether the topic may be created: the request is checked by the brokers and not carried out."""
         new = NewTopic(topic, num_partitions=partitions, replication_factor=-1)
-        future = self._admin.create_topics([new], validate_only=True, request_timeout=self._timeout)[topic]
+        asked = self._admin.create_topics([new], validate_only=True, request_timeout=REQUEST_TIMEOUT_S)
+        future = in_time(asked, self._timeout)[topic]
         try:
             future.result()
         except KafkaException as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.collectors.access import DENIED, Access, Presence
+from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
@@ -89,27 +91,42 @@ class Cluster:
         counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
         return metadata.cluster_id or "", counts
 
+    def brokers(self) -> dict[int, tuple[str, int]]:
+        """Host and port of every broker, by node id."""
+        try:
+            metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
+        except KafkaException as error:
+            self._fail(error, "reading metadata")
+        return {node: (str(each.host), each.port) for node, each in metadata.brokers.items()}
+
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Ids of ``topics`` as Kafka prints them, by name; without those that this principal may not describe."""
+        """Ids of ``topics`` as Kafka prints them, by name; without those of which nothing was told, whyever."""
         names = sorted(topics)
         ids = {}
         for start in range(0, len(names), DESCRIBED_MAX):
-            some = TopicCollection(names[start : start + DESCRIBED_MAX])
-            for name, future in self._admin.describe_topics(some, request_timeout=ANSWER_TIMEOUT_S).items():
-                try:
-                    # Kafka prints ids in the URL-safe alphabet, librdkafka in the other one.
-                    ids[name] = str(future.result().topic_id).replace("+", "-").replace("/", "_")
-                except KafkaException:
-                    continue
+            for name, future in self._topics(names[start : start + DESCRIBED_MAX]).items():
+                with contextlib.suppress(KafkaException):
+                    ids[name] = _id_text(future.result().topic_id)
         return ids
+
+    def topic_id(self, topic: str) -> str:
+        """The id of ``topic`` as Kafka prints it: one that was deleted and made anew under its name has another."""
+        try:
+            return _id_text(self._topics([topic])[topic].result().topic_id)
+        except KafkaException as error:
+            self._fail(error, f"asking for the id of {topic}")
+
+    def _topics(self, names: list[str]) -> dict[str, Future[Any]]:
+        return _in_time(self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_S))
 
     def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
         """Groups in ``states`` (none given: in any). Those in a state that librdkafka has no name for are left out."""
         wanted = {_STATES_BACK[state] for state in states}
         try:
-            answer = self._admin.list_consumer_groups(
-                request_timeout=ANSWER_TIMEOUT_S, **({"states": wanted} if wanted else {})
-            ).result()
+            future = self._admin.list_consumer_groups(
+                request_timeout=REQUEST_TIMEOUT_S, **({"states": wanted} if wanted else {})
+            )
+            answer = _in_time({"": future})[""].result()
         except KafkaException as error:
             self._fail(error, "listing groups")
         groups = tuple(
@@ -123,7 +140,7 @@ class Cluster:
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
         """What DescribeGroups says of ``groups``; those that cannot be described are left out."""
-        futures = self._admin.describe_consumer_groups(list(groups), request_timeout=ANSWER_TIMEOUT_S)
+        futures = _in_time(self._admin.describe_consumer_groups(list(groups), request_timeout=REQUEST_TIMEOUT_S))
         described, failure = [], None
         for future in futures.values():
             try:
@@ -156,7 +173,7 @@ class Cluster:
 
     def _found(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
-        futures = self._admin.list_offsets(asked, request_timeout=ANSWER_TIMEOUT_S) if asked else {}
+        futures = _in_time(self._admin.list_offsets(asked, request_timeout=REQUEST_TIMEOUT_S) if asked else {})
         try:
             return {partition.partition: future.result().offset for partition, future in futures.items()}
         except KafkaException as error:
@@ -180,12 +197,12 @@ class Cluster:
         # One group per request is all that librdkafka sends; the requests travel together.
         asked = {
             name: self._admin.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(name)], request_timeout=ANSWER_TIMEOUT_S
+                [ConsumerGroupTopicPartitions(name)], request_timeout=REQUEST_TIMEOUT_S
             )[name]
             for name in groups
         }
         found, failure = {}, None
-        for name, future in asked.items():
+        for name, future in _in_time(asked).items():
             try:
                 answer = future.result().topic_partitions or ()
             except KafkaException as error:
@@ -202,7 +219,7 @@ class Cluster:
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
-        futures = self._admin.list_offsets(asked, isolation_level=level, request_timeout=ANSWER_TIMEOUT_S)
+        futures = _in_time(self._admin.list_offsets(asked, isolation_level=level, request_timeout=REQUEST_TIMEOUT_S))
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
@@ -213,7 +230,7 @@ class Cluster:
             ClusterError: the cluster does not answer, or has no such topic.
         """
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        future = self._admin.describe_configs([resource], request_timeout=ANSWER_TIMEOUT_S)[resource]
+        future = _in_time(self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_S))[resource]
         try:
             setting = future.result().get(name)
         except KafkaException as error:
@@ -223,7 +240,7 @@ class Cluster:
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
         """Create a topic with the brokers' default replication; False if it was there."""
         topic = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config))
-        future = self._admin.create_topics([topic], request_timeout=ANSWER_TIMEOUT_S)[name]
+        future = _in_time(self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S))[name]
         try:
             future.result()
         except KafkaException as error:
@@ -252,6 +269,15 @@ class Cluster:
         self._trouble = ""
         self._admin.poll(0)
         raise_cluster_error(error, f"{doing} ({self._trouble})" if self._trouble else doing)
+
+
+def _in_time(futures: Mapping[Any, Future[Any]]) -> dict[Any, Future[Any]]:
+    return in_time(futures, ANSWER_TIMEOUT_S)
+
+
+def _id_text(topic_id: object) -> str:
+    """Kafka prints ids in the URL-safe alphabet, librdkafka in the other one."""
+    return str(topic_id).replace("+", "-").replace("/", "_")
 
 
 def _described(answer: Any) -> DescribedGroup:  # noqa: ANN401 - the client's own type has no annotations

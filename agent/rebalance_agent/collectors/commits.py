@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
+from rebalance_agent.collectors.context import Meters
+from rebalance_agent.collectors.counted import decode_counted
 from rebalance_agent.collectors.topic_reader import TopicRecord
-from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 from rebalance_agent.model.diff import Partition
 
@@ -53,12 +53,13 @@ class _Group:
 class Commits:
     """Committed offsets of the groups that are followed. Thread-safe: one thread hears, another asks and judges."""
 
-    def __init__(self, follows: Callable[[str], bool], malformed: Callable[[int], None]) -> None:
-        """``follows``: groups that may ever be of interest; ``malformed`` is told the key versions of bad records."""
-        self._malformed = malformed
+    def __init__(self, follows: Callable[[str], bool], meters: Meters) -> None:
+        """``follows``: groups that may ever be of interest; ``meters`` count what cannot be read."""
+        self._meters = meters
         self._changed = threading.Condition()
         self._groups: dict[str, _Group] = {}
         self._doubtful: dict[str, None] = {}
+        self._new: dict[str, dict[Partition, TopicRecord]] = {}
         self._next: dict[int, int] = {}
         self._gaps: dict[int, int] = {}
 
@@ -66,13 +67,10 @@ class Commits:
         def subject(key: bytes) -> tuple[str, Partition] | None:
             if key[:2] not in _COMMIT_KEYS:
                 return None
-            try:
-                fields = decode_record(key, None).key
-            except DecodeError:
-                malformed(int.from_bytes(key[:2], "big"))
+            record = decode_counted(meters, key, None)
+            if record is None or not follows(record.group):
                 return None
-            group = str(fields["group"])
-            return (group, (str(fields["topic"]), int(fields["partition"]))) if follows(group) else None
+            return record.group, (str(record.key["topic"]), int(record.key["partition"]))
 
         self._subject = subject
 
@@ -88,10 +86,23 @@ class Commits:
                 subject = subject_of(record.key() or b"")
                 if subject and (group := groups.get(subject[0])) and subject[1] in group.wanted:
                     group.heard[subject[1]] = _Commit(partition, offset, record)
+                    self._new.setdefault(subject[0], {})[subject[1]] = record
             for partition, position in positions.items():
                 if position != following.get(partition):
                     following[partition] = gaps[partition] = position
             self._changed.notify_all()
+
+    def times(self) -> dict[str, dict[Partition, int]]:
+        """When the groups committed last, by partition, of what was heard since the last call (the records' times).
+
+        In a transaction or without one: whoever commits is alive.
+        """
+        with self._changed:
+            new, self._new = self._new, {}
+        return {
+            group: {each: record.timestamp()[1] for each, record in some.items() if record.value() is not None}
+            for group, some in new.items()
+        }
 
     def follow(self, wanted: Mapping[str, AbstractSet[Partition]]) -> None:
         """Keep commits of these partitions by group, and of no other; what is new among them is in doubt."""
@@ -178,11 +189,8 @@ class Commits:
 
     def _believe(self, group: _Group, partition: Partition, commit: _Commit) -> bool:
         """Take the commit's word; False where it cannot be read."""
-        key = commit.record.key() or b""
-        try:
-            record = decode_record(key, commit.record.value())
-        except DecodeError:
-            self._malformed(int.from_bytes(key[:2], "big"))
+        record = decode_counted(self._meters, commit.record.key() or b"", commit.record.value())
+        if record is None:
             return False
         if record.value is not None:
             group.committed[partition] = int(record.value["offset"])

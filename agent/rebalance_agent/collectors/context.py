@@ -56,6 +56,10 @@ class Meters(Protocol):
         """Records were passed over because nothing here knows their version."""
         ...
 
+    def unknown_tagged_fields(self, number: int) -> None:
+        """Tagged fields of records were skipped because nothing here knows them."""
+        ...
+
     def tail_lag(self, records: int) -> None:
         """Records between the tail and the topic's end, now."""
         ...

@@ -1,4 +1,4 @@
-"""DescribeGroups: a first picture until the backfill is done, and the whole picture where records may not be read."""
+"""DescribeGroups: a first picture where the backfill takes long, and the whole one where records may not be read."""
 
 from __future__ import annotations
 

@@ -1,18 +1,20 @@
 """Records of ``__consumer_offsets`` -> observations: what is skipped, counted, shown, and decoded.
 
-Nearly all records are offset commits: they are told by two bytes of their key and never looked into.
+Nearly all records are offset commits: they are told by the first bytes of their key and never looked into.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.counted import decode_counted
 from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic import classic_group
 from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
-from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, record_kind
+from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 from rebalance_agent.rebalances.observations import EpochRecord, GroupRecord
 
@@ -20,6 +22,13 @@ __all__ = ["GroupRecords"]
 
 _TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
 """Kinds of records that say something of a rebalance."""
+
+_FIRST_COMMIT = OFFSET_COMMIT.key.versions[0].to_bytes(2, "big")
+_BEHIND_COMMITS = (OFFSET_COMMIT.key.versions[-1] + 1).to_bytes(2, "big")
+"""Keys of commits lie between these two, and no other: one comparison each, of a million at a start."""
+
+KEYS_MAX = 20_000
+"""Keys of which it is remembered whether their group is shown: each group's come again and again. Some 4 MB."""
 
 
 class GroupRecords:
@@ -30,24 +39,26 @@ class GroupRecords:
         self._shows = context.shows
         self._meters = context.meters
         self._clock = context.clock
+        self._shown = lru_cache(KEYS_MAX)(self._is_shown)
 
     def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
         """The records of shown groups among ``messages`` in their order, each with its key."""
-        found = []
-        size = 0
-        unknown = 0
-        for message in messages:
-            key = message.key() or b""
-            size += len(key) + len(message.value() or b"")
-            kind = record_kind(key)
-            if kind == OFFSET_COMMIT.kind:
-                continue
-            if kind == UNKNOWN:
-                unknown += 1
-            elif kind in _TOLD and (group := self._group(key)) is not None and self._shows(group):
-                found.append((message, key))
+        keys = [message.key() or b"" for message in messages]
         if messages:
-            self._meters.read(len(messages), size)
+            self._meters.read(len(messages), sum(map(len, keys)) + sum([len(each.value() or b"") for each in messages]))
+        found = []
+        unknown = 0
+        for message, key in zip(messages, keys, strict=True):
+            if _FIRST_COMMIT <= key < _BEHIND_COMMITS:
+                continue
+            kind = record_kind(key)
+            shown = self._shown(key) if kind in _TOLD else False
+            if shown:
+                found.append((message, key))
+            elif shown is None or key_version(key) is None:
+                self._meters.decode_error(key_version(key))
+            elif kind == UNKNOWN:
+                unknown += 1
         if unknown:
             self._meters.unknown_record("key_version", unknown)
         return found
@@ -59,14 +70,8 @@ class GroupRecords:
 
         ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
         """
-        key = message.key() or b""
-        try:
-            record = decode_record(key, message.value())
-        except DecodeError:
-            self._malformed(key)
-            return None
-        if record.unknown:
-            self._meters.unknown_record("value_version")
+        record = decode_counted(self._meters, message.key() or b"", message.value())
+        if record is None or record.unknown:
             return None
         _, timestamp = message.timestamp()
         now_ms = self._clock.now_ms()
@@ -98,12 +103,9 @@ class GroupRecords:
             replayed,
         )
 
-    def _group(self, key: bytes) -> str | None:
+    def _is_shown(self, key: bytes) -> bool | None:
+        """Whether the group of this key is shown; None where the key is malformed."""
         try:
-            return decode_record(key, None).group
+            return self._shows(decode_record(key, None).group)
         except DecodeError:
-            self._malformed(key)
             return None
-
-    def _malformed(self, key: bytes) -> None:
-        self._meters.decode_error(int.from_bytes(key[:2], "big", signed=True))

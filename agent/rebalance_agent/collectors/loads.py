@@ -6,16 +6,17 @@ Nothing here costs a request per group, but where transactions leave a doubt of 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_agent.collectors.commits import Commits
 from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.poll import Poll
+from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import LoadsSeen
+from rebalance_agent.rebalances.observations import CommitsHeard, LoadsSeen
 from rebalance_agent.rebalances.production import Production
 from rebalance_agent.rebalances.views import GroupView
 
@@ -28,7 +29,7 @@ FETCHES_MAX = 500
 """Groups whose commits are asked for in one period, a millisecond of the coordinators' time each."""
 
 READ_WAIT_S = 1.0
-"""Longest wait until the tail has read what was committed when the period began: it is usually some 25 ms behind."""
+"""Longest wait until the tail has read what was committed when the period began: it is usually some 50 ms behind."""
 
 DOUBT_AGAIN_S = 300.0
 """How often all commits are asked for anyhow: what may have been missed for a reason that nobody thought of."""
@@ -57,12 +58,18 @@ class LoadsPoll:
         self._production = Production()
         self._left_out = 0
         self._doubted = context.clock.monotonic()
-        self.commits = Commits(follows, context.meters.decode_error)
+        self.commits = Commits(follows, context.meters)
         self.poll = Poll("loads", self._ask, context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Partition counts were read: only what exists is asked about. Called from any thread."""
         self._topics = partitions
+
+    def hear(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
+        """The tail read ``records`` (see `Commits.hear`); what groups say in them later is observed after this."""
+        self.commits.hear(records, positions)
+        if times := self.commits.times():
+            self._context.inbox.offer(CommitsHeard(self._context.clock.now_ms(), times))
 
     def _ask(self) -> None:
         wanted = self._wanted()

@@ -39,7 +39,8 @@ PAST_RECORDS = 500
 
 READ_MAX = 1_000
 WAIT_S = 0.1
-TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
+ABSENT_WAIT_S = 0.5
+TUNING = {"fetch.wait.max.ms": "100", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
 _KINDS = (MemberEvent.KIND, AssignEvent.KIND)
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)
@@ -80,6 +81,7 @@ class MemberEvents:
                 self._begin(reader, self._context.cluster.end_offsets(self._topic, range(count)))
             self._context.health.ready(MEMBERS_PART)
             self.worker.working()
+            self._await_topic(reader, stop)
             while not stop.is_set():
                 if self._partitions > len(reader.positions):
                     reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
@@ -90,6 +92,11 @@ class MemberEvents:
                     self._begin(reader, earlier)
                 for message in reader.read(READ_MAX, WAIT_S):
                     self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
+
+    def _await_topic(self, reader: TopicReader, stop: threading.Event) -> None:
+        """A topic that is made just now is news: its reports are wanted before their rebalances settle."""
+        while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
+            self._partitions = reader.partitions()
 
     def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
         """What counts begins at ``offsets``."""

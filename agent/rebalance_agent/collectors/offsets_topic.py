@@ -19,8 +19,9 @@ from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.old_records import OldRecords
 from rebalance_agent.collectors.ownership import Everything, Ownership
 from rebalance_agent.collectors.replay import Replay
+from rebalance_agent.collectors.snapshot_bases import SnapshotBases
 from rebalance_agent.collectors.snapshots import Snapshot, Snapshots
-from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.collectors.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned, TailReached
@@ -33,12 +34,11 @@ OFFSETS_PART = "offsets_topic"
 """Its name in readiness."""
 
 TAIL_TUNING = {
-    # Brokers answer at 20 kB or after 25 ms: that is the most it adds to a record's delay, and on a busy topic it costs
-    # a third of answering at once.
-    "fetch.min.bytes": "20000",
-    "fetch.wait.max.ms": "25",
-    "fetch.queue.backoff.ms": "10",
-    "queued.max.messages.kbytes": "16384",
+    **QUEUE_TUNING,
+    # Brokers answer at 100 kB or after 50 ms: that is the most it adds to a record's delay, and an answer costs as much
+    # as many records.
+    "fetch.min.bytes": "100000",
+    "fetch.wait.max.ms": "50",
 }
 
 BATCH_MAX = 5_000
@@ -46,6 +46,10 @@ BATCH_MAX = 5_000
 
 TAIL_WAIT_S = 0.1
 ABSENT_WAIT_S = 0.5
+
+HEAD_START_S = 2.0
+"""How long the records alone may take to tell of all groups, before others ask for a first picture: in that time a
+million are read, and more is seldom there. To ask of each group costs as much again, and shows less."""
 
 REACHED_EVERY_S = 1.0
 """How often it is told up to where everything has been observed: what a snapshot lags behind, at least."""
@@ -68,11 +72,12 @@ class OffsetsTail:
         ownership: Ownership | None = None,
         snapshots: Snapshots | None = None,
         resumed: Callable[[int], None] = lambda _since_ms: None,
+        late: Callable[[], None] = lambda: None,
     ) -> None:
         """``denied`` is told why the topic may not be read; ``hear`` all that the tail reads, and up to where.
 
         Without ``ownership`` all partitions are its own; without ``snapshots`` each start is a full backfill.
-        ``resumed`` is told when the oldest snapshot was written that it goes on from.
+        ``resumed`` is told when the oldest snapshot was written that it goes on from; ``late`` when `late` begins.
         """
         self._context = context
         self._denied = denied
@@ -81,7 +86,11 @@ class OffsetsTail:
         self._topic = topic
         self._ownership = ownership or Everything()
         self._snapshots = snapshots
+        self._bases = SnapshotBases(snapshots, OldRecords(context, topic, self._records)) if snapshots else None
         self._resumed = resumed
+        self._tell_late = late
+        self._told_late = False
+        self._unknown_since = context.clock.monotonic()
         self._tail: TopicReader | None = None
         self._partitions = 0
         self._old_count: int | None = None
@@ -90,6 +99,11 @@ class OffsetsTail:
         self._old = OldRecords(context, topic, self._records)
         self.exact = threading.Event()
         self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
+
+    @property
+    def late(self) -> bool:
+        """Whether it has been for longer than `HEAD_START_S` that not all is known from records, or it never will."""
+        return not self.exact.is_set() and self._context.clock.monotonic() - self._unknown_since >= HEAD_START_S
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Partition counts were read: the topic may have grown. Called from any thread."""
@@ -121,15 +135,25 @@ class OffsetsTail:
                     self._own(tail)
                     self._read(tail)
                     self._judge(tail)
-                    if self._snapshots and self._context.clock.monotonic() - told >= REACHED_EVERY_S:
+                    if self._bases and self._context.clock.monotonic() - told >= REACHED_EVERY_S:
                         told = self._context.clock.monotonic()
-                        self._tell_reached(tail)
+                        self._bases.look(self._tell_reached(tail))
+                if self._snapshots:
+                    self._tell_reached(tail)  # of all this comes the last snapshot
+            except Exception:
+                if self._snapshots:
+                    self._snapshots.drop(tail.positions)
+                raise
             finally:
                 self._tail = None
                 self._old.close()
-                if self._snapshots:
-                    self._snapshots.drop(tail.positions)
-                self.exact.clear()
+                if self._bases:
+                    self._bases.close()
+                self._forget()
+
+    def _forget(self) -> None:
+        self.exact.clear()
+        self._unknown_since, self._told_late = self._context.clock.monotonic(), False
 
     def _await_topic(self, tail: TopicReader, stop: threading.Event) -> None:
         """Brokers create the topic for the first group: until then there is nothing to see, and nothing wrong."""
@@ -156,6 +180,8 @@ class OffsetsTail:
         self._replay.drop(lost)
         if self._snapshots:
             self._snapshots.drop(lost)
+        if self._bases:
+            self._bases.drop(lost)
         self._context.meters.owned(len(owned))
         _log.info("speaks for the groups of %d of %d partitions of %s", len(owned), count, self._topic)
         self._context.inbox.put(PartitionsOwned(self._context.clock.now_ms(), owned, count))
@@ -189,36 +215,54 @@ class OffsetsTail:
     def _whole(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
         if self._snapshots:
             self._snapshots.begin(partition, base, snapshot)
-        self._context.inbox.put(Backfilled(self._context.clock.now_ms(), frozenset((partition,))))
+        now_ms = self._context.clock.now_ms()
+        self._context.inbox.put(Backfilled(now_ms, frozenset((partition,)), anew=snapshot is None))
 
     # Records
 
     def _read(self, tail: TopicReader) -> None:
         reading_old = bool(self._old.pending)
         records = tail.read(BATCH_MAX, 0 if reading_old else TAIL_WAIT_S)
-        if self._hear:
-            self._hear(records, tail.positions)
-        self._replay.see(records)
         found = self._records.of_groups(records)
         for message, key in found:
             if reading_old:
                 self._old.seen_live(message.partition(), key)
             if self._snapshots:
                 self._snapshots.see(message)
-        self._emit_live([message for message, _ in found])
+        self._tell_live(records, [message for message, _ in found], tail.positions)
         for partition, base in self._old.read().items():
             self._emit(base, live=False)
             self._whole(partition, base, None)
+        if self._bases:
+            self._bases.read()
 
-    def _emit_live(self, messages: Sequence[TopicRecord]) -> None:
-        if not self._replay:
+    def _tell_live(
+        self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
+    ) -> None:
+        """Tell all ``records`` and observe those of groups, each in its turn.
+
+        What is concluded must not depend on how many were read at once.
+        """
+        if not (self._hear or self._replay):
             self._emit(messages, live=True)
             return
-        again = [self._replay.is_old(message) for message in messages]
-        for message, replayed in zip(messages, again, strict=True):
-            gap = replayed and self._replay.has_gap(message.partition())
-            self._emit((message,), live=True, replayed=replayed, after_gap=gap)
-        self._context.meters.replayed(sum(again))
+        hear = self._hear or (lambda _records, _positions: None)
+        of_groups, told = {id(message) for message in messages}, 0
+        for end, record in enumerate(records, 1):
+            if id(record) in of_groups:
+                self._replay.see(records[told:end])
+                hear(records[told:end], {})
+                self._emit_live(record)
+                told = end
+        self._replay.see(records[told:])
+        hear(records[told:], positions)
+
+    def _emit_live(self, message: TopicRecord) -> None:
+        again = self._replay.is_old(message)
+        gap = again and self._replay.has_gap(message.partition())
+        self._emit((message,), live=True, replayed=again, after_gap=gap)
+        if again:
+            self._context.meters.replayed(1)
 
     def _emit(
         self, messages: Iterable[TopicRecord], *, live: bool, replayed: bool = False, after_gap: bool = False
@@ -235,17 +279,22 @@ class OffsetsTail:
         if self._ownership.partitions() is None:
             return
         if self._old.pending or self._replay:
-            self.exact.clear()
+            if self.exact.is_set():
+                self._forget()
             self._context.health.unready(OFFSETS_PART, "reading what the topic held before")
+            if self.late and not self._told_late:
+                self._told_late = True
+                self._tell_late()
         elif not self.exact.is_set():
             self._ready()
 
-    def _tell_reached(self, tail: TopicReader) -> None:
+    def _tell_reached(self, tail: TopicReader) -> dict[int, int]:
         pending = self._old.pending
         positions = {number: position for number, position in tail.positions.items() if number not in pending}
         if self._snapshots:
             self._snapshots.reached(positions)
         self._context.inbox.offer(TailReached(self._context.clock.now_ms(), positions))
+        return positions
 
     def _ready(self) -> None:
         self.exact.set()
@@ -255,4 +304,6 @@ class OffsetsTail:
 
     def _deny(self, reason: str) -> None:
         self._ownership.alone(yes=True)
+        self._unknown_since = float("-inf")
+        self._tell_late()
         self._denied(reason)

@@ -7,20 +7,17 @@ from collections.abc import Iterable, Mapping
 from rebalance_agent.collectors.backfill import Backfill
 from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.collectors.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 
 __all__ = ["BACKFILL_TUNING", "OldRecords"]
 
 BACKFILL_TUNING = {
-    # Bounded in bytes, since a million queued messages cost 400 MB; librdkafka's default back-off of 1 s would make
-    # a full queue wait for nothing.
+    **QUEUE_TUNING,
     "fetch.wait.max.ms": "100",
-    "fetch.queue.backoff.ms": "10",
-    "queued.max.messages.kbytes": "49152",
 }
 
-BATCH_MAX = 5_000
-"""Records per read: some milliseconds of work, so that tail and backfill take turns quickly."""
+BATCH_MAX = 2_000
+"""Records per read: a millisecond of work, so that tail and backfill take turns quickly."""
 
 BACKFILL_WAIT_S = 0.01
 
@@ -47,6 +44,9 @@ class OldRecords:
         if wanted := self._backfill.pending & ends.keys():
             if self._reader is None:
                 self._reader = TopicReader(self._context.properties, self._topic, BACKFILL_TUNING)
+                # librdkafka looks for a topic that it does not know yet half a second after partitions are assigned.
+                self._reader.partitions()
+            self._reader.end(wanted)  # one that is complete is read on while others are not
             self._reader.begin(dict.fromkeys(wanted, BEGINNING))
 
     def drop(self, partitions: Iterable[int]) -> None:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
 
+from rebalance_agent.collectors.acls import allow_command, principal_of
 from rebalance_agent.collectors.cluster import raise_cluster_error
 from rebalance_agent.collectors.context import Health
 from rebalance_agent.collectors.worker import Worker
@@ -24,13 +25,14 @@ __all__ = ["OWNERSHIP_PART", "Everything", "Ownership", "Shared"]
 OWNERSHIP_PART = "ownership"
 """Its name in readiness."""
 
-MEMBER_TUNING = {
+CLASSIC_TUNING = {
     # One partition less or more moves that one partition; all others are read on.
     "partition.assignment.strategy": "cooperative-sticky",
     # How long the groups of a dead replica go unseen, at most; what they did meanwhile is read afterwards.
     "session.timeout.ms": "10000",
     "heartbeat.interval.ms": "2000",
 }
+"""Under ``group.protocol=consumer`` (KIP-848) brokers decide all of this, and clients must not."""
 
 POLL_S = 0.1
 ABSENT_WAIT_S = 0.5
@@ -122,20 +124,24 @@ class Shared:
             if stop.wait(ABSENT_WAIT_S):
                 return
         self._health.unready(OWNERSHIP_PART, "joining the other replicas")
+        classic = self._properties.get("group.protocol", "classic").lower() == "classic"
         settings = {
-            **MEMBER_TUNING,
+            **(CLASSIC_TUNING if classic else {}),
             **self._properties,
             "group.id": self._group_id,
             "enable.auto.commit": "false",
             "enable.auto.offset.store": "false",
             "auto.offset.reset": "latest",
         }
-        consumer = Consumer(settings)
+        try:
+            consumer = Consumer(settings)
+        except KafkaException as error:  # properties that do not go together
+            raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
         try:
             consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
             while not stop.is_set():
-                if (message := consumer.poll(POLL_S)) is not None and (error := message.error()) is not None:
-                    self._check(error)
+                if (message := consumer.poll(POLL_S)) is not None and (trouble := message.error()) is not None:
+                    self._check(trouble)
         except KafkaException as error:
             raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
         finally:
@@ -160,10 +166,9 @@ class Shared:
         except AccessDeniedError as denied:
             if error.code() != KafkaError.GROUP_AUTHORIZATION_FAILED:
                 raise
-            raise AccessDeniedError(
-                f"{denied}; allow it: kafka-acls.sh --bootstrap-server ... --add --allow-principal User:... "
-                f"--operation Read --group {self._group_id}"
-            ) from None
+            principal, servers = principal_of(self._properties), self._properties.get("bootstrap.servers", "")
+            command = allow_command("Read", "Group", self._group_id, principal, servers)
+            raise AccessDeniedError(f"{denied}; allow it: {command}") from None
         except ClusterError:
             # librdkafka goes on by itself, unless it says that it cannot.
             if error.fatal():

@@ -9,7 +9,8 @@ from typing import Protocol
 
 from rebalance_agent.collectors.context import Context, SnapshotProblem
 from rebalance_agent.collectors.snapshot_codec import SnapshotAssembly, StoredRecord
-from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.collectors.to_the_end import records_before
+from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
 
 __all__ = [
@@ -25,8 +26,10 @@ SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
 LOAD_MAX_S = 30.0
 """A gigabyte from a near broker takes ten seconds; whoever waits longer reads the offsets topic itself."""
 
-READ_MAX = 5_000
-WAIT_S = 0.1
+TOMBSTONES_KEPT_MS = 86_400_000
+"""Brokers' default of ``delete.retention.ms``. What was deleted longer ago may have left no sign after compaction, and
+what a snapshot holds of it would stay for ever."""
+
 TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "16384"}
 
 _log = logging.getLogger(__name__)
@@ -61,6 +64,10 @@ class Snapshots(Protocol):
         """The tail has read these partitions, which are known as a whole, up to before these offsets."""
         ...
 
+    def missing(self, partitions: Collection[int]) -> frozenset[int]:
+        """Which of these must `begin` again, as of all that was read so far: they are seen from now on."""
+        ...
+
     def drop(self, partitions: Collection[int]) -> None:
         """These partitions are somebody else's now."""
         ...
@@ -81,7 +88,8 @@ class SnapshotReader:
 
     def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
         """See `Snapshots`; ``made_from``: what a snapshot must have been made from to be of use here."""
-        self.kept = {}
+        # Of other partitions, which may still wait to begin, it stays.
+        self.kept = {partition: keys for partition, keys in self.kept.items() if partition not in bounds}
         try:
             assembly = self._read(bounds)
         except ClusterError as error:
@@ -89,7 +97,7 @@ class SnapshotReader:
             return {}
         if assembly is None:
             return {}
-        self.kept = {partition: assembly.keys(partition) for partition in bounds}
+        self.kept |= {partition: assembly.keys(partition) for partition in bounds}
         found = {}
         for partition, (start, end) in bounds.items():
             try:
@@ -100,6 +108,9 @@ class SnapshotReader:
                     self._ignored("foreign", partition, f"it was made from {marker.made_from}, this is {made_from}")
                 elif not start <= marker.position <= end:
                     reason = f"it covers what is before {marker.position}, the topic has {start} to {end}"
+                    self._ignored("out_of_range", partition, reason)
+                elif marker.position < end and self._context.clock.now_ms() - marker.written_ms > TOMBSTONES_KEPT_MS:
+                    reason = "it is more than a day old: what was deleted since then may have left no tombstone"
                     self._ignored("out_of_range", partition, reason)
                 else:
                     records = tuple(assembly.records(partition, marker))
@@ -116,10 +127,9 @@ class SnapshotReader:
                 return None
             ends = self._context.cluster.end_offsets(self._topic, {number % count for number in partitions})
             assembly = SnapshotAssembly(self._owner, partitions)
-            reader.begin({number: BEGINNING for number, end in ends.items() if end > 0})
             until = clock.monotonic() + LOAD_MAX_S
-            while any(position < ends[number] for number, position in reader.positions.items()):
-                for record in reader.read(READ_MAX, WAIT_S):
+            for batch in records_before(ends, reader, clock):
+                for record in batch:
                     assembly.add(record.key() or b"", record.value())
                 if assembly.size_bytes > SNAPSHOT_BYTES_MAX or clock.monotonic() > until:
                     read_mib = assembly.size_bytes >> 20

@@ -9,9 +9,20 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 
 from rebalance_agent.collectors.cluster import ANSWER_TIMEOUT_S, raise_cluster_error
 
-__all__ = ["BEGINNING", "TopicReader", "TopicRecord"]
+__all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord"]
 
 BEGINNING: int = OFFSET_BEGINNING
+
+QUEUE_TUNING = {
+    # Records of commits have some 60 bytes, and librdkafka takes 400 more for each that waits: a queue that is bounded
+    # in bytes alone takes a quarter of a gigabyte. So few may wait, and a broker sends few at once.
+    "queued.min.messages": "20000",
+    "queued.max.messages.kbytes": "16384",
+    "fetch.max.bytes": "4000000",
+    # Its back-off of 1 s would make a full queue wait for nothing.
+    "fetch.queue.backoff.ms": "10",
+}
+"""How much waits to be read: no more than some 30 MB, which costs no time."""
 
 _GROUP_ID = "rebalance-agent"
 """librdkafka wants a name even though no group is formed under it."""
@@ -64,9 +75,11 @@ class TopicReader:
         """Make the client; nothing is read before `begin`."""
         self.topic = topic
         self.positions: dict[int, int] = {}
+        # librdkafka takes no consumer that fetches less at once than ``message.max.bytes``, which is for our producers.
+        unfit = {"fetch.max.bytes"} if "message.max.bytes" in properties else set()
         self._consumer = Consumer(
             {
-                **tuning,
+                **{name: value for name, value in tuning.items() if name not in unfit},
                 **properties,
                 "group.id": _GROUP_ID,
                 "enable.auto.commit": "false",
@@ -117,18 +130,25 @@ class TopicReader:
         first = self._consumer.poll(timeout) if timeout else None
         if timeout and first is None:
             return []
-        records: list[TopicRecord] = []
-        for message in ([] if first is None else [first]) + self._consumer.consume(most, 0):
-            error = message.error()
-            record = cast("TopicRecord", message)
-            if error is None:
-                self.positions[record.partition()] = record.offset() + 1
-                records.append(record)
-            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                self.positions[record.partition()] = record.offset()
-            elif error.code() in _START_OVER or error.fatal():
-                raise_cluster_error(error, f"reading {self.topic}")
+        batch = ([] if first is None else [first]) + self._consumer.consume(most, 0)
+        if odd := [message for message in batch if message.error() is not None]:
+            for message in odd:
+                self._heed(cast("TopicRecord", message), message.error())
+            batch = [message for message in batch if message.error() is None]
+        records = cast("list[TopicRecord]", batch)
+        # The last of each partition counts: a dict keeps that, and a million records pass here at a start.
+        for partition, record in {record.partition(): record for record in records}.items():
+            self.positions[partition] = max(self.positions.get(partition, 0), record.offset() + 1)
         return records
+
+    def _heed(self, message: TopicRecord, error: KafkaError | None) -> None:
+        """What comes in place of a record: that a partition ended here, or that something is wrong."""
+        if error is None:
+            return
+        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+            self.positions[message.partition()] = message.offset()
+        elif error.code() in _START_OVER or error.fatal():
+            raise_cluster_error(error, f"reading {self.topic}")
 
     def close(self) -> None:
         """Leave."""

@@ -32,8 +32,9 @@ class AgentMetrics:
         folded: Callable[[], int] = lambda: 0,
         text: TextFormat | None = None,
     ) -> None:
-        """``role``: observer or sidecar; ``folded`` tells how many label sets are folded now."""
-        self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in (role, Role.AGENT)), text)
+        """``role``: of this process; a gateway is a sidecar, too. ``folded``: how many label sets are folded now."""
+        roles = {role, Role.AGENT} | ({Role.SIDECAR} if role is Role.GATEWAY else set())
+        self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
         self._readiness = readiness
         self._folded = folded
         self._instruments.gauge(rows.BUILD_INFO).labels(__version__, platform.python_version(), role).set(1)
@@ -85,6 +86,10 @@ class AgentMetrics:
     def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:
         """Records were passed over because this version does not know theirs."""
         self._instruments.counter(rows.UNKNOWN_RECORDS).labels(unknown).inc(number)
+
+    def unknown_tagged_fields(self, number: int) -> None:
+        """Tagged fields of records were skipped because this version does not know them."""
+        self._instruments.counter(rows.UNKNOWN_TAGS).inc(number)
 
     def tail_lag(self, records: int) -> None:
         """Records between the tail and the end of the offsets topic, now."""

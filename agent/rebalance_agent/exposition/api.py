@@ -38,7 +38,6 @@ DETAILS_MAX = 64
 
 class _Line(NamedTuple):
     version: tuple[int, int]
-    view: GroupView
     summary: GroupSummary
     text: bytes
 
@@ -59,6 +58,7 @@ class Api:
         self._views = views
         self._history = history
         self._clock = clock
+        self._drawing = threading.Lock()
         self._lock = threading.Lock()
         self._lines: dict[str, _Line] = {}
         self._details: OrderedDict[str, _Detail] = OrderedDict()
@@ -75,7 +75,7 @@ class Api:
         Raises:
             NotKnownError: there is no such group.
         """
-        return draw_detail(self._line(name).view, self._clock.now_ms())
+        return draw_detail(self._view(name), self._clock.now_ms())
 
     def rebalances(self, name: str) -> RebalanceList:
         """A group's last rebalances; none where none has settled yet.
@@ -85,7 +85,7 @@ class Api:
         """
         known = self._history.rebalances(name)
         if known is None:
-            self._line(name)
+            self._view(name)
         return known or RebalanceList(name, (), ())
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
@@ -130,11 +130,11 @@ class Api:
         return b'%s, "groups": [%s]}\n' % (json.dumps(head).encode()[:-1], b", ".join(line.text for line in lines))
 
     def _detail_text(self, name: str) -> bytes:
-        line = self._line(name)
+        view = self._view(name)
         with self._lock:
             known = self._details.get(name)
-        if known is None or known.version != line.version:
-            known = _Detail(line.version, _encoded(value_to_json(self.group(name))))
+        if known is None or known.version != _version(view):
+            known = _Detail(_version(view), _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
             with self._lock:
                 self._details[name] = known
                 self._details.move_to_end(name)
@@ -144,14 +144,14 @@ class Api:
         rest = known.text[known.text.index(b",") :]
         return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
 
-    def _line(self, name: str) -> _Line:
-        line = self._refreshed().get(name)
-        if line is None:
+    def _view(self, name: str) -> GroupView:
+        view = next((each for each in self._views() if each.group == name), None)
+        if view is None:
             raise NotKnownError(
                 f"there is no group {name[:300]!r} here; {GROUPS.path} lists those that are shown "
                 "(groups_allow and groups_deny decide which)"
             )
-        return line
+        return view
 
     def _select(self, query: GroupQuery) -> tuple[int, list[_Line]]:
         lines = self._refreshed()
@@ -161,17 +161,25 @@ class Api:
         return len(matching), [lines[each.group] for each in page]
 
     def _refreshed(self) -> dict[str, _Line]:
-        """A line for each view, made anew only where the view has changed."""
-        with self._lock:
-            before, self._lines = self._lines, {}
+        """A line for each view, made anew only where the view has changed.
+
+        Who asks for all groups waits for another who does, instead of drawing the same; nobody else waits.
+        """
+        with self._drawing:
+            before, lines = self._lines, {}
             for view in self._views():
-                version = view.first_seen_ms, view.version
                 line = before.get(view.group)
-                if line is None or line.version != version:
+                if line is None or line.version != _version(view):
                     summary = draw_summary(view)
-                    line = _Line(version, view, summary, _encoded(value_to_json(summary)).rstrip())
-                self._lines[view.group] = line
-            return self._lines
+                    line = _Line(_version(view), summary, _encoded(value_to_json(summary)).rstrip())
+                lines[view.group] = line
+            self._lines = lines
+            return lines
+
+
+def _version(view: GroupView) -> tuple[int, int]:
+    # A group that was deleted and came back counts its versions anew.
+    return view.first_seen_ms, view.version
 
 
 @functools.cache

@@ -6,7 +6,6 @@ most, and waits for nobody who writes more: while thousands change at once, some
 
 from __future__ import annotations
 
-import itertools
 import threading
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -101,8 +100,8 @@ class GroupsPage:
         with self._lock:
             for group in self._groups.keys() - views.keys():
                 del self._groups[group]
-        changed = (view for _, view in sorted(views.items()) if not self._current(view))
-        for view in itertools.islice(changed, at_most):
+        changed = sorted(group for group, view in views.items() if not self._current(view))
+        for view in map(views.__getitem__, changed[:at_most]):
             written = self._write(view)
             with self._lock:
                 self._groups[view.group] = written
@@ -113,7 +112,7 @@ class GroupsPage:
         exemplified = {
             metric: self._format.samples(metric, each, Dialect.OPENMETRICS)
             for metric, each in samples.by_metric.items()
-            if has_exemplars(each)
+            if metric.buckets and has_exemplars(each)
         }
         return _Cached(_version(view), texts, exemplified, samples.folded)
 

@@ -132,8 +132,9 @@ class History:
             reports = tuple(kept.reports) if kept else ()
         if episode is None:
             return None
-        said = (cast("MemberEvent", event) for packed in reports for event in _unpack(packed))
-        return RebalanceDetail(group, episode.line, _unpack(episode.packed), reports_about(episode.line, said))
+        # A post that is repeated, or a topic that is read again, tells the same report twice.
+        said = {event.event_id: cast("MemberEvent", event) for packed in reports for event in _unpack(packed)}
+        return RebalanceDetail(group, episode.line, _unpack(episode.packed), reports_about(episode.line, said.values()))
 
     def _generation(self, event: GenerationEvent) -> None:
         group = self._touch(event.group)

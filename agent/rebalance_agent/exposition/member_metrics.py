@@ -17,6 +17,7 @@ from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.instrumentation.pulse import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
 from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
 from rebalance_agent.model.partitions import count_partitions
 
@@ -113,11 +114,20 @@ class MemberMetrics:
             self._clients.forget(client)
             return
         seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
-        self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
+        if event.evidence is not Evidence.GATEWAY:  # which sees no callbacks
+            self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
         if event.reprocessed_records is not None:
             self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
-        waits = ((rows.STALL, stall), (rows.JOIN, event.join_seconds), (rows.SYNC, event.sync_seconds))
+        if event.evidence is Evidence.GATEWAY:  # which alone sees them, and tells of none by saying nothing
+            rejected = max(0, event.rejected_commits or 0)
+            self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
+        waits = (
+            (rows.STALL, stall),
+            (rows.STOP, event.stop_seconds),
+            (rows.JOIN, event.join_seconds),
+            (rows.SYNC, event.sync_seconds),
+        )
         for row, waited in waits:
             if waited is not None:
                 self._instruments.histogram(row).labels(labels[0]).observe(max(0.0, waited))
@@ -127,7 +137,8 @@ class MemberMetrics:
         if assignor not in (names := {name for _, name in self._assignors}):
             assignor = assignor if len(names) < self._limits.max_assignors else FOLDED
         self._assignors.add((labels[0], assignor))
-        self._instruments.histogram(rows.ASSIGN_SECONDS).labels(labels[0], assignor).observe(event.duration_seconds)
+        seconds = max(0.0, event.duration_seconds)
+        self._instruments.histogram(rows.ASSIGN_SECONDS).labels(labels[0], assignor).observe(seconds)
         self._instruments.counter(rows.ASSIGN_FAILURES).labels(labels[0], assignor).inc(int(event.error is not None))
         self._instruments.counter(rows.USER_DATA_ERRORS).labels(labels[0], assignor).inc(len(event.user_data_errors))
         if event.quality is not None:
@@ -157,7 +168,7 @@ class MemberMetrics:
         self._clients.forget_silent(before, now - self._limits.lifeless_seconds)
         for pair in [pair for pair, seen in self._pairs.items() if seen < before]:
             del self._pairs[pair]
-            for row in (*_TOTALS.values(), rows.REPROCESSED):
+            for row in (*_TOTALS.values(), rows.REPROCESSED, rows.REJECTED_COMMITS):
                 _remove(self._instruments.counter(row), *pair)
             if not any(pair[0] == group for group, _ in self._pairs):
                 self._expire_group(pair[0])
@@ -165,7 +176,7 @@ class MemberMetrics:
     def _expire_group(self, group: str) -> None:
         for callback in _TOTALS:
             _remove(self._instruments.histogram(rows.CALLBACK_SECONDS), group, callback)
-        for row in (rows.STALL, rows.JOIN, rows.SYNC):
+        for row in (rows.STALL, rows.STOP, rows.JOIN, rows.SYNC):
             _remove(self._instruments.histogram(row), group)
         for _, assignor in [each for each in self._assignors if each[0] == group]:
             _remove(self._instruments.histogram(rows.ASSIGN_SECONDS), group, assignor)

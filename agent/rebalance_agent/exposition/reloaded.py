@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.errors import InvalidInputError
 
 __all__ = ["LOOK_AGAIN_S", "Reloaded"]
 
@@ -57,7 +56,7 @@ class Reloaded(Generic[_T]):
         try:
             self._value = self._load()
             _log.info("read again: %s", ", ".join(self._paths))
-        except InvalidInputError as error:
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a file, the former contents still work
             _log.warning("not read again, the former contents stay in use: %s", error)
 
     def _look(self) -> tuple[object, ...]:

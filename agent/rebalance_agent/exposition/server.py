@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Callable
@@ -77,7 +78,9 @@ class HttpServer:
             listener = _listen(*self._address)
         except OSError as error:
             host, port = self._address
-            raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+            # What create_server() says besides is the address once more.
+            reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror or error
+            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
         self._http.bind_addr = listener.getsockname()[:2]
         self._connections = Connections(
             listener,

@@ -70,22 +70,24 @@ class TlsFiles:
         try:
             # A key behind a passphrase would ask for it on the terminal.
             context.load_cert_chain(self.cert_file, self.key_file, password=lambda: "")
-        except ssl.SSLError as error:
-            if error.reason == "KEY_VALUES_MISMATCH":
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            if reason == "KEY_VALUES_MISMATCH":
                 problem = f"the key in {self.key_file} does not belong to the certificate in {self.cert_file}"
                 raise InvalidInputError(f"{self.prefix}key_file", problem) from None
             problem = (
                 f"{self.cert_file} and {self.key_file} must hold a certificate and its unencrypted key in PEM form"
             )
-            raise InvalidInputError(f"{self.prefix}cert_file", f"{problem} ({error.reason or error})") from None
+            raise InvalidInputError(f"{self.prefix}cert_file", f"{problem} ({reason})") from None
 
     def _load_clients(self, context: ssl.SSLContext) -> None:
         field = f"{self.prefix}client_ca_file"
         _readable(field, self.client_ca_file)
         try:
             context.load_verify_locations(self.client_ca_file)
-        except ssl.SSLError as error:
-            raise InvalidInputError(field, f"{self.client_ca_file} holds no PEM certificate ({error.reason})") from None
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror
+            raise InvalidInputError(field, f"{self.client_ca_file} holds no PEM certificate ({reason})") from None
         context.verify_mode = ssl.CERT_REQUIRED
 
 
@@ -106,6 +108,10 @@ class ServerTls:
     def mutual(self) -> bool:
         """Whether clients must have a certificate."""
         return bool(self._files.client_ca_file)
+
+    def context(self) -> ssl.SSLContext:
+        """The one for the next handshake."""
+        return self._context.get()
 
     def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
         """The server's end of TLS on a connection, before its handshake."""

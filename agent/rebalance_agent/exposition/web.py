@@ -42,6 +42,9 @@ Answer = tuple[str, str, bytes]
 Page = Callable[[Dialect], bytes]
 """Gives complete families with headers."""
 
+_Reply = tuple[str, str, bytes | list[bytes]]
+"""The same in pieces: metrics of thousands of groups are joined once, and not once more with what else is shown."""
+
 
 class WebApp:
     """Answers GET and HEAD from memory."""
@@ -63,7 +66,7 @@ class WebApp:
         """
         self._pages, self._readiness = tuple(pages), readiness
         self._bearer, self._open = bearer, HEALTH_PATHS if health_open else ()
-        self._paths: dict[str, Callable[[WSGIEnvironment], Answer]] = {
+        self._paths: dict[str, Callable[[WSGIEnvironment], _Reply]] = {
             "/metrics": self._metrics,
             "/healthz": self._healthz,
             "/readyz": self._readyz,
@@ -77,13 +80,14 @@ class WebApp:
         """The WSGI entry."""
         headers = [*_HEADERS]
         status, kind, body = self._answer(environ, headers)
-        if len(body) >= GZIP_BYTES_MIN and accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
-            body = _gzip(body)
+        pieces = body if isinstance(body, list) else [body]
+        if _size(pieces) >= GZIP_BYTES_MIN and accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
+            pieces = _gzip(pieces)
             headers.append(("Content-Encoding", "gzip"))
-        start_response(status, [("Content-Type", kind), ("Content-Length", str(len(body))), *headers])
-        return () if environ["REQUEST_METHOD"] == "HEAD" else _chunks(body)
+        start_response(status, [("Content-Type", kind), ("Content-Length", str(_size(pieces))), *headers])
+        return () if environ["REQUEST_METHOD"] == "HEAD" else _chunks(pieces)
 
-    def _answer(self, environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> Answer:
+    def _answer(self, environ: WSGIEnvironment, headers: list[tuple[str, str]]) -> _Reply:
         path = environ.get("PATH_INFO", "")
         if self._bearer and path not in self._open and not self._bearer.allows(environ):
             headers.append(("WWW-Authenticate", "Bearer"))
@@ -96,9 +100,9 @@ class WebApp:
             return "405 Method Not Allowed", _JSON, _json({"error": "only GET and HEAD"})
         return handler(environ)
 
-    def _metrics(self, environ: WSGIEnvironment) -> Answer:
+    def _metrics(self, environ: WSGIEnvironment) -> _Reply:
         dialect = choose_dialect(environ.get("HTTP_ACCEPT", ""))
-        return "200 OK", dialect.value, b"".join([*(page(dialect) for page in self._pages), dialect.end])
+        return "200 OK", dialect.value, [*(page(dialect) for page in self._pages), dialect.end]
 
     def _healthz(self, _environ: WSGIEnvironment) -> Answer:
         return "200 OK", _JSON, _json({"alive": True})
@@ -129,10 +133,14 @@ def _json(data: object) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
-def _gzip(body: bytes) -> bytes:
+def _size(pieces: Iterable[bytes]) -> int:
+    return sum(map(len, pieces))
+
+
+def _gzip(pieces: Iterable[bytes]) -> list[bytes]:
     squeeze = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-    return squeeze.compress(body) + squeeze.flush()
+    return [*map(squeeze.compress, pieces), squeeze.flush()]
 
 
-def _chunks(body: bytes) -> Iterator[bytes]:
-    return (body[start : start + CHUNK_BYTES] for start in range(0, len(body), CHUNK_BYTES))
+def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    return (piece[at : at + CHUNK_BYTES] for piece in pieces for at in range(0, len(piece), CHUNK_BYTES))

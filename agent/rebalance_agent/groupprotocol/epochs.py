@@ -19,7 +19,7 @@ from rebalance_agent.model.epochs import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.group import GroupType, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = ["EPOCH_FACTS", "about", "epoch_fact"]
@@ -55,6 +55,7 @@ def _target_epoch(value: _Fields) -> TargetEpoch:
 
 def _consumer_member(value: _Fields) -> EpochMember:
     classic = value["classic_member_metadata"]
+    assignors = [each["name"] for each in classic["supported_protocols"]] if classic else []
     return EpochMember(
         client_id=value["client_id"],
         client_host=value["client_host"],
@@ -64,8 +65,9 @@ def _consumer_member(value: _Fields) -> EpochMember:
         pattern=value["subscribed_topic_regex"] or None,
         rebalance_timeout_ms=value["rebalance_timeout_ms"],
         assignor=value["server_assignor"],
-        classic=bool(classic and classic["supported_protocols"]),
+        classic=bool(assignors),
         session_timeout_ms=classic["session_timeout_ms"] if classic else None,
+        eager=not all(map(is_cooperative, assignors)),
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.tables import RECORDS
 
-__all__ = ["UNKNOWN", "Record", "decode_record", "record_kind"]
+__all__ = ["UNKNOWN", "Record", "decode_record", "key_version", "record_kind"]
 
 UNKNOWN = "unknown"
 """The kind of a record whose key no table knows."""
@@ -50,12 +50,17 @@ class Record:
     @property
     def unknown(self) -> bool:
         """Whether the kind or the value's version is one that no table knows."""
-        return self.value is None and not self.tombstone
+        return self.value is None and (self.kind == UNKNOWN or self.value_version is not None)
 
 
 def record_kind(key: bytes) -> str:
     """What kind of record has this key: a table's kind or `UNKNOWN`, also where the key is too short to tell."""
     return _KINDS[key[1]] if len(key) >= _VERSION_BYTES and not key[0] else UNKNOWN
+
+
+def key_version(key: bytes) -> int | None:
+    """The version of a record's key, which says what kind of record it is; None where the key is too short for it."""
+    return int.from_bytes(key[:_VERSION_BYTES], "big", signed=True) if len(key) >= _VERSION_BYTES else None
 
 
 def decode_record(key: bytes, value: bytes | None) -> Record:
@@ -64,16 +69,14 @@ def decode_record(key: bytes, value: bytes | None) -> Record:
     Raises:
         DecodeError: key or value break their schema; names message, field and byte.
     """
-    if len(key) < _VERSION_BYTES:
+    version = key_version(key)
+    if version is None:
         raise DecodeError(f"a record's key has {len(key)} bytes, too few for its version")
-    key_version = int.from_bytes(key[:_VERSION_BYTES], "big", signed=True)
-    table = RECORDS.get(key_version)
+    table = RECORDS.get(version)
     if table is None:
-        return Record(UNKNOWN, key_version, size_bytes=len(value or b""))
+        return Record(UNKNOWN, version, size_bytes=len(value or b""))
     key_fields = table.key.decode(key).fields or {}
     if value is None:
-        return Record(table.kind, key_version, key_fields)
+        return Record(table.kind, version, key_fields)
     decoded = table.value.decode(value)
-    return Record(
-        table.kind, key_version, key_fields, decoded.version, decoded.fields, decoded.unknown_tags, len(value)
-    )
+    return Record(table.kind, version, key_fields, decoded.version, decoded.fields, decoded.unknown_tags, len(value))

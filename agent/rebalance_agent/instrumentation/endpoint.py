@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.outbox import Batch
-from rebalance_agent.instrumentation.tls import client_context
+from rebalance_agent.instrumentation.tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
 
 __all__ = [
     "ALIVE_HEADER",
@@ -100,7 +100,8 @@ class Endpoint:
         if not host or parts.scheme not in _PORTS or parts.username is not None or parts.query or parts.fragment:
             raise InvalidInputError(URL_VARIABLE, f"must be a URL such as {DEFAULT_URL}, not {url[:100]!r}")
         port = _PORTS[parts.scheme] if port is None else port
-        context = client_context(environ) if parts.scheme == "https" else None
+        files = [(name, environ.get(name)) for name in (CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE)]
+        context = client_context(*files) if parts.scheme == "https" else None
         return cls(host, port, parts.path.rstrip("/") or PATH, token or None, context)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.metrics.metric import Kind, Metric, Role
 from rebalance_agent.model.events import EVENT_KINDS
 
@@ -36,6 +37,7 @@ __all__ = [
     "SNAPSHOT_PROBLEMS",
     "TAIL_LAG",
     "UNKNOWN_RECORDS",
+    "UNKNOWN_TAGS",
 ]
 
 OTHER = "other"
@@ -68,7 +70,7 @@ BUILD_INFO = Metric(
     Role.AGENT,
     "Version of the agent and of its Python; always 1.",
     ("version", "python", "role"),
-    values={"role": (Role.OBSERVER, Role.SIDECAR)},
+    values={"role": (Role.OBSERVER, Role.SIDECAR, Role.GATEWAY)},
 )
 CONFIGURED = _row("configured", Kind.GAUGE, Role.AGENT, "1 when a Kafka cluster is configured, 0 while idling without.")
 READY = Metric(
@@ -120,7 +122,7 @@ EVENTS_DROPPED = _row(
 REQUESTS_REJECTED = _row(
     "requests_rejected_total",
     Kind.COUNTER,
-    Role.SIDECAR,
+    Role.AGENT,
     "Posts of events that were refused as a whole, by HTTP status.",
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
@@ -145,9 +147,9 @@ DECODE_ERRORS = _row(
     "decode_errors_total",
     Kind.COUNTER,
     Role.OBSERVER,
-    "Records that broke their schema, by key version.",
+    "Records that broke their schema, by key version; other: their key has not even a version.",
     "records",
-    {"key_version": ("0", "1", "2", OTHER)},
+    {"key_version": (*map(str, sorted(RECORDS)), OTHER)},
 )
 UNKNOWN_RECORDS = _row(
     "unknown_records_total",
@@ -156,6 +158,13 @@ UNKNOWN_RECORDS = _row(
     "Records passed over because this version does not know their key's or value's version.",
     "records",
     {"unknown": ("key_version", "value_version")},
+)
+UNKNOWN_TAGS = _row(
+    "unknown_tagged_fields_total",
+    Kind.COUNTER,
+    Role.OBSERVER,
+    "Tagged fields that were skipped because this version does not know them; their records count nevertheless.",
+    "fields",
 )
 TAIL_LAG = _row(
     "tail_lag_records",
@@ -243,6 +252,7 @@ AGENT_ROWS: tuple[Metric, ...] = (
     READ_BYTES,
     DECODE_ERRORS,
     UNKNOWN_RECORDS,
+    UNKNOWN_TAGS,
     TAIL_LAG,
     OFFSETS_MAX_BYTES,
     LOADS_LEFT_OUT,

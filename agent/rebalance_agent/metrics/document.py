@@ -23,6 +23,11 @@ be read (`source="admin"`), nothing is said that polls cannot know.
 
 From the events that consumers post to the sidecar beside them. They add up with `sum`.
 """,
+    Role.GATEWAY: """\
+## Gateway: what goes through it
+
+Of the connections between its clients and the brokers. A gateway exports the sidecar's metrics as well.
+""",
     Role.AGENT: """\
 ## The agent itself
 
@@ -35,11 +40,12 @@ _HEAD = f"""\
 
 Written from the catalogue in `rebalance_agent.metrics` by `make docs`; change it there.
 
-Both roles serve `/metrics` on port 29308. Labels are spelt as kafka_exporter spells them, so lag joins without
+Every role serves `/metrics` on port 29308. Labels are spelt as kafka_exporter spells them, so lag joins without
 relabelling. With `cluster_name` set every metric also has the label `cluster`. Counters of a group start at 0 when the
 group is first seen and go when it goes.
 
-A group has at most {GROUP_SERIES_MAX} series. Members add theirs: `owner_*` for at most \
+A group has at most {GROUP_SERIES_MAX} series, half of them closed sets: a trigger each, a state each, a bucket each. \
+Members add theirs: `owner_*` for at most \
 {SeriesLimits().max_member_series} pairs of client id and host (members with
 equal labels fold into their maximum and their number; pairs beyond it into `client_id="{FOLDED}"`), one
 `slowest_member`, and the exact histogram of stalls where they report. Groups that `lag_groups` or `copartitioned` name

@@ -82,7 +82,7 @@ STATE = Metric(
     Role.OBSERVER,
     "1 for the state that the group is in, 0 for the others that its type can have.",
     ("consumergroup", "state"),
-    values={"state": tuple(GroupState)},
+    values={"state": tuple(state for state in GroupState if state is not GroupState.DEAD)},
 )
 MEMBERS = _gauge("members", "Members of the group.", "members")
 STATIC_MEMBERS = _gauge("static_members", "Members with a group.instance.id.", "members")
@@ -109,7 +109,7 @@ FAILED = Metric(
     "assign_error: the leader's assign() raised, as it reports (absent until members report).",
     ("consumergroup", "reason"),
     "rebalances",
-    {"reason": (FailureReason.ABORTED, FailureReason.ASSIGN_ERROR)},
+    {"reason": tuple(FailureReason)},
 )
 NOOP = _counter("noop", "Rebalances after which everyone owned what they had owned before.", "rebalances")
 STALL = Metric(

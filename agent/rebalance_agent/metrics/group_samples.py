@@ -28,10 +28,11 @@ __all__ = [
     "running_samples",
 ]
 
-GROUP_SERIES_MAX = 62
-"""Series of one group: what a fleet of thousands of groups can afford. Apart from it stand the series that members
-bring (``owner_*``, ``slowest_member``, and the histogram of stalls that they measured themselves), and three that are
-there where they are asked for: skew by lag and by rate, and co-partition breaks."""
+GROUP_SERIES_MAX = 61
+"""Series of one group: what a fleet of thousands of groups can afford. Half of them are closed sets: a trigger each, a
+state each, a bucket each; by `rollout_in_progress` and `flapping_members` alerts know when to be silent. Apart from it
+stand the series that members bring (``owner_*``, ``slowest_member``, and the histogram of stalls that they measured
+themselves), and three that are there where they are asked for: skew by lag and by rate, and co-partition breaks."""
 
 SLOWEST_SHOWN_SECONDS = 3600
 """A member that was slow an hour ago is no longer who to look at."""

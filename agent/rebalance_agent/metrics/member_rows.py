@@ -17,10 +17,12 @@ __all__ = [
     "LOST",
     "MEMBER_ROWS",
     "PARTITIONS",
+    "REJECTED_COMMITS",
     "REPROCESSED",
     "REVOKED",
     "SKEW",
     "STALL",
+    "STOP",
     "SYNC",
     "USER_DATA_ERRORS",
 ]
@@ -49,7 +51,7 @@ CALLBACK_SECONDS = Metric(
     "kafka_rebalance_member_callback_seconds",
     Kind.HISTOGRAM,
     Role.SIDECAR,
-    "Time in the consumer's own rebalance callbacks.",
+    "Time in the consumer's own rebalance callbacks. Absent where only a gateway sees the member.",
     ("consumergroup", "callback"),
     "seconds",
     {"callback": (Callback.REVOKED, Callback.ASSIGNED, Callback.LOST)},
@@ -78,6 +80,14 @@ SYNC = _row(
     "seconds",
     ("consumergroup",),
     SYNC_BUCKETS,
+)
+STOP = _row(
+    "stop_seconds",
+    Kind.HISTOGRAM,
+    "From a member being told that its group rebalances to its JoinGroup: how long it took to stop, seen by a gateway.",
+    "seconds",
+    ("consumergroup",),
+    JOIN_BUCKETS,
 )
 ASSIGN_SECONDS = _row(
     "assign_seconds",
@@ -113,6 +123,12 @@ REPROCESSED = _row(
     "back lower. Absent where the client does not know how far it is.",
     "records",
 )
+REJECTED_COMMITS = _row(
+    "rejected_commits_total",
+    Kind.COUNTER,
+    "Partitions whose commits the coordinator refused because of a rebalance. Absent where no gateway sees the member.",
+    "partitions",
+)
 SKEW = _row(
     "assignment_skew_ratio",
     Kind.GAUGE,
@@ -123,6 +139,7 @@ SKEW = _row(
 MEMBER_ROWS: tuple[Metric, ...] = (
     CALLBACK_SECONDS,
     STALL,
+    STOP,
     JOIN,
     SYNC,
     ASSIGN_SECONDS,
@@ -134,6 +151,7 @@ MEMBER_ROWS: tuple[Metric, ...] = (
     ASSIGNED,
     LOST,
     REPROCESSED,
+    REJECTED_COMMITS,
     SKEW,
 )
 """In the order of the page and of the documentation."""

@@ -20,10 +20,11 @@ class Kind(StrEnum):
 
 
 class Role(StrEnum):
-    """Which process exports a metric; ``agent`` stands for both. No metric is shared between observer and sidecar."""
+    """Which process exports a metric; ``agent`` stands for all. No metric is shared between two of the others."""
 
     OBSERVER = "observer"
     SIDECAR = "sidecar"
+    GATEWAY = "gateway"
     AGENT = "agent"
 
 

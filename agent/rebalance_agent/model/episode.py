@@ -50,11 +50,10 @@ class Evidence(StrEnum):
 
 
 class Source(StrEnum):
-    """Where a group's facts come from: the offsets topic, polls of the admin API, or members' own events."""
+    """Where a group's facts come from: the offsets topic, or polls of the admin API."""
 
     RECORDS = "records"
     ADMIN = "admin"
-    MEMBERS = "members"
 
 
 class FailureReason(StrEnum):
@@ -62,7 +61,6 @@ class FailureReason(StrEnum):
 
     ABORTED = "aborted"
     ASSIGN_ERROR = "assign_error"
-    INCONSISTENT_PROTOCOL = "inconsistent_protocol"
 
 
 @dataclass(frozen=True, slots=True)

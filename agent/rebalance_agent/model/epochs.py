@@ -57,7 +57,8 @@ class EpochMember:
     """A member as it introduced itself. ``rebalance_timeout_ms`` -1: not said; ``pattern``: its regular expression.
 
     ``process`` is a streams member's process id. ``classic``: it still speaks the classic protocol, and so says its
-    ``session_timeout_ms``; that of others is a setting of the group or the brokers, which no record tells.
+    ``session_timeout_ms``; that of others is a setting of the group or the brokers, which no record tells. ``eager``:
+    such a member puts down all it has whenever it has to rejoin, since some assignor that it lists is not cooperative.
     """
 
     client_id: str
@@ -71,6 +72,7 @@ class EpochMember:
     process: str | None = None
     classic: bool = False
     session_timeout_ms: int | None = None
+    eager: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.episode import FailureReason, Phases, Source, Stall, Trigger
+from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Source, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.quality import AssignmentQuality
@@ -142,8 +142,6 @@ class GenerationEvent:
     part: int = 0
     parts: int = 1
     epoch_kind: str = "generation"
-    implementation: str | None = None
-    strategies: tuple[str, ...] | None = None
     flapping: tuple[str, ...] | None = None
     migrated_from: GroupType | None = None
 
@@ -209,6 +207,10 @@ class MemberEvent:
     ``reprocessed_records``: records that will be, or have been, consumed once more because of it; None where the client
     does not know how far it is. ``join_seconds`` and ``sync_seconds``: the member's wait for the answers to the
     JoinGroup and SyncGroup requests before it, in the event that follows them.
+
+    ``evidence``: ``gateway`` where a gateway saw it in the member's frames, not its client in callbacks; None is the
+    client. Then ``stop_seconds`` is from the answer that asked the member to rejoin until it did, and
+    ``rejected_commits`` how many partitions' commits the coordinator has refused since the event before.
     """
 
     KIND: ClassVar[str] = "member"
@@ -234,6 +236,14 @@ class MemberEvent:
     reprocessed_records: int | None = None
     join_seconds: float | None = None
     sync_seconds: float | None = None
+    evidence: Evidence | None = None
+    stop_seconds: float | None = None
+    rejected_commits: int | None = None
+
+    @property
+    def asked_ms(self) -> int:
+        """When the member learnt that it was to rejoin; else when it stopped."""
+        return self.started_ms - round((self.stop_seconds or 0) * 1000)
 
 
 @dataclass(frozen=True, slots=True)

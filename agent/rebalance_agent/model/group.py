@@ -7,11 +7,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
-__all__ = ["STATES", "ClassicGroup", "ClassicMember", "GroupState", "GroupType", "RebalanceProtocol"]
+__all__ = [
+    "STATES",
+    "ClassicGroup",
+    "ClassicMember",
+    "GroupState",
+    "GroupType",
+    "HasIds",
+    "RebalanceProtocol",
+    "is_cooperative",
+]
 
 
 class GroupType(StrEnum):
@@ -42,26 +52,23 @@ STATES: dict[GroupType, tuple[GroupState, ...]] = {
         GroupState.PREPARING_REBALANCE,
         GroupState.COMPLETING_REBALANCE,
         GroupState.STABLE,
-        GroupState.DEAD,
     ),
     GroupType.CONSUMER: (
         GroupState.EMPTY,
         GroupState.ASSIGNING,
         GroupState.RECONCILING,
         GroupState.STABLE,
-        GroupState.DEAD,
     ),
-    GroupType.SHARE: (GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD),
+    GroupType.SHARE: (GroupState.EMPTY, GroupState.STABLE),
     GroupType.STREAMS: (
         GroupState.EMPTY,
         GroupState.NOT_READY,
         GroupState.ASSIGNING,
         GroupState.RECONCILING,
         GroupState.STABLE,
-        GroupState.DEAD,
     ),
 }
-"""Group type -> the states that it can have; no other state gets a series."""
+"""Group type -> the states that it can have; no other state gets a series. A group that is Dead is gone."""
 
 
 class RebalanceProtocol(StrEnum):
@@ -70,6 +77,30 @@ class RebalanceProtocol(StrEnum):
     EAGER = "eager"
     COOPERATIVE = "cooperative"
     UNKNOWN = "unknown"
+
+
+def is_cooperative(assignor: str) -> bool:
+    """Whether an assignor of this name can be cooperative (KIP-429): by its name, or Kafka Streams' own."""
+    return assignor.startswith("cooperative") or assignor == "stream"
+
+
+class HasIds(Protocol):
+    """A member, of whatever kind."""
+
+    @property
+    def member_id(self) -> str:
+        """The coordinator's id for it."""
+        ...
+
+    @property
+    def instance_id(self) -> str | None:
+        """Its ``group.instance.id``."""
+        ...
+
+    @property
+    def client_id(self) -> str:
+        """Its ``client.id``."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,27 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from rebalance_agent.model.diff import identity
-from rebalance_agent.model.episode import Evidence, FailureReason, Source
-from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent, event_id
-from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
+from rebalance_agent.model.diff import identity, owners
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
+from rebalance_agent.model.group import ClassicGroup, GroupState
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
 from rebalance_agent.rebalances.following import Following
 from rebalance_agent.rebalances.generations import Episode, Generation, Window, infer_protocol, subscribed_topics
+from rebalance_agent.rebalances.lastsigns import classic_signs, heard_in
+from rebalance_agent.rebalances.missing import aborted_events, leaps, missing_between
 from rebalance_agent.rebalances.observations import GroupRecord, GroupsListed
 from rebalance_agent.rebalances.portrait import draw
 from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "CLOCK_STEP_MS", "ClassicState"]
-
-ABORTED_MAX = 10
-"""Missing generations before one record that are reported one by one; more of them are reported as one fact."""
-
-ABORTED_MIN_MS = 10
-"""A join and a rejoin take at least so long. If many more are missing than there was time for, it is another life of
-the group, or not a group's record at all."""
+__all__ = ["CLOCK_STEP_MS", "ClassicState"]
 
 CLOCK_STEP_MS = 600_000
 """A live record so much older than the one before it is new: the brokers' clock was set."""
@@ -47,6 +42,7 @@ class ClassicState(Following):
         self._at_last: tuple[ClassicGroup, ...] = ()
         self._sizes: Mapping[str, int] = {}
         self._running = Running()
+        self._heard_ms: dict[str, int] = {}
 
     @property
     def rebalancing(self) -> bool:
@@ -81,7 +77,7 @@ class ClassicState(Following):
     def _take(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
         last = self.last
         recreated = last is not None and value.generation < last.number
-        if last is not None and (recreated or _leaps(last, observation.timestamp_ms, value)):
+        if last is not None and (recreated or leaps(last, observation.timestamp_ms, value)):
             if observation.live:
                 yield from self._episodes.flush(observation.seen_ms)
             last = self._origin = None
@@ -199,6 +195,10 @@ class ClassicState(Following):
             topics=self._around.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
         )
+        if before is not None:
+            staying, at_ms = _member_ids(value), observation.timestamp_ms
+            signs = classic_signs(before, self._heard_ms, staying, self._commits, at_ms)
+            generation = replace(generation, last_signs=signs)
         if before is not None and value.generation == (before.number if self.last else self._converted):
             return replace(generation, returned=_returned(before.value, value))
         generation = replace(generation, joined_ms=_joined_ms(before, observation.timestamp_ms, value))
@@ -224,28 +224,20 @@ class ClassicState(Following):
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord
     ) -> Iterator[AbortedEvent]:
-        sure = before is not None and self._last_live and not observation.after_gap
-        missing = max(0, generation.number - before.number - 1) if before and sure else 0
+        if before is None or not self._last_live or observation.after_gap:
+            return
+        missing = missing_between(before, generation)
         self._ledger.abort(0 if observation.replayed else missing)
-        each = 1 if missing <= ABORTED_MAX else missing
-        numbers = range(generation.number - missing + each - 1, generation.number, each)
-        cluster_id, at_ms = self._around.cluster_id, generation.timestamp_ms
-        for number in numbers:
-            identity = event_id(AbortedEvent.KIND, cluster_id, self.group, GroupType.CLASSIC, number, at_ms)
-            yield AbortedEvent(
-                identity,
-                cluster_id,
-                self.group,
-                at_ms,
-                Source.RECORDS,
-                GroupType.CLASSIC,
-                number,
-                FailureReason.ABORTED,
-                generations=each,
-            )
+        yield from aborted_events(self._around.cluster_id, generation, missing)
 
     def _become(self, generation: Generation, live: bool) -> None:
-        last = self.last
+        last, ids = self.last, _member_ids(generation.value)
+        known = {name: at_ms for name, at_ms in self._heard_ms.items() if name in ids}
+        if generation.returned:
+            self._heard_ms = {**dict.fromkeys(ids - known.keys(), generation.timestamp_ms), **known}
+        elif last is None or generation.number != last.number:
+            self._heard_ms = heard_in(generation)
+        self._commits.keep(owners(generation.value))
         same_moment = last is not None and generation.timestamp_ms == last.timestamp_ms
         self._at_last = (*(self._at_last if same_moment else ()), generation.value)
         if (last is None or generation.number != last.number) and not self._is_another(generation):
@@ -284,12 +276,6 @@ class ClassicState(Following):
             first = self._episodes.open.generations[0]
             started_ms = first.start.earliest_ms if first.start else first.timestamp_ms
         return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
-
-
-def _leaps(last: Generation, timestamp_ms: int, value: ClassicGroup) -> bool:
-    """Whether the generation cannot have followed on the last one."""
-    missing = value.generation - last.number - 1
-    return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms
 
 
 def _joined_ms(before: Generation | None, timestamp_ms: int, value: ClassicGroup) -> int | None:

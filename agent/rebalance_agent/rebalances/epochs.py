@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_agent.model.diff import diff_generations
+from rebalance_agent.model.diff import diff_generations, owners
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberTarget, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs, topic_partitions
+from rebalance_agent.rebalances.early import Early
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
 from rebalance_agent.rebalances.following import Following
 from rebalance_agent.rebalances.generations import Episode, Generation, Handover, Window, subscribed_topics
 from rebalance_agent.rebalances.handovers import Handovers
+from rebalance_agent.rebalances.lastsigns import EpochSigns
 from rebalance_agent.rebalances.observations import EpochRecord
 from rebalance_agent.rebalances.portrait import draw
 from rebalance_agent.rebalances.roll import Roll
@@ -47,10 +50,12 @@ class EpochState(Following):
         self.group_type = group_type
         self.last = heir_of.last if heir_of else None
         self.partition = partition
+        self._inherits = heir_of is not None
         self._inherited = heir_of is not None and heir_of.known
         self._converted: int | None = None
         self._roll = Roll()
         self._handovers = Handovers()
+        self._signs = EpochSigns()
         self._whole = False
         self._new = False
         self._started_ms: int | None = None
@@ -60,6 +65,12 @@ class EpochState(Following):
         self._returning = False
         self._amid_batch = False
         self._served = _Served()
+        self._early = Early()
+
+    @property
+    def early(self) -> tuple[EpochRecord, ...]:
+        """All records of a group that was created while others were read that were there before; else none."""
+        return () if self._inherits else self._early.records
 
     @property
     def known(self) -> bool:
@@ -74,7 +85,8 @@ class EpochState(Following):
     @property
     def unsettled(self) -> bool:
         """Whether records have not led to all that will be said of them."""
-        running = self._started_ms is not None or self._amid_batch or not self._roll.reached
+        # What follows a static member's absence is compared with what was before: whoever begins in it knows less.
+        running = self._started_ms is not None or self._amid_batch or not self._roll.reached or self._roll.away
         return self._episodes.unsettled or self.parting is not None or (self._whole and running)
 
     def wants(self, topics: set[str]) -> bool:
@@ -83,6 +95,8 @@ class EpochState(Following):
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
         """A record of this group."""
+        if not self._whole:
+            self._early.add(record)
         old = self._roll.current(record.subject) if record.kind is CurrentAssignment else None
         created = self._roll.epoch is None
         if not self._roll.take(record):
@@ -97,10 +111,8 @@ class EpochState(Following):
             self._assigned_ms = record.timestamp_ms
         elif isinstance(record.value, EpochMember):
             self._returning = self._returning or record.value.instance_id is not None
-        elif record.kind is CurrentAssignment and record.live:
-            told = not self._roll.speaks_classic(record.subject)
-            new = self._roll.current(record.subject)
-            self._handovers.see(record.subject, old, new, record.timestamp_ms, told=told)
+        elif record.kind is CurrentAssignment:
+            self._step(record, old)
         if not _looks_alike(old, self._roll.current(record.subject), record):
             self._portrait = None
         # A tombstone is part of a batch: after it comes a new epoch, a static member's successor, or the group's end.
@@ -112,7 +124,9 @@ class EpochState(Following):
 
     def complete(self, now_ms: int) -> None:
         """All records that the group had have been read."""
-        self._whole = True
+        if self._whole:
+            return
+        self._whole, self._early = True, Early()
         self._portrait = None
         for _ in self._look(now_ms, live=False):
             pass  # what was before is where it starts from; nothing is said of it
@@ -151,6 +165,21 @@ class EpochState(Following):
             self._view = self._draw()
         return self._view
 
+    def _step(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
+        """A member came to something else than ``old``, or went."""
+        name, at_ms, heard_ms = record.subject, record.timestamp_ms, self._signs.heard_ms(record.subject)
+        new = self._roll.current(name)
+        if record.live:
+            self._handovers.see(name, old, new, at_ms, told=not self._roll.speaks_classic(name))
+        if new is not None:
+            self._signs.see(name, new, at_ms)
+        if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
+            had = pairs(self._roll.named(topic_partitions(old.held), self._around.topics))
+            self._signs.go(self._roll.members.get(name), name, old, at_ms)
+            self._signs.commit(name, self._commits.last(had, heard_ms or 0, at_ms))
+        if new is None:
+            self._signs.forget(name)
+
     def _epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
             self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._whole)
@@ -185,7 +214,11 @@ class EpochState(Following):
     def _reach(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, value = self.last, self._snapshot()
         ways, took = self._handovers.take()
+        signs, departures = self._signs.take()
         started_ms = self._started_ms
+        restarting = frozenset[str]() if returned or started_ms is None else self._roll.eager
+        for name in sorted(restarting):
+            ways = self._put_down(name, started_ms) | ways
         assigned_ms = self._assigned_ms if value.members else None
         generation = Generation(
             value=value,
@@ -200,11 +233,22 @@ class EpochState(Following):
             handovers=self._by_name(ways),
             revoking_ms=took,
             replayed=self._replayed,
+            last_signs=signs,
+            departures=departures,
+            restarting=restarting,
         )
+        self._commits.keep(owners(value))
         self.last, self._started_ms, self._assigned_ms = generation, None, None
         peopled = bool(value.members or (before and before.members))
         if live and peopled:
             yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
+
+    def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], Handover]:
+        """The ways of all that a member has: put down once it was asked to rejoin, taken up again when it had."""
+        current, heard_ms = self._roll.current(name), self._signs.heard_ms(name)
+        if current is None or started_ms is None or heard_ms is None:
+            return {}
+        return dict.fromkeys(current.held, Handover(started_ms, heard_ms, heard_ms))
 
     def _by_name(self, ways: dict[tuple[str, int], Handover]) -> dict[tuple[str, int], Handover]:
         named = {}

@@ -7,14 +7,16 @@ one batch of records. To its users it is still the same group, so the new state 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AssignEvent, Event, GroupGoneEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS, Episodes
 from rebalance_agent.rebalances.generations import Generation
+from rebalance_agent.rebalances.lastsigns import Commits
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.memberlog import MemberLog
@@ -31,7 +33,18 @@ MIGRATION_WAIT_MS = 1_000
 is read at once, but perhaps not in one go."""
 
 
-_INHERITED = ("version", "offset", "first_seen_ms", "_log", "_ledger", "_assigns", "_episodes", "_view", "_loads")
+_INHERITED = (
+    "version",
+    "offset",
+    "first_seen_ms",
+    "_log",
+    "_ledger",
+    "_assigns",
+    "_episodes",
+    "_view",
+    "_loads",
+    "_commits",
+)
 """What is the group's own, whatever its type."""
 
 
@@ -68,6 +81,7 @@ class Following:
         self._portrait: GroupView | None = None
         self._view: GroupView | None = None
         self._loads = LoadBook()
+        self._commits = Commits()
         for name in _INHERITED if heir_of else ():
             setattr(self, name, getattr(heir_of, name))
 
@@ -103,6 +117,10 @@ class Following:
         """What its partitions carry was measured anew."""
         if self._loads.take(loads):
             self.version += 1
+
+    def commit(self, at_ms: Mapping[Partition, int]) -> None:
+        """It committed offsets of these partitions last then; heard before any record that was written after it."""
+        self._commits.hear(at_ms)
 
     def place(self, event: MemberEvent | AssignEvent, now_ms: int) -> None:
         """A member said this before anybody watched: only where it is can be learned from it."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from rebalance_agent.model.diff import Partition, owners
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupType, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
     "GENERATIONS_MAX",
+    "Departure",
     "Episode",
     "Generation",
     "Handover",
+    "LastSign",
     "Window",
     "announces_followup",
     "infer_protocol",
@@ -23,6 +26,22 @@ __all__ = [
 
 GENERATIONS_MAX = 16
 """Generations of one episode. Real follow-ups are one or two; a group that never settles is reported in slices."""
+
+
+class Departure(StrEnum):
+    """How a member went."""
+
+    LEFT = "left"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class LastSign:
+    """A member that went: when the coordinator heard of it, at the earliest, and its last commit (epoch ms)."""
+
+    heard_ms: int | None = None
+    committed_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +74,10 @@ class Generation:
     to rejoin. ``joined_ms``: end of the join phase. ``returned``: not a rebalance but a static member that came back
     within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it was asked to give something up
     and did not) are known where the coordinator records each step. ``replayed``: as in `GroupRecord`.
+
+    Of members that went or came back under a new id, by their old one: their ``last_signs``, and ``departures``, how
+    they went, where the records show it. ``restarting``: members that put down all that they have for each epoch, since
+    they still speak the classic protocol, and eagerly.
     """
 
     value: ClassicGroup
@@ -69,6 +92,9 @@ class Generation:
     handovers: Mapping[Partition, Handover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
     replayed: bool = False
+    last_signs: Mapping[str, LastSign] = field(default_factory=dict)
+    departures: Mapping[str, Departure] = field(default_factory=dict)
+    restarting: frozenset[str] = frozenset()
 
     @property
     def number(self) -> int:
@@ -152,7 +178,7 @@ def infer_protocol(before: Generation | None, value: ClassicGroup) -> RebalanceP
     """
     if value.protocol_type != "consumer" or not value.protocol:
         return before.protocol if before and not value.members else RebalanceProtocol.UNKNOWN
-    if not (value.protocol.startswith("cooperative") or value.protocol == "stream"):
+    if not is_cooperative(value.protocol):
         return RebalanceProtocol.EAGER
     if any(count_partitions(member.owned) for member in value.members):
         return RebalanceProtocol.COOPERATIVE

@@ -62,8 +62,7 @@ class Ledger:
         """Members report: what only they can tell is counted from now on, from zero. True if that is new."""
         begins = self._counters.assign_errors is None
         if begins:
-            # A rebalance in which nothing had to stop is exact without anybody's report.
-            stalls = {Basis.EXACT: StallHistogram(), **self._counters.stalls}
+            stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
             self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
         return begins
 
@@ -90,7 +89,9 @@ class Ledger:
         if closing.stall is not None:
             self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
             exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
-            totals = _with_stall(self._counters, closing.stall.basis, exemplar)
+            # Where nothing had to stop it is exact without a report; but that histogram begins, at zero, with reports.
+            basis = closing.stall.basis if Basis.EXACT in self._counters.stalls else Basis.BOUND
+            totals = _with_stall(self._counters, basis, exemplar)
         if closing.members:
             count = totals.completed.get(closing.trigger, 0) + 1
             totals = replace(totals, completed={**totals.completed, closing.trigger: count})

@@ -6,15 +6,15 @@ Reports may be late, doubled, out of order or nonsense, and each is by its proce
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from types import MappingProxyType
 
 from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.group import ClassicMember
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.rebalances.generations import Generation
+from rebalance_agent.rebalances.generations import Departure, Generation
 
 __all__ = [
     "CLOCK_SKEW_MAX_MS",
@@ -23,7 +23,6 @@ __all__ = [
     "REPORTS_MAX",
     "UNDATED_SKEW_MAX_MS",
     "Allowance",
-    "Departure",
     "MemberLog",
     "Span",
     "Told",
@@ -45,15 +44,9 @@ CLOCK_SKEW_MAX_MS = 5_000
 UNDATED_SKEW_MAX_MS = 250
 """The same for clients that name no generation (librdkafka): only time tells which rebalance they mean."""
 
+_NOTHING: Mapping[str, Departure] = MappingProxyType({})
+
 _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
-
-
-class Departure(StrEnum):
-    """How a member went."""
-
-    LEFT = "left"
-    FAILED = "failed"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +103,7 @@ class MemberLog:
 
     def add(self, event: MemberEvent, at_ms: int) -> bool:
         """Remember a report received at ``at_ms``; False if it was known, cannot be true, or finds no room."""
-        if not 0 <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
+        if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
         known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
         if any(event.event_id == other.event_id for other in known):
@@ -198,11 +191,11 @@ class MemberLog:
             for partition in pairs(event.partitions)
         }
 
-    def departure(self, member: ClassicMember, span: Span) -> Departure:
+    def departure(self, member: ClassicMember, span: Span, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """How a member of the span's first generation went.
 
         It left if it said so, or gave up all that it had in time and did not rejoin. If it reports but said nothing of
-        the kind, it failed.
+        the kind, it failed. Of one that does not report the coordinator's records may know (``recorded``, by id).
         """
         events = list(self._within(member.member_id, span, _STOPS))
         said = {event.callback for event in events}
@@ -218,7 +211,8 @@ class MemberLog:
         }
         if member.assigned and pairs(member.assigned) <= given_up:
             return Departure.LEFT
-        return Departure.FAILED if self.knows(member.member_id) else Departure.UNKNOWN
+        shown = recorded.get(member.member_id, Departure.UNKNOWN)
+        return Departure.FAILED if shown is Departure.UNKNOWN and self.knows(member.member_id) else shown
 
     def _within(self, member_id: str, span: Span, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         wanted = frozenset(callbacks)

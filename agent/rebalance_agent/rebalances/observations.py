@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.epochs import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
@@ -17,6 +18,7 @@ from rebalance_agent.rebalances.loads import GroupLoads
 
 __all__ = [
     "Backfilled",
+    "CommitsHeard",
     "DescribedGroup",
     "DescribedMember",
     "EpochRecord",
@@ -85,10 +87,14 @@ class EpochRecord:
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """These partitions of the offsets topic have been read from their beginning up to now."""
+    """These partitions of the offsets topic have been read from their beginning up to now.
+
+    ``anew``: all of that since they were last owned, and not from a snapshot: what has no record there is no more.
+    """
 
     at_ms: int
     partitions: frozenset[int]
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +190,17 @@ class LoadsSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class CommitsHeard:
+    """When groups that are followed for their lag last committed, by partition: the records' times.
+
+    It comes before the records of these groups that the coordinator wrote later.
+    """
+
+    at_ms: int
+    groups: Mapping[str, Mapping[Partition, int]]
+
+
+@dataclass(frozen=True, slots=True)
 class MemberReported:
     """What a member said of itself through its sidecar; it may arrive late, twice, or out of order.
 
@@ -212,6 +229,7 @@ Observation = (
     | GroupDescribed
     | TopicsSeen
     | LoadsSeen
+    | CommitsHeard
     | MemberReported
     | Tick
 )

@@ -1,7 +1,8 @@
-"""A group known only from DescribeGroups: no generations, no episodes, only what it looks like at each poll."""
+"""Groups known only from DescribeGroups: no generations, no episodes, only what they look like at each poll."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Source
@@ -11,7 +12,7 @@ from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.observations import DescribedGroup
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
-__all__ = ["PolledGroup"]
+__all__ = ["PolledGroup", "PolledGroups"]
 
 _SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
 
@@ -84,6 +85,58 @@ class PolledGroup:
             counters=self._ledger.counters,
             counted_until_ms=self._at_ms,
         )
+
+
+class PolledGroups:
+    """The groups of which no record tells. ``changed`` is told the names of those that look different, come or go."""
+
+    def __init__(self, changed: Callable[[str], None]) -> None:
+        """Begin with no group."""
+        self._changed = changed
+        self._groups: dict[str, PolledGroup] = {}
+
+    def __contains__(self, name: str) -> bool:
+        """Whether it was described."""
+        return name in self._groups
+
+    def names(self) -> Collection[str]:
+        """All of them."""
+        return self._groups.keys()
+
+    def view(self, name: str) -> GroupView | None:
+        """The group as it was described last."""
+        group = self._groups.get(name)
+        return group.view() if group else None
+
+    def describe(self, value: DescribedGroup, at_ms: int) -> None:
+        """A group was described; one that is Dead is not there."""
+        group = self._groups.get(value.group)
+        if value.state is GroupState.DEAD:
+            self.drop(value.group)
+        elif group is None:
+            self._groups[value.group] = PolledGroup(value, at_ms)
+            self._changed(value.group)
+        elif group.describe(value, at_ms):
+            self._changed(value.group)
+
+    def list_state(self, name: str, state: GroupState, at_ms: int) -> None:
+        """A list of groups shows it in this state."""
+        if self._groups[name].list_state(state, at_ms):
+            self._changed(name)
+
+    def load(self, name: str, loads: GroupLoads) -> None:
+        """What its partitions carry was measured anew."""
+        if (group := self._groups.get(name)) and group.load(loads):
+            self._changed(name)
+
+    def drop(self, name: str) -> None:
+        """It is not there any more, or not here."""
+        if self._groups.pop(name, None):
+            self._changed(name)
+
+    def replace(self, name: str) -> None:
+        """Its records tell more from now on: there is a view of it as before."""
+        self._groups.pop(name, None)
 
 
 def _sorted(value: DescribedGroup) -> DescribedGroup:

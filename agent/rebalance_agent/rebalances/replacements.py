@@ -6,15 +6,14 @@ import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.group import HasIds
 from rebalance_agent.rebalances.memberlog import Told
 
 __all__ = [
     "PAIR_MS",
     "WAITING_MAX",
-    "HasIds",
     "Rebalance",
     "Replacement",
     "Replacements",
@@ -27,25 +26,6 @@ PAIR_MS = 5 * 60_000
 
 WAITING_MAX = 4_096
 """Members remembered that went, or came, without a counterpart: twice the largest groups. Beyond it none is added."""
-
-
-class HasIds(Protocol):
-    """A member, of whatever kind."""
-
-    @property
-    def member_id(self) -> str:
-        """The coordinator's id for it."""
-        ...
-
-    @property
-    def instance_id(self) -> str | None:
-        """Its ``group.instance.id``."""
-        ...
-
-    @property
-    def client_id(self) -> str:
-        """Its ``client.id``."""
-        ...
 
 
 Tell = Callable[[str], Told]

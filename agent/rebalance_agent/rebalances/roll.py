@@ -98,6 +98,11 @@ class Roll:
         return member is not None and member.classic
 
     @property
+    def eager(self) -> frozenset[str]:
+        """The members that put down all they have whenever they have to rejoin."""
+        return frozenset(member_id for member_id, member in self.members.items() if member.eager)
+
+    @property
     def reached(self) -> bool:
         """Whether every member that is there has what the newest epoch meant for it.
 
@@ -108,6 +113,11 @@ class Roll:
         newest = self.epoch.epoch
         settled = sum(count for epoch, count in self._settled_in.items() if epoch >= newest)
         return self.target_epoch >= newest and settled == len(self.members)
+
+    @property
+    def away(self) -> bool:
+        """Whether a static member left for a while, and is neither back yet nor expelled."""
+        return self._settled_in[_AWAY] > 0
 
     @property
     def ready(self) -> bool:

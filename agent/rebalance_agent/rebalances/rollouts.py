@@ -21,8 +21,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances.replacements import PAIR_MS, HasIds, Rebalance, Replacement, Replacements, Tell
+from rebalance_agent.rebalances.replacements import PAIR_MS, Rebalance, Replacement, Replacements, Tell
 
 __all__ = ["ENOUGH", "LEAST", "LENGTH_MAX_MS", "QUIET_MS", "REBALANCES_MAX", "SUCCESSORS_MAX", "WINDOW_MS", "Rollouts"]
 

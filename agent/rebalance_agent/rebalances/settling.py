@@ -11,9 +11,9 @@ from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_
 from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.quality import AssignmentQuality
-from rebalance_agent.rebalances.generations import Episode, Generation, Window
+from rebalance_agent.rebalances.generations import Departure, Episode, Generation, Window
 from rebalance_agent.rebalances.judging import judge_generation
-from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
+from rebalance_agent.rebalances.memberlog import MemberLog, Span
 from rebalance_agent.rebalances.slowness import Slowness, find_slowness
 from rebalance_agent.rebalances.stall import measure_stall
 from rebalance_agent.rebalances.topics import TopicCatalogue
@@ -235,7 +235,8 @@ def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Mov
     lost = 0
     if before and diff.gone:
         span = Span.between(before, after)
-        failed = (member for member in diff.gone if log.departure(member, span) is Departure.FAILED)
+        how = {member.member_id: log.departure(member, span, after.departures) for member in diff.gone}
+        failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
         lost = sum(count_partitions(member.assigned) for member in failed)
     if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
         taken, given = len(diff.taken), len(diff.given)
@@ -263,19 +264,21 @@ def _started(before: Generation | None, generation: Generation, log: MemberLog) 
         return window
     span = Span.between(before, generation)
     staying = {member.member_id for member in generation.members}
-    first_ms = min(
+    first = min(
         (
-            event.started_ms
+            event
             for member in before.members
             if member.member_id in staying
             for event in log.revocations(member.member_id, span)
         ),
+        key=lambda event: event.asked_ms,
         default=None,
     )
-    if first_ms is None or (window and first_ms >= window.latest_ms):
+    if first is None or (window and first.asked_ms >= window.latest_ms):
         return window
-    first_ms = max(first_ms, window.earliest_ms) if window else first_ms
-    return Window(first_ms, first_ms, Evidence.MEMBERS)
+    # Nobody was asked before the generation that it begins from.
+    first_ms = max(first.asked_ms, window.earliest_ms if window else before.timestamp_ms)
+    return Window(first_ms, first_ms, first.evidence or Evidence.MEMBERS)
 
 
 def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberLog) -> MemberSnapshot:

@@ -13,8 +13,8 @@ from rebalance_agent.model.diff import Partition, owners
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.rebalances.generations import Episode, Generation, Window
-from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
+from rebalance_agent.rebalances.generations import Departure, Episode, Generation, LastSign, Window
+from rebalance_agent.rebalances.memberlog import MemberLog, Span
 
 __all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
 
@@ -27,7 +27,8 @@ class _Moment:
     """A moment in time as closely as it is known; ``exact`` if somebody measured it.
 
     ``unsure_ms``: how much of the span lies before the rebalance and is only possible: of a member that went without a
-    word nobody knows whether it had been dead for a session timeout or said goodbye that moment.
+    word, and was not heard to commit, nobody knows whether it had been dead for a session timeout or said goodbye that
+    moment.
     """
 
     earliest_ms: int
@@ -52,8 +53,8 @@ def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
     """The stall of a closed episode; None where nobody knows the start, what was before, or what is assigned.
 
     With ``basis`` bound, ``seconds`` is an upper bound, and so is ``partition_seconds`` but for one thing: it leaves
-    out the session timeout of members that went without a word, because else every clean leave of a group that does
-    not report would cost its error budget 45 s for each partition.
+    out the session timeout of members that went without a word and were not heard to commit, because else every clean
+    leave of a group that does not report would cost its error budget 45 s for each partition.
     """
     if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
         return None
@@ -76,7 +77,7 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
         # Of several members of a partition (in a share group) those that stay say when it stopped.
         had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
-        kept = _kept(before, generation) if not step.everything_stops else set()
+        kept = set() if step.everything_stops else _kept(before, generation)
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
@@ -91,8 +92,9 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
-    """Partitions that a member had and has: in a share group it may be one of several."""
+    """Partitions that a member had, has and need not put down: in a share group it may be one of several."""
     had = {member.member_id: member for member in before.members} if before else {}
+    had = {name: member for name, member in had.items() if name not in after.restarting}
     return {
         partition
         for member in after.members
@@ -139,7 +141,7 @@ class _Step:
             return self._last_sign(owner, handover.released_ms, handover.released_ms)
         if generation.returned:
             # It was not missed for longer than its session: else it would have been expelled.
-            return _Moment(generation.timestamp_ms - owner.session_timeout_ms, generation.timestamp_ms, exact=False)
+            return self._last_sign(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
             return self._last_sign(owner, start.earliest_ms, start.latest_ms)
@@ -177,13 +179,20 @@ class _Step:
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
     def _last_sign(self, owner: ClassicMember, earliest_ms: int, latest_ms: int) -> _Moment:
-        """A member that went gave its last sign of life at most a session timeout before the coordinator noticed."""
-        session_ms = owner.session_timeout_ms
-        unsure_ms = session_ms if self._departure(owner) is Departure.UNKNOWN else 0
-        return _Moment(earliest_ms - session_ms, latest_ms, exact=False, unsure_ms=unsure_ms)
+        """A member that went gave its last sign of life at most a session timeout before the coordinator noticed.
+
+        With a commit heard in that time, its work ended then: after a clean end there is one right before it.
+        """
+        expired_ms = earliest_ms - owner.session_timeout_ms
+        sign = self._generation.last_signs.get(owner.member_id, LastSign())
+        alive_ms = max((each for each in (sign.heard_ms, sign.committed_ms) if each is not None), default=expired_ms)
+        stopped_ms = min(max(expired_ms, alive_ms), latest_ms)
+        worked = sign.committed_ms is not None and sign.committed_ms >= expired_ms
+        unsure = not worked and self._departure(owner) is Departure.UNKNOWN
+        return _Moment(stopped_ms, latest_ms, exact=False, unsure_ms=max(0, earliest_ms - stopped_ms) if unsure else 0)
 
     def _departure(self, owner: ClassicMember) -> Departure:
-        return self._log.departure(owner, self._span) if self._span else Departure.UNKNOWN
+        return self._log.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
 
     def _start(self) -> Window:
         if self._generation.start is None:

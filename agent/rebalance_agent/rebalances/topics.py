@@ -29,6 +29,11 @@ class TopicCatalogue:
         """Whether the cluster's topics have been seen at all."""
         return self._since_ms is not None
 
+    def differs(self, counts: Mapping[str, int], ids: Mapping[str, str]) -> bool:
+        """Whether a list of all topics says anything that is not known."""
+        named = {topic_id: topic for topic, topic_id in ids.items()}
+        return not self.known or counts != self._counts or not named.items() <= self._names.items()
+
     def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
         """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late.
 

@@ -1,11 +1,12 @@
 """The pure tracker: every group of one cluster, told everything through one door.
 
-Equal observations in equal order give equal events, byte for byte.
+Equal observations in equal order give equal events, byte for byte. What is due is done as of the moment when it was
+due, and before the tracker takes in anything that came later and could change it: how often it is told the time, and
+how much it does at a time, changes nothing of what it says of a group.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection, Iterable, Iterator
 
 from rebalance_agent.groupprotocol.placement import offsets_partition
@@ -13,13 +14,13 @@ from rebalance_agent.model.events import AssignEvent, Event
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.classic import ClassicState
 from rebalance_agent.rebalances.copartition import Copartitioned
-from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
 from rebalance_agent.rebalances.epochs import EpochState
 from rebalance_agent.rebalances.following import Parting
+from rebalance_agent.rebalances.groups import Groups, State
 from rebalance_agent.rebalances.loads import GroupLoads
 from rebalance_agent.rebalances.observations import (
     Backfilled,
-    DescribedGroup,
+    CommitsHeard,
     EpochRecord,
     GroupDescribed,
     GroupRecord,
@@ -31,22 +32,19 @@ from rebalance_agent.rebalances.observations import (
     Tick,
     TopicsSeen,
 )
-from rebalance_agent.rebalances.polled import PolledGroup
+from rebalance_agent.rebalances.polled import PolledGroups
 from rebalance_agent.rebalances.starts import OVERTAKEN_MAX_MS, ClockOffset, PollLog
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.topics import TopicCatalogue
 from rebalance_agent.rebalances.views import GroupView
 
-__all__ = ["REBALANCING", "UNKNOWN_GROUPS_MAX", "Tracker"]
+__all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
 
 REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
 """The states in which a classic group rebalances."""
 
-UNKNOWN_GROUPS_MAX = 10_000
-"""Groups heard of without a record of theirs yet; beyond it they are not remembered until there is one."""
-
-
-_State = ClassicState | EpochState
+DUE_MAX = 50
+"""Groups whose due work one `Tick` does, some 40 ms: where 10,000 are due at once, records are read in between."""
 
 
 class Tracker:
@@ -69,53 +67,32 @@ class Tracker:
             TopicCatalogue(),
             copartitioned or Copartitioned(),
         )
-        self._groups: dict[str, _State] = {}
-        self._backfilled: frozenset[int] = frozenset()
-        self._polled: dict[str, PolledGroup] = {}
-        self._rebalancing: set[str] = set()
-        self._unknown: set[str] = set()
-        self._due: list[tuple[int, str]] = []
-        self._scheduled: dict[str, int] = {}
+        self._groups = Groups(self._around)
+        self._polled = PolledGroups(self._groups.note)
         self._latest_ms = 0
-        self._versions: dict[str, int] = {}
         self._loaded: set[str] = set()
-        self._changed: set[str] = set()
 
     def observe(self, observation: Observation) -> tuple[Event, ...]:
-        """Take one observation; returns the events that follow, in the order in which they became certain."""
-        now_ms = _time_of(observation)
-        events = [*self._pass_time(now_ms)]
-        match observation:
-            case GroupRecord() | EpochRecord():
-                events += self._record(observation)
-            case Backfilled():
-                self._complete(observation)
-            case PartitionsOwned():
-                self._own(observation)
-            case GroupsListed():
-                self._list(observation)
-            case GroupDescribed():
-                self._describe(observation)
-            case TopicsSeen():
-                self._resize(observation)
-            case LoadsSeen():
-                self._load(observation)
-            case MemberReported():
-                self._report(observation, now_ms)
-            case Tick():
-                events += self._see_clock(now_ms)
-        return tuple(events)
+        """Take one observation; returns the events that follow, a group's in the order in which they became certain.
+
+        A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
+        """
+        return tuple(self._observe(observation, _time_of(observation)))
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is more to do that was due at the last `Tick`: tell the time again soon."""
+        return self._groups.is_due(self._latest_ms)
 
     def view(self, group: str) -> GroupView | None:
         """The group as it is known now; None for one that is not, or no longer."""
         if (state := self._groups.get(group)) and state.known:
             return state.view()
-        polled = self._polled.get(group)
-        return polled.view() if polled else None
+        return self._polled.view(group)
 
     def groups(self) -> Collection[str]:
         """The names of all groups that have a view, sorted."""
-        return sorted(self._polled.keys() | {name for name, state in self._groups.items() if state.known})
+        return sorted({*self._polled.names(), *self._groups.known()})
 
     def unsettled(self, group: str) -> bool:
         """Whether records of the group have not led to all that will be said of them."""
@@ -124,12 +101,52 @@ class Tracker:
 
     def changed(self) -> set[str]:
         """The groups whose view changed, appeared or went since the last call."""
-        changed, self._changed = self._changed, set()
+        changed, self._groups.changed = self._groups.changed, set()
         return changed
 
-    # One group at a time
+    def _observe(self, observation: Observation, now_ms: int) -> Iterator[Event]:
+        match observation:
+            case GroupRecord() | EpochRecord():
+                yield from self._groups.catch_up(observation.group, now_ms)
+                yield from self._record(observation)
+            case Backfilled():
+                yield from self._complete(observation)
+            case PartitionsOwned():
+                yield from self._groups.pass_time(now_ms)
+                self._own(observation)
+            case GroupsListed():
+                yield from self._list(observation)
+            case TopicsSeen():
+                if self._around.topics.differs(observation.partitions, observation.ids):
+                    yield from self._groups.pass_time(now_ms)
+                self._resize(observation)
+            case MemberReported():
+                yield from self._groups.catch_up(observation.event.group, now_ms)
+                self._report(observation, now_ms)
+            case Tick():
+                yield from self._groups.pass_time(now_ms, DUE_MAX)
+                yield from self._see_clock(now_ms)
+            case _:
+                self._note(observation)
+
+    def _note(self, observation: Observation) -> None:
+        """Take what no event follows from."""
+        match observation:
+            case GroupDescribed(value=value):
+                state = self._groups.get(value.group)
+                if state is None or not state.known:
+                    self._polled.describe(value, observation.at_ms)
+            case LoadsSeen():
+                self._load(observation)
+            case CommitsHeard():
+                for name, at_ms in observation.groups.items():
+                    if state := self._groups.get(name):
+                        state.commit(at_ms)
+
+    # Records
 
     def _record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:
+        self._groups.read(record.group, record.partition)
         if record.live and not record.replayed:
             self._around.offset.learn(record.timestamp_ms, record.seen_ms)
         state = self._groups.get(record.group)
@@ -138,7 +155,7 @@ class Tracker:
         if state and state.parting and record.value is not None and not _goes_on(state.parting, state, record):
             if record.timestamp_ms < state.parting.timestamp_ms:
                 return
-            yield from self._part(state, record.seen_ms)
+            yield from self._groups.part(state, record.seen_ms)
             state = None
         if state is None or state.group_type is not record.group_type:
             # A type's last records may be read late: what the group is since then counts.
@@ -148,191 +165,131 @@ class Tracker:
         state.offset = max(state.offset, record.offset)
         yield from _told(state, record)
         if state.gone:
-            self._forget(record.group)
+            self._groups.forget(record.group)
         else:
-            self._known(state)
+            self._follow(state)
 
-    def _known(self, state: _State) -> None:
-        """Records tell of the group: what else was heard of it does not count any more."""
+    def _follow(self, state: State) -> None:
+        """Where records tell of a group, what polls told of it does not count any more."""
         if state.known:
-            self._polled.pop(state.group, None)
-            self._unknown.discard(state.group)
-        self._follow(state)
+            self._polled.replace(state.group)
+        self._groups.follow(state)
 
-    def _begin(self, record: GroupRecord | EpochRecord, before: _State | None) -> _State:
+    def _begin(self, record: GroupRecord | EpochRecord, before: State | None) -> State:
         """The group's state from this record on; ``before`` is what it was as a group of another type."""
         name, now_ms, around = record.group, record.seen_ms, self._around
-        state: _State
+        state: State
         if isinstance(record, GroupRecord):
             state = ClassicState(name, around, now_ms, before)
         else:
             state = EpochState(name, record.group_type, record.partition, around, now_ms, before)
             # What a group becomes under our eyes is written as a whole.
-            if record.partition in self._backfilled or (before and before.known and record.live):
+            if record.partition in self._groups.backfilled or (before and before.known and record.live):
                 state.complete(now_ms)
-        self._groups[name] = state
+        self._groups.put(state)
         return state
 
-    def _part(self, state: _State, now_ms: int) -> Iterator[Event]:
-        yield from state.part(now_ms)
-        self._forget(state.group)
-
-    def _complete(self, backfilled: Backfilled) -> None:
-        self._backfilled |= backfilled.partitions
-        for state in self._groups.values():
+    def _complete(self, backfilled: Backfilled) -> Iterator[Event]:
+        self._groups.backfilled |= backfilled.partitions
+        for name in self._groups.unread(backfilled.partitions) if backfilled.anew else ():
+            yield from self._groups.catch_up(name, backfilled.at_ms)
+            if (gone := self._groups.get(name)) and not gone.parting:
+                self._groups.forget(name)  # without a word, as there was none to be read
+        for state in self._groups:
             if isinstance(state, EpochState) and state.partition in backfilled.partitions:
-                state.complete(backfilled.at_ms)
-                self._known(state)
+                yield from self._groups.catch_up(state.group, backfilled.at_ms)
+                yield from self._complete_one(state, backfilled.at_ms)
+
+    def _complete_one(self, state: EpochState, now_ms: int) -> Iterator[Event]:
+        """All that a group had was read; what it did meanwhile, if it was created meanwhile, is told now."""
+        early = state.early
+        if early:
+            state = EpochState(state.group, state.group_type, state.partition, self._around, now_ms, state)
+            self._groups.put(state)
+        state.complete(now_ms)
+        for record in early:
+            yield from self._record(record)
+        self._follow(state)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Groups of other partitions are somebody else's now: they go without a word."""
-        for name in [name for name in self._groups if offsets_partition(name, owned.of) not in owned.partitions]:
-            self._forget(name)
-        for name in [name for name in self._polled if offsets_partition(name, owned.of) not in owned.partitions]:
-            del self._polled[name]
-            self._changed.add(name)
-        self._backfilled &= owned.partitions
+        self._groups.own(owned.partitions, owned.of)
+        for name in list(self._polled.names()):
+            if offsets_partition(name, owned.of) not in owned.partitions:
+                self._polled.drop(name)
+        self._groups.backfilled &= owned.partitions
         # Earlier polls were not asked about the groups that came with this: their silence means nothing.
         self._around.polls.forget()
 
-    def _list(self, poll: GroupsListed) -> None:
-        listed = {each.group: each for each in poll.groups}
-        for name, each in listed.items():
-            if polled := self._polled.get(name):
-                if polled.list_state(each.state, poll.answered_ms):
-                    self._changed.add(name)
-            elif each.state in REBALANCING and isinstance(state := self._state(name, poll.answered_ms), ClassicState):
-                state.list_rebalancing(each.state, poll)
-                self._follow(state)
-        if poll.complete and (not poll.states or poll.states >= REBALANCING):
-            self._settle_unlisted({name for name, each in listed.items() if each.state in REBALANCING}, poll)
-        if poll.complete and not poll.states:
-            for name in self._polled.keys() - listed.keys():
-                del self._polled[name]
-                self._changed.add(name)
+    # Everything else
 
-    def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> None:
-        for name in sorted(self._rebalancing - rebalancing):
-            state = self._groups[name]
-            if isinstance(state, ClassicState):
+    def _list(self, poll: GroupsListed) -> Iterator[Event]:
+        rebalancing: set[str] = set()
+        for each in poll.groups:
+            if each.state in REBALANCING:
+                rebalancing.add(each.group)
+            if each.group in self._polled:
+                self._polled.list_state(each.group, each.state, poll.answered_ms)
+            elif each.state in REBALANCING:
+                yield from self._groups.catch_up(each.group, poll.answered_ms)
+                if isinstance(state := self._groups.hear_of(each.group, poll.answered_ms), ClassicState):
+                    state.list_rebalancing(each.state, poll)
+                    self._groups.follow(state)
+        if poll.complete and (not poll.states or poll.states >= REBALANCING):
+            yield from self._settle_unlisted(rebalancing, poll)
+        if poll.complete and not poll.states:
+            for name in set(self._polled.names()) - {each.group for each in poll.groups}:
+                self._polled.drop(name)
+
+    def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> Iterator[Event]:
+        for name in sorted(self._groups.rebalancing - rebalancing):
+            yield from self._groups.catch_up(name, poll.answered_ms)
+            if isinstance(state := self._groups.get(name), ClassicState):
                 state.list_settled(poll)
-            self._follow(state)
+                self._groups.follow(state)
         self._around.polls.add(poll.asked_ms)
 
-    def _describe(self, observation: GroupDescribed) -> None:
-        value: DescribedGroup = observation.value
-        state, polled = self._groups.get(value.group), self._polled.get(value.group)
-        if state and state.known:
-            return
-        if value.state is GroupState.DEAD:
-            if self._polled.pop(value.group, None):
-                self._changed.add(value.group)
-        elif polled is None:
-            self._polled[value.group] = PolledGroup(value, observation.at_ms)
-            self._changed.add(value.group)
-        elif polled.describe(value, observation.at_ms):
-            self._changed.add(value.group)
-
     def _resize(self, seen: TopicsSeen) -> None:
-        changed = self._around.topics.update(seen.at_ms, seen.partitions, seen.ids)
-        if changed:
-            for state in self._groups.values():
+        if changed := self._around.topics.update(seen.at_ms, seen.partitions, seen.ids):
+            for state in self._groups:
                 if state.wants(changed):
                     state.resize(seen.at_ms)
-                    self._follow(state)
+                    self._groups.follow(state)
 
     def _load(self, seen: LoadsSeen) -> None:
         for name in sorted(self._loaded | seen.groups.keys()):
             loads = seen.groups.get(name, GroupLoads())
             if state := self._groups.get(name):
                 state.load(loads)
-                self._follow(state)
-            if (polled := self._polled.get(name)) and polled.load(loads):
-                self._changed.add(name)
+                self._groups.follow(state)
+            self._polled.load(name, loads)
         self._loaded = set(seen.groups)
 
     def _report(self, report: MemberReported, now_ms: int) -> None:
         event = report.event
-        if event.cluster_id in ("", self._around.cluster_id) and (state := self._state(event.group, now_ms)):
+        if event.cluster_id not in ("", self._around.cluster_id):
+            return
+        if state := self._groups.hear_of(event.group, now_ms):
             if report.past:
                 state.place(event, now_ms)
             elif isinstance(event, AssignEvent):
                 state.report_assign(event)
             else:
                 state.report(event, now_ms)
-            self._follow(state)
-
-    def _state(self, group: str, now_ms: int) -> _State | None:
-        """The group's state, made if there is room for one more group without a record."""
-        state = self._groups.get(group)
-        if state is None and len(self._unknown) < UNKNOWN_GROUPS_MAX:
-            state = self._groups[group] = ClassicState(group, self._around, now_ms)
-            self._unknown.add(group)
-        return state
-
-    # Time
-
-    def _pass_time(self, now_ms: int) -> Iterator[Event]:
-        while self._due and self._due[0][0] <= now_ms:
-            due_ms, name = heapq.heappop(self._due)
-            if self._scheduled.get(name) != due_ms:
-                continue
-            del self._scheduled[name]
-            state = self._groups[name]
-            if state.parting and now_ms >= state.parting.due_ms:
-                yield from self._part(state, now_ms)
-                continue
-            yield from state.pass_time(now_ms)
-            if self._is_hearsay(state) and now_ms - state.first_seen_ms >= REVISE_MAX_MS:
-                self._forget(name)
-            else:
-                self._follow(state)
-
-    def _is_hearsay(self, state: _State) -> bool:
-        """Whether no record will tell of the group: it is not known, and not because all of it is yet to be read."""
-        return not state.known and (isinstance(state, ClassicState) or state.partition in self._backfilled)
+            self._groups.follow(state)
 
     def _see_clock(self, now_ms: int) -> Iterator[Event]:
-        """If the observer's clock was set back, nothing may wait until it is again as late as it was."""
         latest_ms, self._latest_ms = self._latest_ms, now_ms
-        if now_ms >= latest_ms - OVERTAKEN_MAX_MS:
-            return
-        self._due.clear()
-        self._scheduled.clear()
-        for state in list(self._groups.values()):
-            if state.parting:
-                yield from self._part(state, now_ms)
-            else:
-                yield from state.restart(latest_ms, now_ms)
-                self._follow(state)
-
-    def _follow(self, state: _State) -> None:
-        """After anything that may have changed a group: note its view's change and its next deadline."""
-        name, due_ms = state.group, state.due_ms
-        if state.known and self._versions.get(name) != state.version:
-            self._versions[name] = state.version
-            self._changed.add(name)
-        (self._rebalancing.add if state.rebalancing else self._rebalancing.discard)(name)
-        scheduled_ms = self._scheduled.get(name)
-        if scheduled_ms is None or due_ms < scheduled_ms:
-            self._scheduled[name] = due_ms
-            heapq.heappush(self._due, (due_ms, name))
-
-    def _forget(self, name: str) -> None:
-        self._groups.pop(name).let_go()
-        self._scheduled.pop(name, None)
-        self._rebalancing.discard(name)
-        self._unknown.discard(name)
-        if self._versions.pop(name, None) is not None:
-            self._changed.add(name)
+        if now_ms < latest_ms - OVERTAKEN_MAX_MS:
+            yield from self._groups.restart(latest_ms, now_ms)
 
 
-def _goes_on(parting: Parting, state: _State, record: GroupRecord | EpochRecord) -> bool:
+def _goes_on(parting: Parting, state: State, record: GroupRecord | EpochRecord) -> bool:
     """Whether a group that was deleted as one type is written as another with the same stroke."""
     return record.timestamp_ms == parting.timestamp_ms and record.group_type is not state.group_type
 
 
-def _told(state: _State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
+def _told(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
     if isinstance(state, ClassicState):
         return state.record(record) if isinstance(record, GroupRecord) else ()
     return state.record(record) if isinstance(record, EpochRecord) else ()

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from rebalance_agent.model.diff import GenerationDiff, diff_generations
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.group import ClassicMember
-from rebalance_agent.rebalances.generations import Episode, Generation
-from rebalance_agent.rebalances.memberlog import Departure, MemberLog, Span
+from rebalance_agent.rebalances.generations import Departure, Episode, Generation
+from rebalance_agent.rebalances.memberlog import MemberLog, Span
 from rebalance_agent.rebalances.topics import TopicCatalogue
 
 __all__ = ["episode_causes", "generation_causes", "in_precedence"]
@@ -30,6 +30,9 @@ def episode_causes(episode: Episode, log: MemberLog, topics: TopicCatalogue) -> 
     if not episode.known:
         return (Trigger.UNKNOWN,)
     causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, log, topics)}
+    if Trigger.GROUP_STARTED in causes:
+        # The internal topics of a streams group are created because it starts, and seen now sooner and now later.
+        causes -= {Trigger.TOPICS_CHANGED}
     return in_precedence(causes - {Trigger.REJOIN} or causes)
 
 
@@ -41,7 +44,7 @@ def generation_causes(
         return (Trigger.GROUP_STARTED,)
     diff = diff_generations(before.value, after.value)
     span = Span.between(before, after)
-    causes = {_BY_DEPARTURE[log.departure(member, span)] for member in diff.gone}
+    causes = {_BY_DEPARTURE[log.departure(member, span, after.departures)] for member in diff.gone}
     if diff.replaced:
         causes.add(Trigger.MEMBER_REPLACED)
     if diff.joined:

@@ -26,6 +26,11 @@ BATCH_MAX = 500
 class Tracking(Protocol):
     """What is used of `rebalances.tracker.Tracker`."""
 
+    @property
+    def behind(self) -> bool:
+        """Whether it wants to be told the time again soon."""
+        ...
+
     def observe(self, observation: Observation) -> tuple[Event, ...]:
         """Take in one observation."""
         ...
@@ -65,9 +70,10 @@ class Core:
         """Begin."""
         self._thread.start()
 
-    def join(self, timeout: float) -> None:
-        """Wait until all that the closed inbox still holds is worked off, ``timeout`` seconds at most."""
+    def join(self, timeout: float) -> bool:
+        """Wait ``timeout`` seconds at most until all that the closed inbox still holds is worked off; whether it is."""
         self._thread.join(timeout)
+        return not self._thread.is_alive()
 
     def views(self) -> tuple[GroupView, ...]:
         """Every group as of the last batch. From any thread."""
@@ -76,10 +82,10 @@ class Core:
 
     def _run(self) -> None:
         ticked = self._clock.monotonic()
-        while (batch := self._inbox.take(BATCH_MAX, TICK_S)) or not self._inbox.closed:
+        while (batch := self._inbox.take(BATCH_MAX, 0 if self._tracker.behind else TICK_S)) or not self._inbox.closed:
             for observation in batch:
                 self._observe(observation)
-            if self._clock.monotonic() - ticked >= TICK_S:
+            if self._tracker.behind or self._clock.monotonic() - ticked >= TICK_S:
                 ticked = self._clock.monotonic()
                 self._observe(Tick(self._clock.now_ms()))
             self._renew()

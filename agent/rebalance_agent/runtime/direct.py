@@ -82,9 +82,10 @@ class DirectWatch:
         return False
 
     def missing(self) -> str:
-        """What is not ready yet, and why; empty when everything is."""
-        reasons = ((part, reason) for part, reason in self._readiness.reasons().items() if reason)
-        return "; ".join(f"{part}: {reason}" for part, reason in reasons)
+        """What is not ready yet, or may not be read, and why; empty when all is known."""
+        denied = self._watch.denied() if self._watch else {}
+        reasons = {part: reason for part, reason in self._readiness.reasons().items() if reason}
+        return "; ".join(f"{part}: {reason}" for part, reason in (reasons | dict(denied)).items())
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
         """The groups that ``query`` asks for.

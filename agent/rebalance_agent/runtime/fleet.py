@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.collectors.ownership import OWNERSHIP_PART, Everything, Shared
-from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.rebalances.covering import Coverage
 from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.runtime.snapshot_keeper import Progress, SnapshotKeeper
 from rebalance_agent.runtime.snapshots import SnapshotStore
 
 __all__ = ["Fleet", "fleet_parts"]
+
+JOIN_S = 2.0
+"""Longest wait at stop for the thread of the membership: it looks several times a second, and then says goodbye."""
 
 
 def fleet_parts(settings: ObserverSettings) -> tuple[str, ...]:
@@ -49,19 +51,34 @@ class Fleet:
         )
         self._progress = progress
         self._clock = context.clock
+        self._keeper: SnapshotKeeper | None = None
+
+    def keep(self, unsettled: Callable[[str], bool]) -> SnapshotKeeper | None:
+        """What decides when snapshots are written, of a tracker that says which groups are ``unsettled``."""
+        if self.store is not None:
+            self._keeper = SnapshotKeeper(self.store, Coverage(unsettled), self._progress, self._clock)
+        return self._keeper
 
     @property
-    def workers(self) -> tuple[Worker, ...]:
-        """Threads to start and stop."""
-        return (self.ownership.worker,) if isinstance(self.ownership, Shared) else ()
+    def listeners(self) -> tuple[Callable[[Mapping[str, int]], None], ...]:
+        """What is to be told of partition counts of topics."""
+        return (self.store.on_topics,) if self.store else ()
 
-    def keeper(self, unsettled: Callable[[str], bool]) -> SnapshotKeeper | None:
-        """What decides when snapshots are written, of a tracker that says which groups are ``unsettled``."""
-        if self.store is None:
-            return None
-        return SnapshotKeeper(self.store, Coverage(unsettled), self._progress, self._clock)
+    def start(self) -> None:
+        """Join the other replicas."""
+        if isinstance(self.ownership, Shared):
+            self.ownership.worker.start()
 
-    def close(self, timeout: float) -> None:
-        """Send what waits, ``timeout`` seconds at most."""
+    def close(self, timeout: float, *, whole: bool) -> None:
+        """Write the last snapshot, ``timeout`` seconds at most, and leave the other replicas.
+
+        ``whole``: the tracker's thread has ended, and the events are sent as far as they will be.
+        """
+        if self._keeper and whole:
+            self._keeper.end(self.ownership.partitions() or frozenset())
         if self.store:
             self.store.close(timeout)
+        # Only now: whoever takes over what was still ours begins with that snapshot.
+        if isinstance(self.ownership, Shared):
+            self.ownership.worker.stop()
+            self.ownership.worker.join(JOIN_S)

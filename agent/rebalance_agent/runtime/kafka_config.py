@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from confluent_kafka import KafkaException
+from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.errors import InvalidInputError
@@ -30,6 +30,8 @@ OWN_PROPERTIES = frozenset(
         "group.id",
         "isolation.level",
         "auto.offset.reset",
+        "partition.assignment.strategy",
+        "transactional.id",
     }
 )
 """Properties on which the agent's own correctness rests: setting them is refused."""
@@ -103,11 +105,15 @@ def client_properties(properties: Mapping[str, str]) -> dict[str, str]:
         result[plain] = read_secret(f"kafka.{name}", value) if plain != name else value
     try:
         AdminClient({**result})
+        # Some properties are told to be wrong together by a consumer only.
+        Consumer({**result, "group.id": "rebalance-agent"}).close()
     except KafkaException as error:
         text = without_secrets(error.args[0].str().replace("\n", " "), result)
         if "GSSAPI" in text:
             raise InvalidInputError("kafka.sasl.mechanism", _NO_GSSAPI) from None
         raise InvalidInputError("kafka", text) from None
+    except TypeError as error:  # a callback's name, for which no text will do
+        raise InvalidInputError("kafka", str(error)) from None
     return result
 
 

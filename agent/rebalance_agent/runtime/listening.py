@@ -7,7 +7,7 @@ from rebalance_agent.exposition.bearer import Bearer, checked_token
 from rebalance_agent.exposition.reloaded import Reloaded
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
 from rebalance_agent.runtime.kafka_config import read_secret
-from rebalance_agent.runtime.settings import AgentSettings, SidecarSettings
+from rebalance_agent.runtime.settings import AgentSettings, TakingSettings
 
 __all__ = ["bearer_of", "events_tls", "token_file", "web_tls"]
 
@@ -39,8 +39,8 @@ def web_tls(settings: AgentSettings, clock: Clock) -> ServerTls | None:
     return _tls(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file, "tls_", clock)
 
 
-def events_tls(settings: SidecarSettings, clock: Clock) -> ServerTls | None:
-    """TLS of the sidecar's listener for events, if it is set.
+def events_tls(settings: TakingSettings, clock: Clock) -> ServerTls | None:
+    """TLS of the listener for events, if it is set.
 
     Raises:
         InvalidInputError: naming the setting whose file is missing or cannot be used.

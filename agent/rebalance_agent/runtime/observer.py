@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 
 import structlog
@@ -24,12 +24,14 @@ from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.exposition.web import HEALTH_PATHS, WebApp
 from rebalance_agent.metrics.group_samples import SeriesLimits
 from rebalance_agent.metrics.metric import Role
-from rebalance_agent.model.events import Event
+from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.episode_log import log_event
 from rebalance_agent.runtime.health import LoggedHealth
 from rebalance_agent.runtime.listening import bearer_of, web_tls
+from rebalance_agent.runtime.posts import events_server
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.relay import Relay
 from rebalance_agent.runtime.rights_watch import watch_rights
 from rebalance_agent.runtime.settings import ObserverSettings, split_address
 from rebalance_agent.runtime.shown import shown_settings
@@ -52,6 +54,7 @@ class Observer:
         self._properties = properties
         self._clock = clock or SystemClock()
         self._watch: Watch | None = None
+        self._stopped = float("-inf")
         self._log = structlog.get_logger("rebalance_agent.observer")
         readiness = Readiness()
         text = TextFormat(settings.cluster_name)
@@ -86,11 +89,20 @@ class Observer:
             counted=self._metrics.connection_cut,
         )
         self._sinks = SinkSet(settings, self._metrics, self._clock)
+        self._posted = Relay(Workload(), lambda number: self._metrics.events_dropped("agent", number))
+        self._posts = (
+            events_server(settings, self._accept, self._metrics, self._clock) if settings.events_listen else None
+        )
 
     @property
     def port(self) -> int:
         """Where /metrics is served, once `run` listens."""
         return self._server.port
+
+    @property
+    def events_port(self) -> int:
+        """Where sidecars post to, once `run` listens; 0 if nowhere."""
+        return self._posts.port if self._posts else 0
 
     def views(self) -> tuple[GroupView, ...]:
         """Every group now; none before the cluster answered. From any thread."""
@@ -105,14 +117,19 @@ class Observer:
         with ExitStack() as stack:
             if self._configured:
                 self._health.starting((CLUSTER, *watch_parts(self._settings)))
+            if self._posts:
+                stack.callback(self._posted.close)
+                self._posts.start()
+                stack.callback(self._posts.stop)
             self._server.start()
             stack.callback(self._server.stop)
-            self._log.info("listening", port=self.port)
+            self._log.info("listening", port=self.port, **({"events_port": self.events_port} if self._posts else {}))
             if self._configured:
                 self._observe(stop, stack)
             else:
                 self._log.warning("idle", reason="no bootstrap.servers configured")
             stop.wait()
+            self._stopped = self._clock.monotonic()
             self._log.info("stopping")
 
     def _observe(self, stop: threading.Event, stack: ExitStack) -> None:
@@ -121,12 +138,15 @@ class Observer:
         if stop.is_set():
             return
         self._log.info("connected", cluster=cluster_id)
-        sinks = self._sinks.open(self._properties, cluster, stack)
+        # The last to end: a snapshot covers that whose events the sinks have delivered.
+        last = stack.enter_context(ExitStack())
+        sinks = self._sinks.open(stack), self._sinks.connect(self._properties, cluster)
 
         def publish(event: Event) -> None:
             log_event(event)
             self._phases.observe(event)
-            sinks.publish(event, cluster_id)
+            for each in sinks:
+                each.publish(event, cluster_id)
             self._history.observe(event)
 
         shows = NameFilter(self._settings.groups_allow, self._settings.groups_deny)
@@ -142,5 +162,25 @@ class Observer:
             snapshot_written=self._metrics.snapshot_written,
         )
         watch.start(stack)
+        last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
-        watch_rights(self._settings, self._properties, cluster.access, self._health, stack)
+        if self._posts:
+            # Through the topic all replicas hear of it, whichever was asked.
+            publisher = self._sinks.publisher
+            self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
+            stack.callback(self._posts.stop)
+        watch_rights(self._settings, self._properties, cluster.access, self._health, stack, watch.denied)
+
+    def _accept(self, events: Sequence[Event], dropped: int) -> None:
+        """Take in posted events, and how many were lost before on their way. Does not block."""
+        if dropped:
+            self._metrics.events_dropped("member", dropped)
+        self._posted.put(events)
+
+    def _report(self, event: Event, cluster_id: str) -> None:
+        if self._watch and not self._watch.report(event, cluster_id):
+            self._metrics.events_dropped("agent")
+
+    def _left_s(self) -> float:
+        """Of the time that stopping may take."""
+        return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

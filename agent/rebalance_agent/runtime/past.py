@@ -15,8 +15,9 @@ from rebalance_agent.collectors.inbox import Inbox
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.collectors.old_records import BACKFILL_TUNING
-from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader, TopicRecord
-from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.collectors.to_the_end import records_before
+from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.groupprotocol.placement import offsets_partition
@@ -28,12 +29,6 @@ from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.runtime.splitting import whole_events
 
 __all__ = ["Past", "read_past"]
-
-BATCH_MAX = 5_000
-WAIT_S = 0.2
-
-SILENCE_MAX_S = 30.0
-"""A broker that has records and sends none for so long will not send them."""
 
 AFTERWARDS_MS = 3_600_000
 """Longer than a rebalance is waited for, or its reports are."""
@@ -122,15 +117,6 @@ def _records(
 ) -> Iterator[TopicRecord]:
     """Every record of these partitions up to their ends of now, in order within each."""
     ends = cluster.end_offsets(topic, partitions)
-    left = {partition for partition, end in ends.items() if end > 0}
     with TopicReader(properties, topic, BACKFILL_TUNING) as reader:
-        reader.begin(dict.fromkeys(left, BEGINNING))
-        heard = clock.monotonic()
-        while left:
-            before = dict(reader.positions)
-            yield from (each for each in reader.read(BATCH_MAX, WAIT_S) if each.offset() < ends[each.partition()])
-            left = {each for each in left if reader.positions[each] < ends[each]}
-            if reader.positions != before:
-                heard = clock.monotonic()
-            elif clock.monotonic() - heard > SILENCE_MAX_S:
-                raise ClusterError(f"reading {topic}: no record came for {SILENCE_MAX_S:.0f} s")
+        for batch in records_before(ends, reader, clock):
+            yield from batch

@@ -1,4 +1,4 @@
-"""Posted events on their way to Kafka: what they do not know themselves is added, and they wait for the cluster."""
+"""Posted events on their way to sinks: what they do not know themselves is added, and they wait for the cluster."""
 
 from __future__ import annotations
 
@@ -47,20 +47,19 @@ class Relay:
                 self._pass_on(event)
 
     def connect(self, cluster_id: str, publish: Callable[[Event, str], None]) -> None:
-        """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block."""
-        with self._lock:
-            self._cluster_id, self._publish = cluster_id, publish
-            self._release()
+        """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block.
 
-    def close(self, publish: Callable[[Event, str], None]) -> None:
-        """Take no more. What is held for want of a cluster is lost to Kafka, which is counted and logged.
-
-        ``publish`` is called for it with no cluster id, for the sinks that need no cluster.
+        ``cluster_id`` may be empty, and come with a later call.
         """
         with self._lock:
-            lost = len(self._held)
-            self._publish = publish
+            self._cluster_id, self._publish = cluster_id or self._cluster_id, publish
             self._release()
+
+    def close(self) -> None:
+        """Take no more. What is held for want of a cluster is lost to Kafka, which is counted and logged."""
+        with self._lock:
+            lost = len(self._held)
+            self._held.clear()
             self._closed = True
         if lost:
             self._dropped(lost)

@@ -6,20 +6,20 @@ needed: groups that a principal may describe are listed to it, too.
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rebalance_agent.collectors.acls import allow_command
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings
 
-__all__ = ["EVERYTHING", "Right", "acl_command", "agent_rights", "mechanism_of", "principal_of", "rights_table"]
+__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights", "rights_table"]
+
+ADMIN_ONLY = "admin-only"
+"""The mode without the coordinator's own log."""
 
 EVERYTHING = "*"
 """The name of a right to every topic or group."""
-
-UNKNOWN_PRINCIPAL = "User:..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
             "Read",
             "Topic",
             OFFSETS_TOPIC,
-            "admin-only",
+            ADMIN_ONLY,
             "the coordinator's own log: generations, assignments, what moved, when it ended",
             'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
         ),
@@ -147,24 +147,9 @@ def _state_rights(topic: str) -> tuple[Right, ...]:
     )
 
 
-def principal_of(properties: Mapping[str, str]) -> str:
-    """Who the brokers take us for, as far as librdkafka ``properties`` tell; ``User:...`` where only they know."""
-    protocol = properties.get("security.protocol", "plaintext").upper()
-    if protocol.startswith("SASL"):
-        name = properties.get("sasl.username", "")
-        return f"User:{name}" if name and mechanism_of(properties) != "OAUTHBEARER" else UNKNOWN_PRINCIPAL
-    shown = any(
-        properties.get(f"ssl.{key}") for key in ("certificate.location", "certificate.pem", "keystore.location")
-    )
-    return UNKNOWN_PRINCIPAL if protocol == "SSL" and shown else "User:ANONYMOUS"
-
-
 def acl_command(right: Right, principal: str, servers: str) -> str:
     """The command that gives ``right`` to ``principal``; a line for a shell."""
-    resource = "--group" if right.resource == "Group" else "--topic"
-    pattern = ("--resource-pattern-type", "prefixed") if right.prefixed else ()
-    words = ("kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal)
-    return shlex.join((*words, "--operation", right.operation, *pattern, resource, right.name))
+    return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)
 
 
 def rights_table(settings: AgentSettings) -> str:
@@ -172,8 +157,3 @@ def rights_table(settings: AgentSettings) -> str:
     rows = ["| right | what for | degraded mode | without it |", "| --- | --- | --- | --- |"]
     rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
     return "\n".join(rows) + "\n"
-
-
-def mechanism_of(properties: Mapping[str, str]) -> str:
-    """The SASL mechanism; librdkafka takes GSSAPI where none is set."""
-    return (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()

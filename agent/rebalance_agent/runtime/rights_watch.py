@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from typing import Protocol
 
 import structlog
 
+from rebalance_agent.collectors.acls import principal_of
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.proving import Asked, Verdict, prove
-from rebalance_agent.runtime.rights import Right, acl_command, agent_rights, principal_of
+from rebalance_agent.runtime.rights import ADMIN_ONLY, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings import AgentSettings
 
 __all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "Told", "watch_rights"]
@@ -23,7 +24,7 @@ RIGHTS_WATCH_S = 60.0
 RIGHTS_PART = "rights"
 """Its name in readiness, where it is only while the agent is blind."""
 
-BLIND = ("admin-only", "groups-hidden")
+BLIND = (ADMIN_ONLY, "groups-hidden")
 """The modes that leave no way to see a group when both hold."""
 
 JOIN_S = 2.0
@@ -49,13 +50,26 @@ class Told(Protocol):
 class RightsWatch:
     """Call it every `RIGHTS_WATCH_S`; it never raises."""
 
-    def __init__(self, rights: Iterable[Right], asked: Asked, told: Told, principal: str, servers: str) -> None:
-        """``principal`` and ``servers`` are for the commands that are told."""
+    def __init__(
+        self,
+        rights: Iterable[Right],
+        asked: Asked,
+        told: Told,
+        principal: str,
+        servers: str,
+        denied: Callable[[], Mapping[str, str]] = dict,
+    ) -> None:
+        """``principal`` and ``servers`` are for the commands that are told.
+
+        ``denied``: what the agent was refused while it worked, mode -> reason; it counts where brokers do not tell
+        what is allowed.
+        """
         self._rights = tuple(rights)
         self._asked = asked
         self._told = told
         self._principal = principal
         self._servers = servers
+        self._denied = denied
         self._blind = False
         self._log = structlog.get_logger("rebalance_agent.rights")
 
@@ -70,8 +84,10 @@ class RightsWatch:
             return
         modes: dict[str, str | None] = {right.mode: None for right in self._rights}
         commands: dict[str, str] = {}
+        denied = self._denied()
         for right, proof in proofs.items():
-            if proof.verdict is Verdict.MISSING and modes[right.mode] is None:
+            refused = proof.verdict is Verdict.UNTOLD and right.mode in denied
+            if (proof.verdict is Verdict.MISSING or refused) and modes[right.mode] is None:
                 modes[right.mode] = f"{right} is missing: {right.lost}"
                 commands[right.mode] = acl_command(right, self._principal, self._servers)
         self._told.degraded(modes, commands)
@@ -84,12 +100,16 @@ class RightsWatch:
 
 
 def watch_rights(
-    settings: AgentSettings, properties: Mapping[str, str], asked: Asked, told: Told, stack: ExitStack
+    settings: AgentSettings,
+    properties: Mapping[str, str],
+    asked: Asked,
+    told: Told,
+    stack: ExitStack,
+    denied: Callable[[], Mapping[str, str]] = dict,
 ) -> None:
     """Watch what a role with these settings and librdkafka ``properties`` may do, until ``stack`` ends."""
-    watch = RightsWatch(
-        agent_rights(settings), asked, told, principal_of(properties), properties.get("bootstrap.servers", "")
-    )
+    principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
+    watch = RightsWatch(agent_rights(settings), asked, told, principal, servers, denied)
     stop = threading.Event()
 
     def run() -> None:

@@ -8,9 +8,9 @@ and would overwrite a setting of that name.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rebalance_agent.errors import InvalidInputError
@@ -18,7 +18,15 @@ from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.runtime.kafka_config import kafka_properties
 from rebalance_agent.runtime.sink_webhook import webhook_target
 
-__all__ = ["ENV_PREFIX", "HIDDEN_GROUPS", "AgentSettings", "ObserverSettings", "SidecarSettings", "split_address"]
+__all__ = [
+    "ENV_PREFIX",
+    "HIDDEN_GROUPS",
+    "AgentSettings",
+    "ObserverSettings",
+    "SidecarSettings",
+    "TakingSettings",
+    "split_address",
+]
 
 ENV_PREFIX = "REBALANCE_AGENT_"
 
@@ -32,6 +40,11 @@ DECLARATIONS_TEXT_MAX = 10_000
 """Characters of co-partition declarations: some dozens of lines."""
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+LOOPBACKS = {"127.0.0.1", "localhost"}
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -68,7 +81,15 @@ def _pattern(text: str) -> str:
 def _topic(text: str) -> str:
     if text and (not TOPIC_NAME.fullmatch(text) or text in (".", "..")):
         raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
+    if text in INTERNAL_TOPICS:
+        raise ValueError("is a topic of the brokers' own")
     return text
+
+
+def _overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Whether both cannot be listened on; port 0 is always a free one."""
+    hosts = {one[0], other[0]}
+    return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
 
 
 def _replicas_group(text: str) -> str:
@@ -93,6 +114,7 @@ def _webhook(text: str) -> str:
 
 _File = Annotated[str, Field(max_length=TEXT_MAX)]
 _Webhook = Annotated[str, AfterValidator(_webhook), Field(max_length=TEXT_MAX)]
+_PerhapsAddress = Annotated[str, AfterValidator(lambda text: text and _address(text)), Field(max_length=TEXT_MAX)]
 _Address = Annotated[str, AfterValidator(_address), Field(max_length=TEXT_MAX)]
 _Pattern = Annotated[str, AfterValidator(_pattern), Field(max_length=TEXT_MAX)]
 _Topic = Annotated[str, AfterValidator(_topic)]
@@ -166,7 +188,33 @@ class AgentSettings(BaseSettings):
         return (init_settings,)
 
 
-class ObserverSettings(AgentSettings):
+class TakingSettings(AgentSettings):
+    """Of a role that takes events by POST, too."""
+
+    events_listen: _PerhapsAddress = Field(
+        "",
+        description="where sidecars without Kafka POST what their members report; beyond loopback it takes a token or "
+        "clients' certificates; empty: nowhere",
+    )
+    events_token_file: _File = Field(
+        "", description="file with the bearer token that posts must carry; empty asks for none"
+    )
+    events_tls_cert_file: _File = Field(
+        "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
+    )
+    events_tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
+    events_tls_client_ca_file: _File = Field(
+        "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
+    )
+
+    @model_validator(mode="after")
+    def _own_addresses(self) -> Self:
+        if self.events_listen and _overlap(split_address(self.listen), split_address(self.events_listen)):
+            raise ValueError("events_listen: must have another port than listen")
+        return self
+
+
+class ObserverSettings(TakingSettings):
     """``rebalance-agent observe``."""
 
     groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
@@ -200,21 +248,22 @@ class ObserverSettings(AgentSettings):
         "rebalance-agent-state", description="compacted topic of snapshots, to go on from after a restart; empty: none"
     )
 
+    @model_validator(mode="after")
+    def _own_topics(self) -> Self:
+        # The snapshots' topic is compacted, which would take the events.
+        if self.state_topic and self.state_topic == self.events_topic:
+            raise ValueError("state_topic: must be another topic than events_topic")
+        # A post reaches one of the replicas, and the topic all of them.
+        if self.events_listen and self.replicas_group and not self.events_topic:
+            raise ValueError("events_listen: with replicas_group it needs an events_topic")
+        return self
 
-class SidecarSettings(AgentSettings):
+
+class SidecarSettings(TakingSettings):
     """``rebalance-agent sidecar``."""
 
+    listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
     events_listen: _Address = Field(
         "127.0.0.1:29309",
         description="where consumers POST their events; beyond loopback it takes a token or clients' certificates",
-    )
-    events_token_file: str = Field(
-        "", max_length=TEXT_MAX, description="file with the bearer token that posts must carry; empty asks for none"
-    )
-    events_tls_cert_file: _File = Field(
-        "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
-    )
-    events_tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
-    events_tls_client_ca_file: _File = Field(
-        "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
     )

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 
 import structlog
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
-from rebalance_agent.exposition.events_endpoint import EventsApp
-from rebalance_agent.exposition.events_settings import EventsSettings
 from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.loopback import is_loopback
 from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
-from rebalance_agent.exposition.tls import ServerTls
-from rebalance_agent.exposition.web import HEALTH_PATHS, WebApp
+from rebalance_agent.exposition.web import HEALTH_PATHS, Page, WebApp
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
 from rebalance_agent.runtime.health import LoggedHealth
-from rebalance_agent.runtime.listening import bearer_of, events_tls, web_tls
+from rebalance_agent.runtime.listening import bearer_of, web_tls
+from rebalance_agent.runtime.posts import events_server
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster, watch_cluster
 from rebalance_agent.runtime.relay import Relay
 from rebalance_agent.runtime.rights_watch import watch_rights
@@ -33,7 +29,10 @@ from rebalance_agent.runtime.settings import SidecarSettings, split_address
 from rebalance_agent.runtime.shown import shown_settings
 from rebalance_agent.runtime.sinks_set import SinkSet
 
-__all__ = ["Sidecar", "events_endpoint", "workload"]
+__all__ = ["Sidecar", "workload"]
+
+NAMELESS_S = 5.0
+"""How long a file and a webhook wait for the cluster's id, which events name if it is known: most answer at once."""
 
 
 def workload(environment: Mapping[str, str] = os.environ) -> Workload:
@@ -43,22 +42,6 @@ def workload(environment: Mapping[str, str] = os.environ) -> Workload:
         return environment.get(name, "")[:WHERE_MAX] or None
 
     return Workload(text("POD_NAME"), text("NODE_NAME"), text("WORKLOAD"), text("IMAGE"))
-
-
-def events_endpoint(settings: SidecarSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
-    """Where events are posted to, who may, and the TLS around it; None without.
-
-    Raises:
-        InvalidInputError: naming the setting whose file cannot be used, or that is missing to let others than this
-            machine post events.
-    """
-    host, port = split_address(settings.events_listen)
-    bearer = bearer_of("events_token_file", settings.events_token_file, clock)
-    tls = events_tls(settings, clock)
-    try:
-        return EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual)), tls
-    except InvalidInputError as error:
-        raise InvalidInputError("events_token_file", error.problem) from None
 
 
 class Sidecar:
@@ -71,8 +54,10 @@ class Sidecar:
         *,
         where: Workload | None = None,
         clock: Clock | None = None,
+        role: Role = Role.SIDECAR,
+        pages: Sequence[Page] = (),
     ) -> None:
-        """``properties`` are librdkafka's, complete.
+        """``properties`` are librdkafka's, complete. ``pages`` are shown on /metrics, too, by a gateway (``role``).
 
         Raises:
             InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing to let others
@@ -84,18 +69,18 @@ class Sidecar:
         clock = clock or SystemClock()
         text, readiness = TextFormat(settings.cluster_name), Readiness()
         self._members = MemberMetrics(clock, text=text)
-        self._metrics = AgentMetrics(
-            Role.SIDECAR, readiness, configured=False, folded=lambda: self._members.folded, text=text
-        )
+        self._metrics = AgentMetrics(role, readiness, configured=False, folded=lambda: self._members.folded, text=text)
         self._sinks = SinkSet(settings, self._metrics, clock)
         publishes = bool(settings.events_topic) or self._sinks.local
         self._configured = "bootstrap.servers" in properties and publishes
         self._metrics.configured(self._configured)
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
-        self._relay = Relay(where or workload(), self._dropped) if self._configured or self._sinks.local else None
+        where = where or workload()
+        self._kafka = Relay(where, self._dropped) if self._configured and settings.events_topic else None
+        self._local = Relay(where, self._dropped)
         host, port = split_address(settings.listen)
         web = WebApp(
-            (self._members.text, self._metrics.text),
+            (self._members.text, *pages, self._metrics.text),
             readiness,
             config=lambda: shown_settings(settings),
             bearer=bearer_of("web_token_file", settings.web_token_file, clock),
@@ -109,7 +94,12 @@ class Sidecar:
             urgent=HEALTH_PATHS,
             counted=self._metrics.connection_cut,
         )
-        self._events = self._listen_for_events(clock)
+        self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
+
+    @property
+    def health(self) -> LoggedHealth:
+        """What /readyz tells."""
+        return self._health
 
     @property
     def port(self) -> int:
@@ -121,6 +111,10 @@ class Sidecar:
         """Where events are posted to, once `run` listens."""
         return self._events.port
 
+    def alive(self, process: str) -> None:
+        """A consumer's process lives, and has nothing else to say."""
+        self._members.alive(process)
+
     def accept(self, events: Sequence[Event], dropped: int) -> None:
         """Take in posted events, and how many their sender lost before. Does not block."""
         for event in events:
@@ -128,8 +122,9 @@ class Sidecar:
         if dropped:
             self._metrics.events_dropped("member", dropped)
         self._members.observe(events)
-        if self._relay:
-            self._relay.put(events)
+        self._local.put(events)
+        if self._kafka:
+            self._kafka.put(events)
 
     def run(self, stop: threading.Event) -> None:
         """Serve until ``stop`` is set, then send what waits and end within a bounded time.
@@ -147,43 +142,51 @@ class Sidecar:
             stack.callback(self._web.stop)
             self._log.info("listening", port=self.port, events_port=self.events_port)
             with ExitStack() as publishing:
-                cluster = Cluster(self._properties) if self._configured else None
-                if self._relay:
-                    self._publish(cluster, self._relay, stop, publishing)
-                else:
+                if not (self._kafka or self._sinks.local):
                     self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")
-                # Posts end before the publisher does: what was accepted is sent.
-                publishing.callback(self._events.stop)
-                if cluster:
-                    watch_cluster(cluster, self._health, stop)
+                self._publish(stop, publishing)
                 stop.wait()
                 self._log.info("stopping")
 
-    def _listen_for_events(self, clock: Clock) -> HttpServer:
-        endpoint, tls = events_endpoint(self._settings, clock)
-        if endpoint.bearer and not tls and not is_loopback(endpoint.host):
-            self._log.warning("token_unencrypted", listen=self._settings.events_listen, help="set events_tls_cert_file")
-        return HttpServer(
-            endpoint.host,
-            endpoint.port,
-            EventsApp(self.accept, clock, endpoint, self._metrics.request_rejected, self._members.alive),
-            body_bytes_max=endpoint.body_bytes_max,
-            tls=tls,
-            counted=self._metrics.connection_cut,
-        )
+    def _publish(self, stop: threading.Event, stack: ExitStack) -> None:
+        """Give events to the sinks until ``stop`` is set; ``stack`` ends that: first the posts, then the sinks."""
+        local = self._sinks.open(stack)
+        if self._kafka:
+            stack.callback(self._kafka.close)
 
-    def _publish(self, cluster: Cluster | None, relay: Relay, stop: threading.Event, stack: ExitStack) -> None:
-        cluster_id = identify_cluster(cluster, self._health, stop) if cluster else ""
-        reached = cluster if cluster_id or not stop.is_set() else None
-        sinks = self._sinks.open(self._properties, reached, stack)
-        # After the last post, and before the sinks end.
-        stack.callback(relay.close, sinks.publish)
-        if cluster and not reached and self._settings.events_topic:
-            return  # the relay holds what Kafka will never get, until it is closed
-        if reached:
-            watch_rights(self._settings, self._properties, reached.access, self._health, stack)
-            self._log.info("connected", cluster=cluster_id)
-        relay.connect(cluster_id, sinks.publish)
+        def nameless() -> None:
+            self._local.connect("", local.publish)
+
+        stack.callback(nameless)
+        # Posts end before the sinks do: what was accepted is sent.
+        stack.callback(self._events.stop)
+        if not self._configured:
+            nameless()
+            return
+        cluster = Cluster(self._properties)
+        with _after(NAMELESS_S, nameless):
+            cluster_id = identify_cluster(cluster, self._health, stop)
+        if not cluster_id and stop.is_set():
+            return
+        self._log.info("connected", cluster=cluster_id)
+        self._local.connect(cluster_id, local.publish)
+        if self._kafka:
+            self._kafka.connect(cluster_id, self._sinks.connect(self._properties, cluster).publish)
+        watch_rights(self._settings, self._properties, cluster.access, self._health, stack)
+        watch_cluster(cluster, self._health, stop)
 
     def _dropped(self, number: int) -> None:
         self._metrics.events_dropped("agent", number)
+
+
+@contextmanager
+def _after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Call it in a thread of its own after so long, unless the block has ended by then."""
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()

@@ -18,7 +18,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.loopback import is_loopback
 from rebalance_agent.runtime.sink_queue import DeliveryError
 
-__all__ = ["Webhook", "WebhookTarget", "webhook_context", "webhook_target"]
+__all__ = ["Webhook", "WebhookTarget", "webhook_target"]
 
 ATTEMPT_SECONDS = 10.0
 """For one POST with its answer, whatever the other side does."""
@@ -70,20 +70,6 @@ def webhook_target(url: str) -> WebhookTarget:
         raise ValueError("must not carry a user or password; take events_webhook_token_file")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)
-
-
-def webhook_context(ca_file: str) -> ssl.SSLContext:
-    """What servers are checked by: those certificates, or the system's where ``ca_file`` is empty.
-
-    Raises:
-        InvalidInputError: the file cannot be read, or holds no certificate.
-    """
-    try:
-        return ssl.create_default_context(cafile=ca_file or None)
-    except ssl.SSLError as error:
-        raise InvalidInputError("events_webhook_ca_file", f"{ca_file} holds no PEM certificate") from error
-    except OSError as error:
-        raise InvalidInputError("events_webhook_ca_file", f"cannot read {ca_file}: {error.strerror}") from None
 
 
 class Webhook:

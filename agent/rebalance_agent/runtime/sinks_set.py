@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 
+from confluent_kafka import KafkaException
+
 from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.tls import client_context
+from rebalance_agent.runtime.kafka_config import without_secrets
 from rebalance_agent.runtime.listening import token_file
 from rebalance_agent.runtime.own_topics import TopicCreator, create_topic
 from rebalance_agent.runtime.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.settings import AgentSettings
 from rebalance_agent.runtime.sink_file import EventsFile
 from rebalance_agent.runtime.sink_queue import QueuedSink
-from rebalance_agent.runtime.sink_webhook import Webhook, webhook_context, webhook_target
+from rebalance_agent.runtime.sink_webhook import Webhook, webhook_target
 from rebalance_agent.runtime.sinks import Fanout, Sink, SinkCounts
 
 __all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet"]
@@ -24,9 +29,9 @@ WEBHOOK = "webhook"
 
 
 class SinkSet:
-    """Made before anything runs, so that a wrong setting is told at once; opened when the cluster is known.
+    """Made before anything runs, so that a wrong setting is told at once; Kafka joins when the cluster is known.
 
-    ``publisher``: the sink that is Kafka, once it is open.
+    ``publisher``: the sink that is Kafka, once it is there.
     """
 
     def __init__(self, settings: AgentSettings, counts: SinkCounts, clock: Clock) -> None:
@@ -37,6 +42,7 @@ class SinkSet:
         """
         self._settings, self._counts = settings, counts
         self.publisher: Publisher | None = None
+        self._open: list[tuple[str, Sink]] = []
         self._local: list[tuple[str, Sink]] = []
         if settings.events_webhook:
             self._local.append((WEBHOOK, QueuedSink(WEBHOOK, _webhook(settings, clock), counts)))
@@ -49,26 +55,40 @@ class SinkSet:
         """Whether there is a sink besides Kafka."""
         return bool(self._local)
 
-    def open(self, properties: Mapping[str, str], cluster: TopicCreator | None, stack: ExitStack) -> Fanout:
-        """Start all; ``stack`` ends them, within ``stop_seconds``. Without ``cluster`` Kafka is none of them."""
-        sinks = Fanout([*self._kafka(properties, cluster), *self._local], self._counts.events_dropped)
-        sinks.start()
-        stack.callback(sinks.close, self._settings.stop_seconds)
-        return sinks
+    def open(self, stack: ExitStack) -> Fanout:
+        """Start those that need no cluster; ``stack`` ends these and Kafka together, within ``stop_seconds``."""
+        stack.callback(self._close)
+        return self._started(self._local)
 
-    def _kafka(self, properties: Mapping[str, str], cluster: TopicCreator | None) -> list[tuple[str, Sink]]:
+    def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> Fanout:
+        """Start Kafka, if events go there.
+
+        Raises:
+            InvalidInputError: ``properties`` do not go together for a producer that loses and doubles nothing.
+        """
         topic = self._settings.events_topic
-        if not (topic and cluster):
-            return []
+        if not topic:
+            return self._started([])
         create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it is there")
-        publisher = Publisher(
-            properties,
-            topic,
-            published=lambda kind: self._counts.events_published(kind, KAFKA),
-            dropped=lambda number: self._counts.events_dropped(KAFKA, number),
-        )
-        self.publisher = publisher
-        return [(KAFKA, publisher)]
+        try:
+            self.publisher = Publisher(
+                properties,
+                topic,
+                published=lambda kind: self._counts.events_published(kind, KAFKA),
+                dropped=lambda number: self._counts.events_dropped(KAFKA, number),
+            )
+        except KafkaException as error:
+            raise InvalidInputError("kafka", without_secrets(error.args[0].str(), properties)) from None
+        return self._started([(KAFKA, self.publisher)])
+
+    def _started(self, sinks: list[tuple[str, Sink]]) -> Fanout:
+        fanout = Fanout(sinks, self._counts.events_dropped)
+        fanout.start()
+        self._open += sinks
+        return fanout
+
+    def _close(self) -> None:
+        Fanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
 
 
 def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
@@ -78,6 +98,6 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
         clock,
         form=settings.events_webhook_form,
         token=token_file("events_webhook_token_file", token, clock).get if token else None,
-        context=webhook_context(settings.events_webhook_ca_file),
+        context=client_context(("events_webhook_ca_file", settings.events_webhook_ca_file)),
         seconds=settings.events_webhook_seconds,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from rebalance_agent.clock import Clock
@@ -53,6 +53,7 @@ class SnapshotKeeper:
         self._clock = clock
         self._begun = float("-inf")
         self._waiting: tuple[int, dict[int, int]] | None = None
+        self._last: Mapping[int, int] = {}
 
     def event(self, event: Event) -> None:
         """The tracker said this, and it is on its way."""
@@ -68,12 +69,29 @@ class SnapshotKeeper:
         elif isinstance(observation, TailReached):
             self._reached(observation.positions)
 
+    def end(self, owned: Collection[int]) -> None:
+        """Nothing more will be said: the last snapshot, of all whose events are told by now.
+
+        ``owned``: the partitions that are still ours. Of another one its new owner may have written a newer snapshot.
+        """
+        self._store.serve()
+        if self._progress is None or self._progress.told >= self._progress.queued:
+            self._waiting = (0, self._coverage.covered(self._last))
+        if self._waiting is not None:
+            queued, covered = self._waiting
+            self._waiting = (queued, {number: position for number, position in covered.items() if number in owned})
+        self._cover_if_told()
+
     def _reached(self, positions: Mapping[int, int]) -> None:
+        self._last = positions
         self._store.serve()
         now = self._clock.monotonic()
         if self._waiting is None and now - self._begun >= EVERY_S:
             self._begun = now
             self._waiting = (self._progress.queued if self._progress else 0, self._coverage.covered(positions))
+        self._cover_if_told()
+
+    def _cover_if_told(self) -> None:
         if self._waiting is not None:
             queued, covered = self._waiting
             if self._progress is None or self._progress.told >= queued:

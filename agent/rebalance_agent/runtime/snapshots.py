@@ -7,9 +7,7 @@ an event that was lost with its observer comes out again at the next one.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -18,9 +16,7 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.collectors.snapshot_codec import (
     VERSION,
-    Digest,
     Marker,
-    StoredRecord,
     marker_key,
     marker_value,
     record_key,
@@ -29,6 +25,7 @@ from rebalance_agent.collectors.snapshot_codec import (
 from rebalance_agent.collectors.snapshots import Snapshot, SnapshotReader
 from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.runtime.own_topics import KafkaProducer, create_topic
+from rebalance_agent.runtime.snapshot_partition import SnapshotPartition
 from rebalance_agent.runtime.snapshot_producer import SnapshotProducer
 
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
@@ -39,8 +36,8 @@ PENDING_BYTES_MAX = 64 * 1024 * 1024
 PARTITIONS = 50
 """Of a topic that we create before there is an offsets topic; else as many as that has."""
 
-RECORD_BYTES = 200
-"""Of a record besides its key and value, about: one that deletes a key takes memory, too."""
+AGAIN_S = 60.0
+"""Least time between two times that partitions are read anew for their snapshots' sake."""
 
 QUEUE_KILOBYTES_MAX = 32 * 1024
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
@@ -53,26 +50,6 @@ TOPIC_CONFIG = {
     "segment.bytes": str(16 * 1024 * 1024),
     "min.cleanable.dirty.ratio": "0.1",
 }
-
-
-@dataclass(slots=True)
-class _Partition:
-    """``seen``: what the tail read and no snapshot covers; ``due``: what is covered and has still to be written.
-
-    Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
-    ``missed``: something of it was not kept, so nothing more can be said of it until it is dropped and begins anew.
-    """
-
-    series: int = 0
-    begun: bool = False
-    missed: bool = False
-    position: int = -1
-    written: int = -1
-    reached: int = -1
-    size_bytes: int = 0
-    digest: Digest = field(default_factory=Digest)
-    seen: deque[TopicRecord] = field(default_factory=deque)
-    due: dict[bytes, TopicRecord] = field(default_factory=dict)
 
 
 class SnapshotStore:
@@ -104,7 +81,8 @@ class SnapshotStore:
         self._reader = reader or SnapshotReader(context, topic, self._owner)
         self._log = structlog.get_logger("rebalance_agent.snapshots")
         self._lock = threading.RLock()
-        self._partitions: dict[int, _Partition] = {}
+        self._partitions: dict[int, SnapshotPartition] = {}
+        self._again_at = float("-inf")
         self._failing = False
         settings = {
             "compression.type": "zstd",
@@ -123,8 +101,7 @@ class SnapshotStore:
     def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
         """See `collectors.snapshots.Snapshots`."""
         begun = self._context.clock.monotonic()
-        self._prepare()
-        snapshots = self._reader.load(bounds, self._made_from)
+        snapshots = self._reader.load(bounds, self._made_from) if self._prepare() else {}
         self._log.info(
             "snapshots_loaded",
             partitions=len(snapshots),
@@ -134,66 +111,85 @@ class SnapshotStore:
         )
         return snapshots
 
-    def _prepare(self) -> None:
-        """Find the topic, or create it where that is allowed; and say what a snapshot is made from now."""
+    def _prepare(self) -> bool:
+        """Find the topic, or create it where that is allowed; and say what a snapshot is made from now.
+
+        Whether it was there, and so may hold something.
+        """
         cluster = self._context.cluster
         cluster_id, counts = cluster.identify()
-        topic_id = cluster.topic_ids([OFFSETS_TOPIC]).get(OFFSETS_TOPIC, "")
-        self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {topic_id}, {self._filter}"
-        count = counts.get(self._topic, 0)
-        if not count:
+        self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {cluster.topic_id(OFFSETS_TOPIC)}, {self._filter}"
+        found = count = counts.get(self._topic, 0)
+        if not found:
             wanted = counts.get(OFFSETS_TOPIC, PARTITIONS)
-            effect = "no snapshots, until a restart after it was created: each start reads the whole offsets topic"
+            effect = "no snapshots until it is there: each start reads the whole offsets topic"
             if create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
                 count = wanted
         with self._lock:
             self._count = count
+        return bool(found)
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
-            state = self._partitions.setdefault(partition, _Partition())
-            if not self._count:
-                _miss(state)
-            if state.missed:
-                return
-            state.begun = True
-            if snapshot:
-                state.series = snapshot.series
-                state.position = state.written = state.reached = snapshot.position
-                state.digest = Digest({record.key(): record.offset() for record in snapshot.records})
-            else:
-                state.series = self._context.clock.now_ms()
-            for record in base:
-                _cover(state, record)
-            # What no snapshot holds on to would stay in the topic for ever.
-            for key in self._reader.kept.get(partition, frozenset()) - state.digest.offsets.keys():
-                state.due[key] = StoredRecord(partition, -1, 0, key, None)
+            state = self._state(partition)
+            if not state.missed:
+                kept = self._reader.kept.get(partition, frozenset())
+                state.begin(base, snapshot, self._context.clock.now_ms(), kept)
 
     def see(self, record: TopicRecord) -> None:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
-            state = self._partitions.setdefault(record.partition(), _Partition())
-            if not self._count:
-                _miss(state)
+            state = self._state(record.partition())
             if state.missed:
                 return
-            state.seen.append(record)
-            state.size_bytes += _size_bytes(record)
-            if state.size_bytes > PENDING_BYTES_MAX:
-                self._too_large(record.partition(), state, "its events wait to be published")
+            state.see(record)
+            if state.seen_bytes > PENDING_BYTES_MAX:
+                self._too_large(state, "its events wait to be published")
 
     def reached(self, positions: Mapping[int, int]) -> None:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
             for partition, position in positions.items():
-                self._partitions.setdefault(partition, _Partition()).reached = position
+                self._state(partition).reached = position
+
+    def missing(self, partitions: Collection[int]) -> frozenset[int]:
+        """See `collectors.snapshots.Snapshots`."""
+        with self._lock:
+            if not (self._count and self._producer.working):
+                return frozenset()
+            states = [self._partitions[number] for number in partitions if number in self._partitions]
+            wanted = frozenset(state.number for state in states if state.missed and state.hopeful)
+            now = self._context.clock.monotonic()
+            if not wanted or now - self._again_at < AGAIN_S:
+                return frozenset()
+            self._again_at = now
+            self._partitions |= {number: SnapshotPartition(number) for number in wanted}
+        self._log.info("snapshots_begin_anew", topic=self._topic, partitions=len(wanted))
+        return wanted
 
     def drop(self, partitions: Collection[int]) -> None:
         """See `collectors.snapshots.Snapshots`."""
         with self._lock:
             for partition in partitions:
                 self._partitions.pop(partition, None)
+
+    def _state(self, partition: int) -> SnapshotPartition:
+        state = self._partitions.setdefault(partition, SnapshotPartition(partition))
+        if not (self._count or state.missed):
+            state.miss(hopeful=True)
+        return state
+
+    # The thread of the topics' poll
+
+    def on_topics(self, partitions: Mapping[str, int]) -> None:
+        """Partition counts of topics were read: ours may be among them now."""
+        count = partitions.get(self._topic, 0)
+        with self._lock:
+            if self._count or not (count and self._made_from):
+                return
+            self._count = count
+        self._log.info("state_topic_found", topic=self._topic, partitions=count)
 
     # The tracker's thread
 
@@ -204,19 +200,16 @@ class SnapshotStore:
                 return
             for partition, position in positions.items():
                 state = self._partitions.get(partition)
-                if state is None or not state.begun:
+                if state is None:
                     continue
-                if position > state.reached:
-                    continue  # said of an earlier time that this observer had the partition
-                state.position = max(state.position, position)
-                while state.seen and state.seen[0].offset() < state.position:
-                    record = state.seen.popleft()
-                    state.size_bytes -= _size_bytes(record)
-                    _cover(state, record)
-                self._write(partition, state)
-                # Values are as many as the offsets topic has; what is to be deleted would become ever more.
-                if sum(_size_bytes(each) for each in state.due.values() if each.value() is None) > PENDING_BYTES_MAX:
-                    self._too_large(partition, state, "what is to be deleted waits to be written")
+                if state.missed:
+                    state.hopeful |= state.missed_at <= position <= state.reached
+                elif state.covers(position):
+                    state.cover(position)
+                    self._write(state)
+                    # Values are as many as the offsets topic has; what is to be deleted would become ever more.
+                    if state.deletions_bytes > PENDING_BYTES_MAX:
+                        self._too_large(state, "what is to be deleted waits to be written")
 
     def serve(self) -> None:
         """Take what Kafka has acknowledged."""
@@ -226,10 +219,11 @@ class SnapshotStore:
         """Send what waits, ``timeout`` seconds at most. What is left is read again by whoever comes next."""
         self._producer.close(timeout)
 
-    def _write(self, partition: int, state: _Partition) -> None:
-        if not self._producer.working or (state.position <= state.written and not state.due):
+    def _write(self, state: SnapshotPartition) -> None:
+        now_ms = self._context.clock.now_ms()
+        if not (self._producer.working and state.is_due(now_ms)):
             return
-        size_bytes = 0
+        size_bytes, partition = 0, state.number
         for key, record in list(state.due.items()):
             value = record.value()
             stored = (
@@ -239,7 +233,7 @@ class SnapshotStore:
                 return  # the queue is full: the rest follows
             del state.due[key]
             size_bytes += len(key) + len(stored or b"")
-        now_ms, digest = self._context.clock.now_ms(), state.digest
+        digest = state.digest
         marker = Marker(
             VERSION, state.series, state.position, len(digest.offsets), digest.text, now_ms, self._made_from
         )
@@ -252,7 +246,7 @@ class SnapshotStore:
                 state.written = -1  # it is due again
 
         if self._send(partition, marker_key(self._owner, partition), marker_value(marker), told):
-            state.written = state.position
+            state.written, state.marked_ms = state.position, now_ms
 
     def _send(self, partition: int, key: bytes, value: bytes | None, told: Callable[[str | None], None]) -> bool:
         return self._producer.send(self._topic, partition % self._count, key, value, told)
@@ -263,24 +257,23 @@ class SnapshotStore:
         def told(lost: str | None) -> None:
             if lost is None:
                 return
-            key = record.key() or b""
             with self._lock:
                 state = self._partitions.get(record.partition())
-                if state and state.begun and state.digest.offsets.get(key) == _offset(record):
-                    state.due.setdefault(key, record)
+                if state and state.holds(record):
+                    state.due.setdefault(record.key() or b"", record)
 
         return told
 
-    def _too_large(self, partition: int, state: _Partition, reason: str) -> None:
+    def _too_large(self, state: SnapshotPartition, reason: str) -> None:
         """What was written stays true; it only covers less than it could."""
-        _miss(state)
+        state.miss(hopeful=False)
         self._context.meters.snapshot_problem("too_large")
         self._log.warning(
             "snapshot_ended",
             topic=self._topic,
-            partition=partition,
+            partition=state.number,
             reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
-            effect="the snapshot of this partition grows old, until a restart begins a new one",
+            effect="the snapshot of this partition grows old, until that is done; then it begins anew",
         )
 
     def _failed(self, reason: str) -> None:
@@ -288,28 +281,3 @@ class SnapshotStore:
         if not self._failing:
             self._failing = True
             self._log.warning("snapshot_not_written", topic=self._topic, reason=reason)
-
-
-def _miss(state: _Partition) -> None:
-    state.missed, state.begun = True, False
-    state.seen.clear()
-    state.due.clear()
-    state.digest = Digest()
-    state.size_bytes = 0
-
-
-def _size_bytes(record: TopicRecord) -> int:
-    return RECORD_BYTES + len(record.key() or b"") + len(record.value() or b"")
-
-
-def _cover(state: _Partition, record: TopicRecord) -> None:
-    key, offset = record.key() or b"", _offset(record)
-    if offset is None and key not in state.digest.offsets:
-        return  # there is nothing to delete
-    state.digest.put(key, offset)
-    state.due[key] = record
-
-
-def _offset(record: TopicRecord) -> int | None:
-    """Where the key's last record is; None: it was deleted."""
-    return None if record.value() is None else record.offset()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-
-import structlog
 
 from rebalance_agent.collectors.context import POLL_NAMES, Context
 from rebalance_agent.collectors.describe import DescribePoll
@@ -23,6 +21,7 @@ from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.core import Core
 from rebalance_agent.runtime.fleet import Fleet, fleet_parts
+from rebalance_agent.runtime.rights import ADMIN_ONLY
 from rebalance_agent.runtime.schedule import Schedule
 from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.runtime.snapshot_keeper import Progress
@@ -73,32 +72,33 @@ class Watch:
         self._context = context = fleet.context
         self._to_publish = publish
         self._reported = reported
-        self._log = structlog.get_logger("rebalance_agent.observer")
-        self._told_denied = False
+        self._denied = ""
         self._topics_asked = float("-inf")
         loads = self._loads_poll(settings)
         members = MemberEvents(context, settings.events_topic, cluster_id) if settings.events_topic else None
         self._tail = OffsetsTail(
             fleet.whole,
             self._offsets_denied,
-            hear=loads.commits.hear if loads else None,
+            hear=loads.hear if loads else None,
             ownership=fleet.ownership,
             snapshots=fleet.store,
             resumed=members.rewind if members else lambda _since_ms: None,
+            late=self._describe_soon,
         )
         readers = [each for each in (self._tail, members) if each]
-        self._workers = [*fleet.workers, *(each.worker for each in readers)]
-        self._topics = TopicsPoll(context, [each.on_topics for each in (*readers, *((loads,) if loads else ()))])
+        self._workers = [each.worker for each in readers]
+        listeners = [each.on_topics for each in (*readers, *((loads,) if loads else ()))]
+        self._topics = TopicsPoll(context, [*listeners, *fleet.listeners])
         tracker = Tracker(
             cluster_id,
             settle_ms=round(settings.settle_seconds * 1000),
             list_period_ms=settings.list_interval_ms,
             copartitioned=Copartitioned.parse(settings.copartitioned),
         )
-        self._keeper = fleet.keeper(tracker.unsettled)
+        self._keeper = fleet.keep(tracker.unsettled)
         self._core = Core(tracker, context.inbox, context.clock, self._publish, self._hear)
         self._schedule = Schedule(context.clock)
-        self._describe = DescribePoll(context, wanted=lambda: not self._tail.exact.is_set())
+        self._describe = DescribePoll(context, wanted=lambda: self._tail.late)
         every = self._schedule.every
         every(settings.list_interval_ms / 1000, list_poll("list", REBALANCING, context), "list")
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
@@ -114,9 +114,20 @@ class Watch:
         """Every group now. From any thread."""
         return self._core.views()
 
+    def denied(self) -> Mapping[str, str]:
+        """What it was refused, and still is: degraded mode -> why. From any thread."""
+        return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.exact.is_set() else {}
+
+    def report(self, event: Event, cluster_id: str) -> bool:
+        """Take in what a member said, without the topic; False where too much waits. From any thread."""
+        if not isinstance(event, MemberEvent | AssignEvent) or event.cluster_id != cluster_id:
+            return True
+        self._context.meters.events_received(event.KIND)
+        reported = MemberReported(self._context.clock.now_ms(), event)
+        return not self._context.shows(event.group) or self._context.inbox.offer(reported)
+
     def start(self, stack: ExitStack) -> None:
         """Begin; ``stack`` ends it: first what brings observations, then what works them off."""
-        stack.callback(self._fleet.close, JOIN_S)
         self._core.start()
         stack.callback(self._core.join, JOIN_S)
         stack.callback(self._context.inbox.close)
@@ -125,8 +136,16 @@ class Watch:
             stack.callback(worker.join, JOIN_S)
         for worker in self._workers:
             stack.callback(worker.stop)
+        self._fleet.start()
         self._schedule.start()
         stack.callback(self._schedule.stop)
+
+    def close(self, timeout: float) -> None:
+        """After the end of what `start` began and of what events are published to: write the last snapshot.
+
+        ``timeout`` seconds at most.
+        """
+        self._fleet.close(timeout, whole=self._core.join(0))
 
     def _loads_poll(self, settings: ObserverSettings) -> LoadsPoll | None:
         if not settings.lag_groups:
@@ -140,6 +159,9 @@ class Watch:
     def _listed(self, groups: list[str]) -> None:
         if self._describe.on_groups(groups):
             self._schedule.soon("describe")
+
+    def _describe_soon(self) -> None:
+        self._schedule.soon("describe")
 
     def _publish(self, event: Event) -> None:
         self._to_publish(event)
@@ -164,10 +186,4 @@ class Watch:
     def _offsets_denied(self, reason: str) -> None:
         # Without this right the watch is poorer and not broken: `source="admin"` says so on every group.
         self._context.health.ready(OFFSETS_PART)
-        if not self._told_denied:
-            self._told_denied = True
-            self._log.warning(
-                "offsets_topic_denied",
-                reason=reason,
-                effect="groups are described instead: no generations, no aborted rebalances, no stalls; source=admin",
-            )
+        self._denied = reason

@@ -16,6 +16,7 @@ __all__ = ["Broker"]
 LOG_TAIL_LINES = 25
 _LOG_TAIL_BYTES = 1 << 16
 _BIND_CLASH = "Address already in use"
+_PROBE_GROUP = "embedded-kafka-ready"
 
 
 class Broker:
@@ -76,6 +77,13 @@ class Broker:
         try:
             # The id tells our cluster from another one that took the port while our broker was still loading.
             return wire.live_brokers(HOST, self.node.port) == (self._cluster_id, expected)
+        except OSError:
+            return False
+
+    def has_coordinator(self) -> bool:
+        """Whether it knows a broker that coordinates groups, which needs ``__consumer_offsets`` to be there."""
+        try:
+            return wire.coordinator_ready(HOST, self.node.port, _PROBE_GROUP)
         except OSError:
             return False
 

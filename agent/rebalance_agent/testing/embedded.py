@@ -6,32 +6,29 @@ import atexit
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.testing import wire
 from rebalance_agent.testing.broker import Broker
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.java import Runtime, java_runtime
-from rebalance_agent.testing.listeners import Listener, check_listeners
+from rebalance_agent.testing.layout import Layout
+from rebalance_agent.testing.listeners import Listener
 from rebalance_agent.testing.scram import store_scram_users
-from rebalance_agent.testing.settings import HOST, Node, free_ports, kafka_uuid, server_properties
+from rebalance_agent.testing.settings import HOST
 from rebalance_agent.testing.tool import run_java
 
 __all__ = ["EmbeddedKafka"]
 
-BROKERS_MAX = 9  # each takes some 350 MB of memory
 HEAP = "-Xmx512m"
 TOOL_FLAGS = ("-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
 START_ATTEMPTS_MAX = 3  # a clash of ports is rare; three in a row have another reason
 STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.05
 _CLASS_LIST = "classes.lst"
-_PROBE_GROUP = "embedded-kafka-ready"
 
 
 class EmbeddedKafka:
@@ -74,16 +71,14 @@ class EmbeddedKafka:
             clock: for the time limits.
 
         """
-        if not 1 <= brokers <= BROKERS_MAX:
-            msg = f"brokers must be 1 to {BROKERS_MAX}, not {brokers}"
-            raise BrokerError(msg)
-        self._listeners = dict(listeners or {})
-        check_listeners(self._listeners)
-        self._authorizer = authorizer
+        self._layout = Layout(
+            brokers,
+            dict(properties or {}),
+            dict(listeners or {}),
+            authorizer,
+            Path(directory).absolute() if directory is not None else None,
+        )
         self.keep_logs = keep_logs
-        self._count = brokers
-        self._properties = dict(properties or {})
-        self._given = Path(directory).absolute() if directory is not None else None
         self._timeout = startup_timeout
         self._flags = (HEAP, *jvm_flags)
         self._offsets_topic = offsets_topic
@@ -120,19 +115,18 @@ class EmbeddedKafka:
 
         """
         if self._brokers:
-            msg = "this EmbeddedKafka is started already"
-            raise BrokerError(msg)
+            raise BrokerError("this EmbeddedKafka is started already")
         self._runtime = java_runtime()
         checkpoint = self._runtime.bootstrap_checkpoint()
-        self._root = self._make_root()
+        self._root = self._layout.make_root()
         self._owner = os.getpid()
         atexit.register(self.stop)
         try:
             for attempt in range(1, START_ATTEMPTS_MAX + 1):
-                self._write(self._root, checkpoint)
+                self._brokers = self._layout.write(self._root, checkpoint)
                 try:
                     self._launch(self._brokers.values())
-                    store_scram_users(self.bootstrap_servers, self._listeners.values())
+                    store_scram_users(self.bootstrap_servers, self._layout.listeners.values())
                     self._runtime.build_archive(self._brokers[1].node.directory / _CLASS_LIST)
                     break
                 except BrokerError:
@@ -150,7 +144,7 @@ class EmbeddedKafka:
         if self._root is None or self._owner != os.getpid():
             return  # a forked child's copy: not its cluster
         self._kill_all()
-        if self._given is None:
+        if self._layout.directory is None:
             for broker in self._brokers.values():
                 shutil.rmtree(broker.node.directory, ignore_errors=True)
             if not self.keep_logs:
@@ -171,8 +165,9 @@ class EmbeddedKafka:
             BrokerError: it is not started, or has no such listener.
         """
         brokers = self._started().values()
-        if listener not in self._listeners:
-            raise BrokerError(f"there is no listener {listener}, only {', '.join(self._listeners) or 'the plain one'}")
+        known = self._layout.listeners
+        if listener not in known:
+            raise BrokerError(f"there is no listener {listener}, only {', '.join(known) or 'the plain one'}")
         return ",".join(f"{HOST}:{broker.node.ports[listener]}" for broker in brokers)
 
     @property
@@ -213,8 +208,7 @@ class EmbeddedKafka:
         """
         broker = self._broker(node_id)
         if broker.running:
-            msg = f"broker {node_id} runs already"
-            raise BrokerError(msg)
+            raise BrokerError(f"broker {node_id} runs already")
         self._launch([broker])
 
     def pid(self, node_id: int) -> int:
@@ -263,61 +257,27 @@ class EmbeddedKafka:
 
     def _started(self) -> dict[int, Broker]:
         if not self._brokers:
-            msg = "this EmbeddedKafka is not started: use it in a with statement, or call start()"
-            raise BrokerError(msg)
+            raise BrokerError("this EmbeddedKafka is not started: use it in a with statement, or call start()")
         return self._brokers
 
     def _broker(self, node_id: int) -> Broker:
         try:
             return self._started()[node_id]
         except KeyError:
-            msg = f"there is no broker {node_id}, only {', '.join(map(str, self._brokers))}"
-            raise BrokerError(msg) from None
+            raise BrokerError(f"there is no broker {node_id}, only {', '.join(map(str, self._brokers))}") from None
 
     def _running(self, node_id: int) -> Broker:
         broker = self._broker(node_id)
         if not broker.running:
-            msg = f"broker {node_id} does not run"
-            raise BrokerError(msg)
+            raise BrokerError(f"broker {node_id} does not run")
         return broker
-
-    def _make_root(self) -> Path:
-        if self._given is None:
-            return Path(tempfile.mkdtemp(prefix="embedded-kafka-"))
-        self._given.mkdir(parents=True, exist_ok=True)
-        if any(self._given.iterdir()):
-            msg = f"{self._given} is not empty: give a new directory"
-            raise BrokerError(msg)
-        return self._given
-
-    def _write(self, root: Path, checkpoint: bytes) -> None:
-        """Give every broker fresh ports and fresh files."""
-        ports = free_ports((2 + len(self._listeners)) * self._count)
-        nodes = [
-            Node(
-                each,
-                ports.pop(),
-                ports.pop(),
-                root / f"broker-{each}",
-                {name: ports.pop() for name in self._listeners},
-            )
-            for each in range(1, self._count + 1)
-        ]
-        cluster_id = kafka_uuid()
-        self._brokers = {node.node_id: Broker(node, root / f"broker-{node.node_id}.log") for node in nodes}
-        for broker in self._brokers.values():
-            shutil.rmtree(broker.node.directory, ignore_errors=True)
-            properties = server_properties(
-                broker.node, nodes, self._properties, self._listeners, authorizer=self._authorizer
-            )
-            broker.format(cluster_id, checkpoint, properties)
 
     def _launch(self, brokers: Iterable[Broker]) -> None:
         runtime = self._java()
         for broker in brokers:
             # Until there is a class archive, broker 1 lists its classes for it; see `archive`.
             listing = runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
-            remove = [broker.node.directory] if self._given is None else []
+            remove = [broker.node.directory] if self._layout.directory is None else []
             broker.launch(runtime, (*listing, *self._flags), remove)
         running = {node_id: each for node_id, each in self._brokers.items() if each.running}
         deadline = self._clock.monotonic() + self._timeout
@@ -325,20 +285,13 @@ class EmbeddedKafka:
             self._await(broker, lambda broker=broker: broker.answers(frozenset(running)), deadline)  # type: ignore[misc]
         if self._offsets_topic:
             last = list(running.values())[-1]
-            self._await(last, lambda: self._has_coordinator(last), deadline)
+            self._await(last, last.has_coordinator, deadline)
 
     def _await(self, broker: Broker, condition: Callable[[], bool], deadline: float) -> None:
         while not condition():
             if self._clock.monotonic() > deadline:
                 raise BrokerError(broker.failure(f"did not get ready within {self._timeout:g} s"))
             broker.process.exited.wait(_POLL_S)  # an end of the process ends the wait at once
-
-    @staticmethod
-    def _has_coordinator(broker: Broker) -> bool:
-        try:
-            return wire.coordinator_ready(HOST, broker.node.port, _PROBE_GROUP)
-        except OSError:
-            return False
 
     def _kill_all(self) -> None:
         for broker in self._brokers.values():

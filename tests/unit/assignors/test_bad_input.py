@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from dataclasses import replace
 
 import pytest
@@ -187,34 +188,40 @@ class TestOwnership:
         assert results[0].twins == ("a",)
 
 
+@pytest.mark.no_cover  # the same lines as above, many times over: counting them takes longer than running them
 class TestSize:
-    @EVERY
-    @pytest.mark.timeout(240)
-    def test_a_hundred_thousand_topics_take_seconds(self, name):
-        topics = {f"topic-{number:06}": 1 for number in range(100_000)}
-        members = tuple(MemberSubscription(member_id, tuple(topics)) for member_id in "abc")
-        result = STRATEGIES[name].assign(replace(group(topics), members=members))
-        assert sum(map(len, result.target.values())) >= 100_000
+    """A few seconds: less than it takes to search a list of all topics for each topic."""
+
+    TOPICS = tuple(f"topic-{number:06}" for number in range(40_000))
+    CPU_SECONDS_MAX = 8
+
+    def check_all_are_assigned_soon(self, name, *members):
+        subject = group(dict.fromkeys(self.TOPICS, 1), *members)
+        start = time.process_time()
+        result = STRATEGIES[name].assign(subject)
+        assert time.process_time() - start < self.CPU_SECONDS_MAX
+        assert sum(map(len, result.target.values())) >= len(self.TOPICS)
 
     @EVERY
-    @pytest.mark.timeout(240)
+    def test_tens_of_thousands_of_topics_take_seconds(self, name):
+        members = (MemberSubscription(member_id, self.TOPICS) for member_id in "abc")
+        self.check_all_are_assigned_soon(name, *members)
+
+    @EVERY
     def test_so_do_mixed_subscriptions_to_as_many_that_are_owned(self, name):
-        topics = {f"topic-{number:06}": 1 for number in range(100_000)}
-        wanted = tuple(topics)
-        members = tuple(
+        fifth = len(self.TOPICS) // 5
+        members = (
             MemberSubscription(
                 f"m{place}",
-                wanted[place * 20_000 :],
-                owned=dict.fromkeys(wanted[40000 + place :: 3], (0,)),
+                self.TOPICS[place * fifth :],
+                owned=dict.fromkeys(self.TOPICS[2 * fifth + place :: 3], (0,)),
                 generation=1,
             )
             for place in range(3)
         )
-        result = STRATEGIES[name].assign(replace(group(topics), members=members))
-        assert sum(map(len, result.target.values())) >= 100_000
+        self.check_all_are_assigned_soon(name, *members)
 
     @EVERY
-    @pytest.mark.timeout(240)
     def test_so_does_one_who_claims_a_million_partitions_of_a_small_topic(self, name):
         many = pair_of_members(owned={"t": range(1_000_000), "gone": range(1_000_000)}, generation=1)
         plain = pair_of_members(owned={"t": tuple(range(5))}, generation=1)

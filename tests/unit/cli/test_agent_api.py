@@ -118,9 +118,9 @@ def test_what_is_no_address_is_refused(url):
 
 def test_certificates_that_cannot_be_read_are_named(tmp_path):
     nothing = str(tmp_path / "nothing.pem")
-    with pytest.raises(InvalidInputError, match=f"--ca-file: {nothing}"):
+    with pytest.raises(InvalidInputError, match=f"--ca-file: cannot read {nothing}"):
         AgentApi(Access("https://x", ca_file=nothing))
-    with pytest.raises(InvalidInputError, match=f"--cert-file: {nothing}"):
+    with pytest.raises(InvalidInputError, match=f"--cert-file: cannot read {nothing}"):
         AgentApi(Access("https://x", cert_file=nothing))
 
 

@@ -283,7 +283,7 @@ def test_good_lines_exit_0(assign):
 
 
 def test_a_line_that_is_too_long_is_a_bad_line(assign, monkeypatch):
-    for module in ("assign", "assign_io"):
+    for module in ("assign", "json_fields"):
         monkeypatch.setattr(f"rebalance_agent.cli.{module}.INPUT_BYTES_MAX", 300)
     lines = [json.dumps(GROUP), " " * 1000, json.dumps(GROUP)]
     code, out, _ = assign("\n".join(lines).encode(), "--strategy", "range", "--ndjson")

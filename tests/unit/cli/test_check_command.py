@@ -1,11 +1,9 @@
 from __future__ import annotations
 
 import json
-import logging
 import socket
 
 import pytest
-import structlog
 
 from rebalance_agent.cli import main
 from rebalance_agent.clock import SystemClock
@@ -18,15 +16,6 @@ from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 from support.sidecars import Sidecar
 
 FREE = ("--listen", "127.0.0.1:0")
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_it_was():
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
 
 
 def local(settings):

@@ -1,11 +1,12 @@
 """The commands around what they print: exit codes, JSON, and who is asked."""
 
+import importlib
 import json
 import sys
 
 import pytest
 
-from rebalance_agent.cli import explain, main, watch
+from rebalance_agent.cli import explain, main, watch, watch_app
 from rebalance_agent.cli.agent_api import AgentError
 from rebalance_agent.exposition.api_query import NotKnownError
 from rebalance_agent.model.episode import FailureReason, Source
@@ -71,7 +72,7 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
         def run(self):
             ran.append("ran")
 
-    monkeypatch.setattr(watch, "WatchApp", App)
+    monkeypatch.setattr(watch_app, "WatchApp", App)
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     assert run(capsys, "watch", "ord", "--sort=-stall", "--interval", "2")[0] == 0
@@ -79,10 +80,28 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
     assert (groups, rest, last) == (agent, ["ord", "-stall", 2.0], "ran")
 
 
+@pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 1)])
+def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments, code):
+    for name in [each for each in sys.modules if each.startswith(("textual", "rebalance_agent.cli.watch"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "textual", None)
+    fresh = importlib.import_module("rebalance_agent.cli.watch")
+    monkeypatch.setattr(fresh, "quiet_logs", lambda: None)
+    monkeypatch.setattr(fresh, "agent_api", lambda _options: agent)
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    ended, out, err = run(capsys, *arguments)
+    assert ended == code
+    if code:
+        assert "pip install 'kafka-rebalance-agent[watch]'" in err
+    else:
+        assert out.startswith("GROUP")
+
+
 def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys):
     code, out, _ = run(capsys, "explain", "orders", "--last", "2")
     assert code == 0
-    assert out.startswith("orders: 2 rebalances, from what the agent has seen since it was started.\n\n")
+    assert out.startswith("orders: the last 2 rebalances, from what the agent has seen since it was started.\n\n")
     assert ["generation 1" in out, "generation 2 " in out, "generation 3 " in out, "generation 5 " in out] == [
         False,
         False,
@@ -90,6 +109,13 @@ def test_explain_tells_the_last_ones_and_where_it_knows_them_from(agent, capsys)
         True,
     ]
     assert "Generation 4 had been begun before it and came to nothing." in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("last", "told"), [("1", "the last rebalance"), ("3", "the last 3 rebalances"), ("4", "4 rebalances")]
+)
+def test_explain_says_whether_there_are_more_than_it_tells(agent, capsys, last, told):
+    assert run(capsys, "explain", "orders", "--last", last)[1].startswith(f"orders: {told}, from what ")
 
 
 def test_only_as_many_whole_rebalances_are_asked_for_as_are_told(agent, capsys, monkeypatch):

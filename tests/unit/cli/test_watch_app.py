@@ -152,12 +152,36 @@ def test_a_group_can_be_opened_and_left():
         assert "generation 2" in status(app)
         assert cells(app, "#rebalances", 1) == ["2", "1"]
         assert cells(app, "#members") == ["orders-0", "static-2"]
-        assert cells(app, "#members", 2) == ["n7", "-"]
+        assert cells(app, "#members", 1) == ["n7", "-"]
         moved = app.screen.query_one("#moves", DataTable)
         assert [str(cell) for cell in moved.get_row_at(0)] == ["t", "2-3", "client-m1", "client-m2"]
         assert "generation 1 to 2: 2 partitions" in str(app.screen.query_one("#moves_title", Static).render())
         await pilot.press("escape")
         await eventually(pilot, lambda: isinstance(app.screen, GroupsScreen))
+
+    drive(story, source)
+
+
+def test_where_members_are_has_columns_as_far_as_it_is_told():
+    source, _, shown = fleet()
+
+    def titles(app):
+        return [str(column.label) for column in app.screen.query_one("#members", DataTable).ordered_columns]
+
+    def tell(**where):
+        members = (replace(PLACED, where=Workload(**where)), *VIEW.members[1:])
+        shown[0] = replace(shown[0], version=shown[0].version + 1, members=members)
+
+    async def story(app, pilot):
+        await eventually(pilot, lambda: len(cells(app)) == 3)
+        await pilot.press("down", "down", "enter")
+        await eventually(pilot, lambda: isinstance(app.screen, GroupScreen))
+        await eventually(pilot, lambda: titles(app)[:3] == ["member", "node", "client id"])
+        tell(pod="orders-0", workload="orders", image="orders:7")
+        await eventually(pilot, lambda: titles(app)[:4] == ["member", "workload", "image", "client id"])
+        assert cells(app, "#members", 2) == ["orders:7", "-"]
+        tell()
+        await eventually(pilot, lambda: titles(app)[:2] == ["member", "client id"])
 
     drive(story, source)
 

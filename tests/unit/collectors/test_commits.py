@@ -5,6 +5,7 @@ import pytest
 from rebalance_agent.collectors import commits as module
 from rebalance_agent.collectors.commits import Commits
 from support.commits import GROUP, OffsetsPartition, Shown, commit_key, commit_value
+from support.fakes import Calls
 
 WANTED = frozenset({("t", 0), ("t", 1)})
 
@@ -13,8 +14,8 @@ class Bench:
     """Commits that follow one group, beside one partition of the offsets topic."""
 
     def __init__(self):
-        self.log, self.bad, self.heard = OffsetsPartition(), [], 0
-        self.commits = Commits(lambda group: group == GROUP, self.bad.append)
+        self.log, self.meters, self.heard = OffsetsPartition(), Calls(), 0
+        self.commits = Commits(lambda group: group == GROUP, self.meters)
         self.commits.hear([], {0: 0})
         self.commits.follow({GROUP: WANTED})
         self.commits.fetched(GROUP, {})
@@ -147,7 +148,7 @@ def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
 
 
 def test_who_was_not_asked_about_for_longest_comes_first():
-    commits = Commits(lambda _group: True, lambda _version: None)
+    commits = Commits(lambda _group: True, Calls())
     commits.follow(dict.fromkeys("abc", WANTED))
     assert [commits.doubtful(2) for _ in range(3)] == [["a", "b"], ["c", "a"], ["b", "c"]]
     for name in "abc":
@@ -165,7 +166,7 @@ def test_malformed_records_are_counted_and_change_nothing(bench):
     bench.log.end = 2
     bench.hear()
     assert bench.judge() == {0: 5}
-    assert bench.bad == [1, 1]
+    assert bench.meters.of("decode_error") == [(1,), (1,)]
 
 
 def test_values_of_a_later_version_are_asked_for(bench):
@@ -174,7 +175,26 @@ def test_values_of_a_later_version_are_asked_for(bench):
     bench.hear()
     assert bench.judge() == {}
     assert bench.doubtful()
+    assert bench.meters.of("unknown_record") == [("value_version",)]
 
 
 def test_names_are_remembered_within_bounds():
     assert module.KEYS_MAX <= 100_000
+
+
+def test_when_a_group_committed_is_told_once_whether_it_counts_or_not(bench):
+    bench.log.commit(0, 10)
+    bench.log.commit(1, 99, "tx")
+    bench.log.commit(0, 11)
+    bench.log.commit(2, 5)
+    for at_ms, record in enumerate(bench.log.records):
+        record.timestamp_ms = 1_000 + at_ms
+    bench.hear()
+    assert bench.commits.times() == {GROUP: {("t", 0): 1_002, ("t", 1): 1_001}}
+    assert bench.commits.times() == {}
+
+
+def test_a_deleted_offset_is_no_commit(bench):
+    bench.log.commit(0, None)
+    bench.hear()
+    assert bench.commits.times() == {GROUP: {}}

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
 from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_METADATA
+from rebalance_agent.model.epochs import GroupEpoch
 from rebalance_agent.rebalances.observations import GroupRecord
 from support.fakes import FakeRecord, fake_context
 
@@ -30,10 +34,31 @@ def test_commits_and_unknown_kinds_are_passed_over_without_looking_inside():
     ]
     found = GroupRecords(context).of_groups(records)
     assert found == [(records[-1], _group_key("g"))]
-    assert context.meters.of("unknown_record") == [("key_version", 2)]
+    assert context.meters.of("unknown_record") == [("key_version", 1)]
+    assert context.meters.of("decode_error") == [(3,), (None,)]
     ((number, size),) = context.meters.of("read")
     assert number == 6
     assert size == sum(len(record.key_bytes or b"") + len(record.value_bytes or b"") for record in records)
+
+
+def test_keys_that_are_remembered_are_judged_and_counted_like_new_ones():
+    context = fake_context(shows=NameFilter(".*", "secret"))
+    records = GroupRecords(context)
+    messages = [FakeRecord(_group_key(name), b"") for name in ("shown", "secret")] + [FakeRecord(b"\0\2\xff\0", b"")]
+    for _ in range(2):
+        assert records.of_groups(messages) == [(messages[0], _group_key("shown"))]
+    assert context.meters.of("decode_error") == [(2,), (2,)]
+
+
+@pytest.mark.parametrize("version", [-1, 0, 1, 2, 9, 256, 257])
+def test_only_the_keys_of_commits_are_passed_over_uncounted(version):
+    context = fake_context()
+    GroupRecords(context).of_groups([FakeRecord(version.to_bytes(2, "big", signed=True), b"")])
+    # A group's kind without a group is malformed, and nobody knows the others.
+    assert (context.meters.of("decode_error"), context.meters.of("unknown_record")) == {
+        2: ([(2,)], []),
+        **dict.fromkeys((0, 1), ([], [])),
+    }.get(version, ([], [("key_version", 1)]))
 
 
 def test_groups_that_are_not_shown_are_never_decoded():
@@ -65,3 +90,16 @@ def test_malformed_keys_and_values_and_future_versions_are_counted_and_nothing_m
     assert context.meters.of("decode_error") == [(2,), (2,)]
     assert records.decode(FakeRecord(_group_key("g"), b"\0\x63" + EMPTY_GROUP[2:]), live=True) is None
     assert context.meters.of("unknown_record") == [("value_version",)]
+
+
+def test_tagged_fields_of_a_later_version_are_counted_and_their_record_is_told():
+    context = fake_context()
+    key = CONSUMER_GROUP_METADATA.key.encode(3, {"group": "g"})
+    value = CONSUMER_GROUP_METADATA.value.encode(0, {"epoch": 7, "metadata_hash": 5})
+    tags = bytes([value[6] + 2]) + value[7:] + b"\x05\x01x" + b"\x06\x00"
+    record = GroupRecords(context).decode(FakeRecord(key, value[:6] + tags), live=True)
+    assert record is not None
+    assert record.value == GroupEpoch(7)
+    assert context.meters.of("unknown_tagged_fields") == [(2,)]
+    GroupRecords(context).decode(FakeRecord(key, value), live=True)
+    assert context.meters.of("unknown_tagged_fields") == [(2,)]

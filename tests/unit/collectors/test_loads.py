@@ -5,10 +5,11 @@ import pytest
 from rebalance_agent.collectors import loads as module
 from rebalance_agent.collectors.loads import LoadsPoll
 from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.collectors.offsets_topic import OffsetsTail
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import LoadsSeen
+from rebalance_agent.rebalances.observations import CommitsHeard, GroupRecord, LoadsSeen
 from rebalance_agent.rebalances.views import MemberLoad
 from support.commits import Shown, commit_key, commit_value
 from support.fakes import fake_context
@@ -176,3 +177,57 @@ def test_a_group_that_goes_is_told_as_followed_no_longer(bench):
     bench.poll()
     bench.views = []
     assert bench.poll() == {}
+
+
+def test_commits_of_followed_groups_are_observed_as_they_are_heard():
+    bench = Bench()
+    bench.poll()
+    records = [
+        Shown(0, commit_key(1), commit_value(5), 7_000),
+        Shown(1, commit_key(1, "other"), commit_value(5), 7_001),
+    ]
+    bench.loads.hear(records, {0: 2})
+    assert bench.context.inbox.take(9, 0) == [CommitsHeard(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
+    bench.loads.hear([], {0: 2})
+    assert bench.context.inbox.take(9, 0) == []
+
+
+class Batches:
+    """A reader that gives these records, so many at a time."""
+
+    def __init__(self, records, most):
+        self.records, self.most, self.positions = list(records), most, {0: 0}
+
+    def read(self, *_):
+        batch, self.records = self.records[: self.most], self.records[self.most :]
+        self.positions = {0: batch[-1].offset() + 1}
+        return batch
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_what_was_committed_before_a_groups_record_is_observed_before_it_however_much_is_read_at_once(most):
+    bench = Bench()
+    bench.poll()
+    tail = OffsetsTail(bench.context, lambda _reason: None, hear=bench.loads.hear)
+    deleted = b"\0\2\0\1g"
+    batches = Batches(
+        [
+            Shown(0, commit_key(1), commit_value(5), 7_000),
+            Shown(1, deleted, None, 7_100),
+            Shown(2, commit_key(1), commit_value(6), 7_200),
+            Shown(3, deleted, None, 7_300),
+            Shown(4, commit_key(1), commit_value(7), 7_400),
+        ],
+        most,
+    )
+    while batches.records:
+        tail._read(batches)
+    observed = bench.context.inbox.take(9, 0)
+    assert [each.timestamp_ms if isinstance(each, GroupRecord) else each.groups["g"]["t", 1] for each in observed] == [
+        7_000,
+        7_100,
+        7_200,
+        7_300,
+        7_400,
+    ]
+    assert bench.loads.commits.wait_read({0: 5}, 0)

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 
+from rebalance_agent.collectors import member_events as module
 from rebalance_agent.collectors.member_events import EVENT_BYTES_MAX, KIND_HEADER, MemberEvents, parse_report
 from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.collectors.topic_reader import BEGINNING
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
 from rebalance_agent.model.episode import Source
@@ -87,3 +90,37 @@ def test_what_no_member_can_own_is_malformed():
     data = {**event_to_json(REVOKED), "partitions": {"t": f"0-{MEMBER_PARTITIONS_MAX}"}}
     with pytest.raises(InvalidInputError, match="partitions in all"):
         parse_report(json.dumps(data).encode())
+
+
+class _NewTopic:
+    """A reader of a topic that is not there when it is first looked for; ends the reading when it was read."""
+
+    def __init__(self, stop):
+        self.stop, self.looks, self.positions = stop, 0, {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        pass
+
+    def partitions(self):
+        self.looks += 1
+        return 2 if self.looks > 2 else 0
+
+    def begin(self, offsets):
+        self.positions |= offsets
+
+    def read(self, _most, _timeout):
+        self.stop.set()
+        return []
+
+
+def test_a_topic_that_is_made_after_the_start_is_read_from_its_beginning_without_a_look_at_all_topics(monkeypatch):
+    stop = threading.Event()
+    reader = _NewTopic(stop)
+    monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
+    monkeypatch.setattr(module, "ABSENT_WAIT_S", 0)
+    members = MemberEvents(fake_context(), "rebalance-events", "here")
+    members._follow(stop)
+    assert reader.positions == {0: BEGINNING, 1: BEGINNING}

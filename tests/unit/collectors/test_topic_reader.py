@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka import KafkaError
 
 from rebalance_agent.collectors import topic_reader
+from rebalance_agent.collectors.offsets_topic import TAIL_TUNING
+from rebalance_agent.collectors.old_records import BACKFILL_TUNING
 
 
 class Record:
     """As confluent-kafka's message: its length is that of its value, so that a tombstone counts as false."""
 
-    def __init__(self, offset, value):
+    def __init__(self, offset, value, partition=0):
         self._offset = offset
         self._value = value
+        self._partition = partition
 
     def __len__(self):
         return len(self._value or b"")
@@ -21,13 +25,20 @@ class Record:
         return None
 
     def partition(self):
-        return 0
+        return self._partition
 
     def offset(self):
         return self._offset
 
     def value(self):
         return self._value
+
+
+class End(Record):
+    """In place of a record: the partition ended here."""
+
+    def error(self):
+        return KafkaError(KafkaError._PARTITION_EOF)
 
 
 class Client:
@@ -53,3 +64,26 @@ def test_a_tombstone_that_comes_first_is_read_like_any_other(monkeypatch, most):
         found += batch
     assert [(each.offset(), each.value()) for each in found] == [(0, None), (1, b"1"), (2, None)]
     assert reader.positions == {0: 3}
+
+
+def test_positions_are_behind_the_last_record_and_behind_gaps_at_the_end(monkeypatch):
+    monkeypatch.setattr(topic_reader, "Consumer", Client)
+    reader = topic_reader.TopicReader({}, "topic", {})
+    reader._consumer.left = [
+        Record(4, b"a"),
+        Record(0, b"b", partition=1),
+        Record(5, b"c"),
+        End(9, None, partition=1),
+        End(6, None),
+        Record(6, b"d"),
+        End(3, None, partition=2),
+    ]
+    found = reader.read(10, 0)
+    assert [(each.partition(), each.offset()) for each in found] == [(0, 4), (1, 0), (0, 5), (0, 6)]
+    assert reader.positions == {0: 7, 1: 9, 2: 3}
+
+
+def test_large_messages_of_our_producers_hinder_no_reader():
+    properties = {"message.max.bytes": "10000000", "bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
+    for tuning in (TAIL_TUNING, BACKFILL_TUNING):
+        topic_reader.TopicReader(properties, "topic", tuning).close()

@@ -1,9 +1,11 @@
 import json
+import threading
 from dataclasses import replace
 from urllib.parse import quote
 
 import pytest
 
+from rebalance_agent.exposition import api as api_module
 from rebalance_agent.exposition.api_query import QUERY_MAX
 from rebalance_agent.exposition.api_routes import SORT_KEYS
 from rebalance_agent.model.episode import Source
@@ -193,3 +195,26 @@ def test_a_detail_is_as_new_as_the_view_and_the_clock():
     assert ask(api, "/api/v1/groups/orders")[1]["static_members"] == 0
     shown.clear()
     assert ask(api, "/api/v1/groups/orders")[0] == 404
+
+
+def test_who_asks_for_one_group_does_not_wait_for_who_draws_all(monkeypatch):
+    api, *_ = api_of(full_view("orders"), full_view("billing"))
+    drawing, go_on = threading.Event(), threading.Event()
+    draw = api_module.draw_summary
+
+    def slow(view):
+        drawing.set()
+        assert go_on.wait(10)
+        return draw(view)
+
+    monkeypatch.setattr(api_module, "draw_summary", slow)
+    lister = threading.Thread(target=names, args=[api])
+    lister.start()
+    try:
+        assert drawing.wait(10)
+        assert ask(api, "/api/v1/groups/orders")[0] == 200
+        assert ask(api, "/api/v1/groups/nobody")[0] == 404
+        assert lister.is_alive()
+    finally:
+        go_on.set()
+        lister.join()

@@ -143,6 +143,12 @@ def test_a_rebalance_that_never_closes_is_bounded():
     assert numbers(history) == [96, 64, 32]
 
 
+def test_a_report_that_comes_twice_is_shown_once():
+    again = report(Callback.REVOKED, 3, 4_900, reprocessed_records=7)
+    history = history_of(again, again, generation(4, timestamp_ms=5_000))
+    assert history.rebalance("g", "id-g-4").reports == (again,)
+
+
 def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
     reports = [
         report(Callback.ASSIGNED, 3, 3_100),

@@ -4,6 +4,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.exposition import clients_seen
 from rebalance_agent.exposition.member_metrics import MemberLimits, MemberMetrics
 from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.quality import AssignmentQuality
 from support.scrapes import families, promtool_says, values
@@ -184,6 +185,37 @@ def test_waits_for_the_coordinator_are_measured():
     sidecar.take(member_event(join_seconds=3.0, sync_seconds=0.25))
     assert sidecar.value("join_seconds_sum", "orders") == 3.0
     assert sidecar.value("sync_seconds_sum", "orders") == 0.25
+
+
+def test_rejected_commits_are_counted_from_zero_where_a_gateway_sees_them():
+    sidecar = Sidecar()
+    sidecar.take(member_event(sequence=1))
+    assert sidecar.value("rejected_commits_total", "orders", "consumer-1") is None
+    sidecar.take(member_event(sequence=2, evidence=Evidence.GATEWAY))
+    assert sidecar.value("rejected_commits_total", "orders", "consumer-1") == 0
+    sidecar.take(member_event(Callback.REVOKED, 3, evidence=Evidence.GATEWAY, rejected_commits=2))
+    assert sidecar.value("rejected_commits_total", "orders", "consumer-1") == 2
+
+
+def test_of_what_a_gateway_saw_no_callback_is_timed():
+    sidecar = Sidecar()
+    fields = {"evidence": Evidence.GATEWAY, "stop_seconds": 2.5, "rejected_commits": 3}
+    sidecar.take(member_event(Callback.REVOKED, 1, **fields))
+    assert sidecar.value("stop_seconds_sum", "orders") == 2.5
+    assert sidecar.value("rejected_commits_total", "orders", "consumer-1") == 3
+    assert sidecar.value("callback_seconds_count", "orders", "revoked") is None
+    sidecar.take(member_event(Callback.REVOKED, 2))
+    assert sidecar.value("callback_seconds_count", "orders", "revoked") == 1
+
+
+def test_nothing_that_a_client_says_makes_a_total_fall():
+    sidecar = Sidecar()
+    fields = {"evidence": Evidence.GATEWAY, "stop_seconds": -1.0, "join_seconds": -1.0, "rejected_commits": -3}
+    sidecar.take(member_event(Callback.REVOKED, 1, reprocessed_records=-2, **fields))
+    sidecar.take(assign_event(sequence=2, duration_seconds=-5.0))
+    assert sidecar.value("rejected_commits_total", "orders", "consumer-1") == 0
+    assert sidecar.value("stop_seconds_sum", "orders") == 0
+    assert sidecar.value("assign_seconds_sum", "orders", "weighted-sticky") == 0
 
 
 def test_a_generation_that_the_client_does_not_tell_is_absent():

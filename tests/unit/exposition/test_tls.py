@@ -4,7 +4,6 @@ import http.client
 import os
 import socket
 import ssl
-import subprocess
 import threading
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -18,7 +17,7 @@ from rebalance_agent.exposition.connection import Limits
 from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
-from support.certificates import Authority, needs_openssl
+from support.certificates import Authority, locked, needs_openssl
 
 pytestmark = needs_openssl
 
@@ -189,12 +188,9 @@ def test_a_key_of_another_certificate_is_named(authority, certificate):
         ServerTls(TlsFiles(str(certificate.chain), str(other.key), prefix="events_tls_"), FakeClock())
 
 
-def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(certificate, tmp_path):
-    locked = tmp_path / "locked.key"
-    command = ["openssl", "pkey", "-in", certificate.key, "-aes128", "-passout", "pass:secret", "-out", locked]
-    subprocess.run(command, check=True, capture_output=True)
+def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(certificate):
     with pytest.raises(InvalidInputError, match="unencrypted"):
-        ServerTls(TlsFiles(str(certificate.chain), str(locked)), FakeClock())
+        ServerTls(TlsFiles(str(certificate.chain), str(locked(certificate).key)), FakeClock())
 
 
 @pytest.mark.parametrize("mutual", [False, True])

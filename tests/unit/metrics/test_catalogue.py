@@ -8,6 +8,7 @@ from rebalance_agent.metrics.metric import Kind, Role
 PREFIXES = {
     Role.OBSERVER: "kafka_rebalance_",
     Role.SIDECAR: "kafka_rebalance_member_",
+    Role.GATEWAY: "rebalance_agent_gateway_",
     Role.AGENT: "rebalance_agent_",
 }
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberState, MemberTarget, Topology
 from rebalance_agent.model.epochs import TargetEpoch as Target
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.rebalances import early as early_module
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord
 from rebalance_agent.rebalances.tracker import Tracker
 from support.tracking import T0, closing, tell, tick, topics
@@ -79,8 +82,8 @@ def test_of_a_member_that_is_gone_nobody_knows_when_it_stopped():
         fact(10_000, kind, CurrentAssignment(3, 2, MemberState.STABLE, {ID: tuple(one)}), "b"),
     ]
     stall = closing(followed(*epoch(1_000, kind, 2, one), joins, *gone, *other, tick(20_000), sizes={"t": 4}))[-1].stall
-    # It may have left that moment, or have been dead for the 45 s of a session.
-    assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (1.0, 46.0, 4.0)
+    # It may have left that moment, or have died as soon as it had been heard of, 8 s before: its session lasts 45 s.
+    assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (1.0, 9.0, 4.0)
 
 
 def test_a_member_that_still_speaks_the_classic_protocol_may_have_stopped_when_the_rebalance_began():
@@ -95,3 +98,52 @@ def test_a_member_that_still_speaks_the_classic_protocol_may_have_stopped_when_t
     ]
     events = followed(*epoch(1_000, kind, 2, range(4)), classic, *joined, tick(20_000), sizes={"t": 4})
     assert (closing(events)[-1].stall.lower_seconds, closing(events)[-1].stall.seconds) == (0.5, 2.5)
+
+
+def _created(at, *, first=2):
+    """A group is created, grows, and its first member leaves."""
+    kind = GroupType.CONSUMER
+    joins = fact(at + 2_000, kind, EpochMember("other", "/10.0.0.2", topics=("t",)), "b")
+    return [
+        *epoch(at, kind, first, range(4)),
+        joins,
+        fact(at + 2_000, kind, GroupEpoch(first + 1)),
+        fact(at + 2_000, kind, Target(first + 1)),
+        fact(at + 2_100, kind, CurrentAssignment(first + 1, first, MemberState.STABLE, {ID: (0, 1)}), "a"),
+        fact(at + 2_200, kind, CurrentAssignment(first + 1, 0, MemberState.STABLE, {ID: (2, 3)}), "b"),
+    ]
+
+
+def _while_reading(*records, old=()):
+    """What is told where these records come while the partition's past is still read; ``old`` are of that past."""
+    seen = topics(0, t=4)
+    past = [replace(each, live=False) for each in old]
+    tracker = Tracker("cluster", settle_ms=1_000)
+    told = tell(tracker, type(seen)(seen.at_ms, seen.partitions, {"t": ID}), *records, *past, tick(4_000))
+    return told, tell(tracker, Backfilled(T0 + 5_000, frozenset({0})), tick(20_000))
+
+
+def test_a_group_that_is_created_while_the_past_is_read_starts_when_that_is_known():
+    before, after = _while_reading(*_created(1_000))
+    assert before == []
+    assert after == followed(*_created(1_000), tick(20_000), sizes={"t": 4})
+    assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
+
+
+def test_what_is_left_of_an_earlier_life_does_not_make_a_group_old():
+    ended = EpochRecord("g", T0 + 500, T0 + 500, GroupType.CONSUMER, EpochMember, None, "c")
+    _, after = _while_reading(*_created(1_000), old=[ended])
+    assert [event.trigger for event in closing(after)] == [Trigger.GROUP_STARTED, Trigger.MEMBER_JOINED]
+
+
+def test_of_a_group_that_was_there_before_nothing_is_told_that_happened_meanwhile():
+    old = fact(500, GroupType.CONSUMER, EpochMember("third", "/10.0.0.3", topics=("t",)), "c")
+    assert _while_reading(*_created(1_000), old=[old]) == ([], [])
+    assert _while_reading(*_created(1_000, first=3)) == ([], [])
+    migrated = fact(900, GroupType.CONSUMER, EpochMember("client", "/10.0.0.1", topics=("t",), classic=True), "c")
+    assert _while_reading(migrated, *_created(1_000)) == ([], [])
+
+
+def test_records_of_a_group_that_may_be_new_are_kept_up_to_a_bound(monkeypatch):
+    monkeypatch.setattr(early_module, "EARLY_MAX", 5)
+    assert _while_reading(*_created(1_000)) == ([], [])

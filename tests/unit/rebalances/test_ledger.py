@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.rebalances.ledger import Ledger
-from rebalance_agent.rebalances.views import STALL_BUCKETS
+from rebalance_agent.rebalances.views import STALL_BUCKETS, StallHistogram
 from support.tracking import T0, closing, member, record, tick, watch
 
 _, _EVENTS = watch(record(1_000, 0), record(4_000, 1, member("a", (0, 1))), tick(60_000))
@@ -29,6 +29,7 @@ def test_a_bucket_includes_its_upper_bound(seconds, bucket):
 
 def test_bases_are_counted_apart():
     ledger = Ledger(T0)
+    ledger.expect_reports()
     settled(ledger, 1.0)
     counters = settled(ledger, 2.0, basis=Basis.EXACT)
     assert {basis: stalls.sum_seconds for basis, stalls in counters.stalls.items()} == {
@@ -63,8 +64,11 @@ def test_needless_moves_are_those_beyond_the_fewest():
     assert (ledger.counters.moved, ledger.counters.moved_excess) == (6, 3)
 
 
-def test_the_first_report_of_a_member_takes_no_exact_stall_back():
+def test_the_histogram_of_measured_stalls_begins_with_reports_and_at_zero():
     ledger = Ledger(T0)
-    settled(ledger, 2.0, basis=Basis.EXACT)
+    assert settled(ledger, 0.0, basis=Basis.EXACT).stalls.keys() == {Basis.BOUND}
     assert ledger.expect_reports()
+    assert ledger.counters.stalls[Basis.EXACT] == StallHistogram()
+    settled(ledger, 2.0, basis=Basis.EXACT)
+    assert not ledger.expect_reports()
     assert ledger.counters.stalls[Basis.EXACT].sum_seconds == 2.0

@@ -1,5 +1,7 @@
 from dataclasses import replace
 
+import pytest
+
 from rebalance_agent.model.episode import Basis, Evidence, Stall, Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.rebalances.episodes import PENDING_MAX
@@ -89,6 +91,38 @@ def test_a_member_that_reacts_before_a_poll_sees_it_dates_the_start():
     )
     phases = closing(events)[-1].phases
     assert (phases.started_ms, phases.started_evidence) == (T0 + 20_050, Evidence.MEMBERS)
+
+
+def test_what_a_gateway_saw_a_member_being_told_dates_the_start():
+    report = revoked("a", 22_000, 22_000, 1, ALL)
+    seen = replace(report.event, evidence=Evidence.GATEWAY, stop_seconds=1.95)
+    _, events = watch(
+        *START,
+        listed(20_000),
+        replace(report, event=seen),
+        listed(22_200, "g"),
+        record(23_000, 2, member("a", ALL)),
+        tick(60_000),
+    )
+    phases = closing(events)[-1].phases
+    assert (phases.started_ms, phases.started_evidence) == (T0 + 20_050, Evidence.GATEWAY)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "started"),
+    [
+        (1e300, None),  # before there was time
+        (-5.0, None),  # it stopped before it was asked
+        (500_000.0, 4_000),  # before it had anything to stop
+        (1.95, 20_050),
+    ],
+)
+def test_what_cannot_be_true_of_when_a_member_was_asked_dates_nothing(seconds, started):
+    report = revoked("a", 22_000, 22_000, 1, ALL)
+    seen = replace(report, event=replace(report.event, stop_seconds=seconds))
+    _, events = watch(record(4_000, 1, member("a", ALL)), seen, record(23_000, 2, member("a", ALL)), tick(60_000))
+    started_ms = closing(events)[-1].phases.started_ms
+    assert started_ms == (None if started is None else T0 + started)
 
 
 def test_a_member_whose_clock_is_behind_does_not_date_it_before_the_poll_that_saw_nothing():

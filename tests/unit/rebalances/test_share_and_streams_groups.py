@@ -80,10 +80,11 @@ def test_a_partition_moves_when_none_of_its_members_keeps_it():
     assert event.stall.seconds == 0  # b had it until c was given it
 
 
-def test_a_partition_whose_only_member_went_stood_still_for_its_session_at_most():
-    _, events = followed(*ALONE, *share(20_000, 3, leaves="a", joins="c", c=(0, 1)))
+@pytest.mark.parametrize(("at", "seconds"), [(20_000, 19.0), (50_000, 45.0)])
+def test_a_partition_whose_only_member_went_stood_still_since_that_was_heard_of_or_for_its_session(at, seconds):
+    _, events = followed(*ALONE, *share(at, 3, leaves="a", joins="c", c=(0, 1)))
     stall = closing(events)[-1].stall
-    assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (0, 45.0, 0)
+    assert (stall.lower_seconds, stall.seconds, stall.partition_seconds) == (0, seconds, 0)
 
 
 def test_a_member_without_a_partition_is_idle_and_a_partition_without_a_member_unassigned():
@@ -128,3 +129,23 @@ def test_brokers_that_do_not_record_whether_it_is_ready_say_so_by_its_tasks():
     assert tracker.view("g").state is GroupState.NOT_READY
     tell(tracker, streams(1_000, MemberTarget({"0": (0, 1)}), "a"), streams(1_000, TargetEpoch(2)))
     assert tracker.view("g").state is GroupState.RECONCILING
+
+
+def test_the_internal_topics_that_a_starting_streams_group_creates_are_no_cause_of_their_own():
+    tracker = Tracker("cluster", settle_ms=1_000)
+    began = [
+        streams(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a"),
+        streams(1_000, Topology({"0": ("orders",), "1": ("repartition",)}, epoch=1)),
+        streams(1_000, GroupEpoch(1, -1)),
+        streams(1_000, TargetEpoch(1)),
+        streams(1_000, CurrentAssignment(1, 0, MemberState.STABLE, {}), "a"),
+    ]
+    ready = [
+        streams(1_600, GroupEpoch(2, 1)),
+        streams(1_600, MemberTarget({"0": (0, 1), "1": (0, 1)}), "a"),
+        streams(1_600, TargetEpoch(2)),
+        streams(1_600, CurrentAssignment(2, 1, MemberState.STABLE, {"0": (0, 1), "1": (0, 1)}), "a"),
+    ]
+    created = topics(1_400, orders=2, repartition=2)
+    (event,) = closing(tell(tracker, WHOLE, topics(0, orders=2), *began, created, *ready, tick(60_000)))
+    assert (event.followups, event.causes) == (1, (Trigger.GROUP_STARTED,))

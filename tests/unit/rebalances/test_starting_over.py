@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned
 from support.epochs import current, fact, joins, named, target
-from support.tracking import T0, tell, tick, watch
+from support.tracking import T0, member, record, tell, tick, watch
 
 FIRST = [
     joins(0, "a"),
@@ -47,3 +48,30 @@ def test_what_was_observed_before_the_tail_started_over_is_not_told_again():
     after = tracker.view("g")
     assert (after.generation, after.running, after.members) == (2, None, before.members)
     assert after.counters.completed == before.counters.completed
+
+
+def test_a_group_without_a_record_in_all_that_is_read_anew_is_no_more():
+    """The topic was deleted and made again, or a tombstone was compacted away while nobody read."""
+    names = [f"g{number}" for number in range(8)]
+    here = {name: offsets_partition(name, 2) for name in names}
+    members = (member("a", (0, 1)),)
+    generation = [replace(record(100, 1, *members, group=name), partition=here[name]) for name in names]
+    owned = PartitionsOwned(T0, frozenset({0, 1}), 2)
+    tracker, _ = watch(owned, *generation, tick(20_000))
+    tracker.changed()
+    again = replace(owned, at_ms=T0 + 30_000)
+    back = [replace(each, seen_ms=T0 + 30_001, live=False) for each in generation[:4]]
+    whole = Backfilled(T0 + 30_002, frozenset({0}), anew=True)
+    assert tell(tracker, again, *back, whole) == []
+    left = {*names[:4], *(name for name in names if here[name] == 1)}
+    assert set(tracker.groups()) == left
+    assert tracker.changed() == set(names) - left
+    assert {here[name] for name in names[4:]} == {0, 1}  # of the other partition nothing is known yet
+    assert tell(tracker, Backfilled(T0 + 30_003, frozenset({1}), anew=True), tick(700_000)) == []
+    assert set(tracker.groups()) == set(names[:4])
+
+
+def test_a_snapshot_does_not_say_which_groups_there_are():
+    tracker, _ = watch(PartitionsOwned(T0, frozenset({0}), 1), record(100, 1, member("a", (0,))), tick(20_000))
+    tell(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
+    assert list(tracker.groups()) == ["g"]

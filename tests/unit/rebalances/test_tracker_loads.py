@@ -1,9 +1,17 @@
 """Lag and rate in a group's view: there while it is followed, new with every measurement and every generation."""
 
+from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
-from support.tracking import T0, member, record, tell, tombstone, topics, watch
+from rebalance_agent.rebalances.observations import (
+    Backfilled,
+    DescribedGroup,
+    DescribedMember,
+    GroupDescribed,
+    LoadsSeen,
+)
+from support.epochs import current, fact, joins, named
+from support.tracking import T0, member, record, tell, tick, tombstone, topics, watch
 
 
 def seen(at, **groups):
@@ -67,7 +75,7 @@ def test_a_new_generation_shares_the_same_loads_anew():
 
 def test_loads_of_groups_that_are_gone_or_never_were_change_nothing():
     tracker = peopled()
-    tell(tracker, tombstone(50, "other"), tombstone(5_000, "unseen"))
+    tell(tracker, tombstone(50, "other"), tombstone(5_000, "unseen"), tick(9_000))
     tell(tracker, seen(10_000, other=GroupLoads(lags(p0=5)), unseen=GroupLoads(lags(p0=5))))
     assert tracker.view("other") is tracker.view("unseen") is None
 
@@ -82,3 +90,15 @@ def test_polled_groups_have_loads_too():
         assert (tracker.changed(), skews(tracker)) == ({"g"} if at == 100 else set(), (2, None))
     tell(tracker, seen(300))
     assert (tracker.changed(), skews(tracker)) == ({"g"}, (None, None))
+
+
+def test_groups_whose_coordinator_assigns_have_loads_of_what_each_member_has_now():
+    start = [joins(1_000, "a"), joins(1_000, "b"), fact(1_000, GroupEpoch(2)), fact(1_000, TargetEpoch(2))]
+    tracker, _ = watch(Backfilled(T0, frozenset({0})), named(t=4), *start)
+    tell(tracker, current(1_500, "a", 2, (0, 1)), current(1_500, "b", 2, (2, 3)))
+    tell(tracker, seen(2_000, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1))))
+    assert skews(tracker) == (2, 1)
+    tell(tracker, fact(3_000, GroupEpoch(3)), fact(3_000, TargetEpoch(3)), current(3_100, "a", 3, (0,)))
+    assert skews(tracker) == (1, 1)  # nobody has partition 1
+    tell(tracker, current(3_200, "b", 3, (1, 2, 3)))
+    assert skews(tracker) == (1, 1)

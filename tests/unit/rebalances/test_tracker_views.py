@@ -5,8 +5,9 @@ import pytest
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.groups import UNKNOWN_GROUPS_MAX
 from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed
-from rebalance_agent.rebalances.tracker import REBALANCING, UNKNOWN_GROUPS_MAX
+from rebalance_agent.rebalances.tracker import REBALANCING
 from rebalance_agent.rebalances.views import partition_seconds_at
 from support.tracking import REBALANCE_MS, T0, assigned, listed, member, record, revoked, tell, tick, topics, watch
 
@@ -211,4 +212,4 @@ def test_reports_of_another_cluster_are_not_ours():
     tracker, _ = watch(record(4_000, 1, member("a", ALL)))
     report = revoked("a", 5_000, 5_010, 1, ALL, group="stranger")
     tell(tracker, replace(report, event=replace(report.event, cluster_id="elsewhere")))
-    assert "stranger" not in tracker._groups
+    assert tracker._groups.get("stranger") is None

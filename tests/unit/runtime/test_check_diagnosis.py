@@ -135,3 +135,9 @@ def test_what_the_server_says_of_the_login_is_passed_on_with_what_to_do(protocol
         found, fix = diagnose("127.0.0.1", port, {"security.protocol": protocol}, told)
     assert found.startswith(what)
     assert fix
+
+
+def test_a_web_server_is_told_from_a_kafka_that_wants_tls():
+    with listening(answer=b"HTTP/1.1 400 Bad Request\r\n\r\n") as port:
+        told = "Receive failed: Invalid response size 1213486160 (0..100000000)"
+        assert diagnose("127.0.0.1", port, {}, told)[0].startswith("HTTP: ")

@@ -45,6 +45,8 @@ def settings_of(kind, chosen):
         ("sidecar", {"events_tls_key_file": "TOKEN"}),
         ("sidecar", {"events_tls_client_ca_file": "TOKEN"}),
         ("sidecar", {"events_token_file": "NOWHERE"}),
+        ("observer", {"events_listen": "0.0.0.0:0"}),
+        ("observer", {"events_listen": "127.0.0.1:0", "events_tls_key_file": "TOKEN"}),
         ("observer", {"tls_cert_file": "TOKEN"}),
         ("observer", {"tls_key_file": "TOKEN"}),
         ("observer", {"tls_client_ca_file": "TOKEN"}),

@@ -20,18 +20,24 @@ class FakeTracker:
 
     def __init__(self):
         self.seen = []
+        self.late = 0
         self.live = {}
         self._changed = set()
 
     def observe(self, observation):
         self.seen.append(observation)
         if isinstance(observation, Tick):
+            self.late = max(0, self.late - 1)
             return ()
         if observation.group == "bad":
             raise ZeroDivisionError
         self._changed.add(observation.group)
         self.live[observation.group] = observation.live
         return (GroupGoneEvent("id", "c", observation.group, 1, Source.RECORDS, GroupType.CLASSIC),)
+
+    @property
+    def behind(self):
+        return self.late > 0
 
     def view(self, group):
         if not self.live[group]:
@@ -77,6 +83,18 @@ def test_one_observation_that_cannot_be_worked_off_stops_no_other():
         core, _, _, _ = _run(_record("a"), _record("bad"), _record("b"))
     assert [view.group for view in core.views()] == ["a", "b"]
     assert [log["event"] for log in logs] == ["observation_failed"]
+
+
+def test_a_tracker_that_is_behind_is_told_the_time_again_at_once_and_between_batches():
+    tracker, inbox, clock, heard = FakeTracker(), Inbox(), FakeClock(), Calls()
+    tracker.late = 3
+    core = Core(tracker, inbox, clock, Calls().publish, heard.hear)
+    inbox.put(_record("a"))
+    core.start()
+    heard.wait_for(lambda calls: len(calls.of("hear")) >= 4)
+    inbox.close()
+    core.join(PATIENCE_S)
+    assert tracker.seen == [_record("a"), *3 * [Tick(clock.now_ms())]]
 
 
 def test_time_passes_for_the_tracker_without_any_observation():

@@ -1,29 +1,23 @@
 from __future__ import annotations
 
 import argparse
-import logging
 import socket
 from pathlib import Path
 
 import pytest
-import structlog
 
-from rebalance_agent.cli import main, observe, sidecar
+from rebalance_agent.cli import gateway, main, observe, sidecar
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.flags import add_flags, flag_values, settings_table
+from rebalance_agent.runtime.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
-ROLES = [(observe, ObserverSettings, "observe"), (sidecar, SidecarSettings, "sidecar")]
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_it_was():
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
+ROLES = [
+    (observe, ObserverSettings, "observe"),
+    (sidecar, SidecarSettings, "sidecar"),
+    (gateway, GatewaySettings, "gateway"),
+]
 
 
 def _parser(model):

@@ -63,6 +63,12 @@ def test_a_secret_that_is_set_twice_is_refused_whatever_the_source():
         kafka_properties({"sasl_password": "x", "sasl.password.file": "y"})
 
 
+def test_properties_that_do_not_go_together_are_refused_before_anything_begins():
+    with pytest.raises(InvalidInputError, match=r"`session.timeout.ms` is not supported for `group.protocol=consumer`"):
+        client_properties({"group.protocol": "consumer", "session.timeout.ms": "6000"})
+    assert client_properties({"group.protocol": "consumer"})["group.protocol"] == "consumer"
+
+
 @pytest.mark.parametrize("named", [{}, {"sasl.mechanism": "GSSAPI"}])
 def test_a_mechanism_that_the_library_lacks_is_told_with_what_to_do(named):
     # The locked confluent-kafka is a wheel, and those have no Kerberos.
@@ -71,3 +77,12 @@ def test_a_mechanism_that_the_library_lacks_is_told_with_what_to_do(named):
     with pytest.raises(InvalidInputError, match=r"built without GSSAPI.*SCRAM-SHA-512.*from source") as refused:
         client_properties({"security.protocol": "SASL_PLAINTEXT", **kerberos, **named})
     assert refused.value.field == "kafka.sasl.mechanism"
+
+
+def test_an_empty_client_id_is_librdkafkas_to_judge():
+    assert client_properties({"client.id": ""})["client.id"] == ""
+
+
+def test_what_takes_a_function_is_refused():
+    with pytest.raises(InvalidInputError, match="expected stats_cb property as a callable function"):
+        client_properties({"stats_cb": "x"})

@@ -4,7 +4,6 @@ import io
 import json
 import logging
 
-import pytest
 import structlog
 from structlog.testing import capture_logs
 
@@ -18,16 +17,6 @@ from rebalance_agent.runtime.logs import configure_logs
 from support.fakes import Calls, generation_event
 
 
-@pytest.fixture
-def _logging_as_it_was():
-    root = logging.getLogger()
-    before = root.handlers, root.level
-    yield
-    root.handlers, root.level = before
-    structlog.reset_defaults()
-
-
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_way():
     stream = io.StringIO()
     configure_logs("info", "auto", stream)
@@ -45,7 +34,6 @@ def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_wa
     assert "ZeroDivisionError" in json.dumps(third)
 
 
-@pytest.mark.usefixtures("_logging_as_it_was")
 def test_the_console_form_is_for_people():
     stream = io.StringIO()
     configure_logs("debug", "console", stream)

@@ -34,6 +34,14 @@ def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
     assert [(event.cluster_id, event.where) for event in published] == [("cluster", POD), ("theirs", elsewhere)]
 
 
+def test_events_may_go_without_their_clusters_id_until_that_is_known():
+    relay, published = Relay(POD, Calls().dropped), []
+    for cluster in ("", "cluster", ""):
+        relay.put([_event()])
+        relay.connect(cluster, lambda event, _cluster: published.append(event.cluster_id))
+    assert published == ["", "", "cluster"]
+
+
 def test_without_a_known_place_none_is_claimed():
     relay, published = Relay(Workload(), Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
@@ -70,13 +78,12 @@ def test_held_events_of_many_partitions_take_little_memory():
         tracemalloc.stop()
 
 
-def test_what_is_held_at_the_end_is_passed_on_counted_and_told():
-    reports, published = Calls(), []
+def test_what_is_held_at_the_end_is_counted_and_told():
+    reports = Calls()
     relay = Relay(POD, reports.dropped)
     relay.put([_event(0), _event(1)])
     with capture_logs() as logs:
-        relay.close(lambda event, cluster: published.append((event.sequence, event.where, cluster)))
-    assert published == [(0, POD, ""), (1, POD, "")]
+        relay.close()
     assert reports.of("dropped") == [(2,)]
     assert [(log["event"], log["events"]) for log in logs] == [("events_lost_at_stop", 2)]
 
@@ -86,7 +93,7 @@ def test_an_event_that_comes_after_the_end_is_counted():
     relay = Relay(POD, reports.dropped)
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     with capture_logs() as logs:
-        relay.close(lambda event, _cluster: published.append(event))
+        relay.close()
     relay.put([_event(0), _event(1)])
     assert (published, logs) == ([], [])
     assert sum(number for (number,) in reports.of("dropped")) == 2

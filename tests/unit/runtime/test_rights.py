@@ -11,12 +11,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.collectors.access import Presence, TopicAccess
+from rebalance_agent.collectors.acls import principal_of
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.runtime.health import LoggedHealth
 from rebalance_agent.runtime.proving import Verdict, prove
-from rebalance_agent.runtime.rights import acl_command, agent_rights, principal_of, rights_table
+from rebalance_agent.runtime.rights import ADMIN_ONLY, acl_command, agent_rights, rights_table
 from rebalance_agent.runtime.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 
@@ -212,3 +213,17 @@ def test_a_fault_of_ours_does_not_end_the_watch_and_the_watch_ends_with_its_role
     with ExitStack() as stack:
         watch_rights(FLEET, {}, Brokers(OBSERVER), health, stack)
     assert readiness.modes().keys() == set(DEGRADED_MODES)
+
+
+def test_where_brokers_do_not_tell_what_is_allowed_a_refusal_counts():
+    readiness, denied = Readiness(), {}
+    brokers, health = Brokers(OBSERVER, tells=False), LoggedHealth(readiness, lambda: None)
+    watch = RightsWatch(OBSERVER, brokers, health, "User:me", "a:1", lambda: denied)
+    watch()
+    assert not readiness.modes()[ADMIN_ONLY]
+    denied[ADMIN_ONLY] = "Topic authorization failed"
+    watch()
+    assert readiness.modes()[ADMIN_ONLY].startswith("Read on Topic '__consumer_offsets' is missing")
+    brokers.tells = True
+    watch()
+    assert not readiness.modes()[ADMIN_ONLY]

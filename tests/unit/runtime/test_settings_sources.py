@@ -94,7 +94,7 @@ def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value(
     ("name", "text", "problem"),
     [
         ("a.yaml", "a: [", "is not valid"),
-        ("a.yaml", "[" * 5_000, "is not valid"),
+        ("a.yaml", "[" * 1_500, "is not valid"),
         ("a.yaml", "listen: @hunter2", "cannot start any token in line 1, column 9"),
         ("a.yaml", "listen: 2026-99-99", "is not valid"),
         ("a.yaml", "- a\n", "must hold names and values"),
@@ -171,3 +171,42 @@ def test_an_address_is_host_and_port(text, address):
 def test_what_is_no_address_is_refused(text):
     with pytest.raises(ValueError, match="must"):
         split_address(text)
+
+
+def test_snapshots_and_events_do_not_share_a_topic():
+    assert _problems(flags={"state_topic": "x", "events_topic": "x"}) == (
+        "state_topic: must be another topic than events_topic",
+    )
+    assert load(ObserverSettings, None, {"state_topic": "", "events_topic": ""}).state_topic == ""
+
+
+@pytest.mark.parametrize("name", ["state_topic", "events_topic"])
+def test_topics_of_the_brokers_own_are_not_written_to(name):
+    assert _problems(flags={name: "__consumer_offsets"}) == (f"{name}: is a topic of the brokers' own",)
+
+
+@pytest.mark.parametrize(
+    ("listen", "events_listen", "both"),
+    [
+        ("0.0.0.0:9000", "127.0.0.1:9000", False),
+        ("127.0.0.1:9000", "[::]:9000", False),
+        ("localhost:9000", "127.0.0.1:9000", False),
+        ("127.0.0.1:9000", "127.0.0.1:9001", True),
+        ("10.0.0.1:9000", "127.0.0.1:9000", True),
+        ("127.0.0.1:0", "127.0.0.1:0", True),
+    ],
+)
+def test_the_two_listeners_of_a_sidecar_do_not_share_a_port(listen, events_listen, both):
+    flags = {"listen": listen, "events_listen": events_listen}
+    if both:
+        assert load(SidecarSettings, None, flags).events_listen == events_listen
+    else:
+        assert _problems(SidecarSettings, flags=flags) == ("events_listen: must have another port than listen",)
+
+
+def test_posts_to_one_of_several_replicas_need_a_topic_by_which_all_hear_of_them():
+    flags = {"events_listen": "127.0.0.1:0", "replicas_group": "rebalance-agent", "events_topic": ""}
+    assert _problems(flags=flags) == ("events_listen: with replicas_group it needs an events_topic",)
+    assert load(ObserverSettings, None, {**flags, "events_topic": "x"}).events_listen
+    assert load(ObserverSettings, None, {**flags, "replicas_group": ""}).events_listen
+    assert _problems(flags={"events_listen": "nowhere"})

@@ -1,4 +1,4 @@
-"""A sidecar that is stopped before its cluster ever answered."""
+"""A sidecar whose cluster does not answer."""
 
 from __future__ import annotations
 
@@ -63,6 +63,19 @@ def test_a_file_and_a_webhook_get_them_all_the_same(stopped, tmp_path):
         assert metrics[f'rebalance_agent_events_published_total{{kind="member",sink="{sink}"}}'] == EVENTS
     assert metrics[LOST] == EVENTS
     assert lost == [(EVENTS, "kafka")]
+
+
+def test_a_file_gets_them_while_the_cluster_is_still_waited_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(sidecar, "Cluster", Silent)
+    monkeypatch.setattr(sidecar, "NAMELESS_S", 0.1)
+    file = tmp_path / "events.ndjson"
+    usual = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0", "events_file": str(file)}
+    role = sidecar.Sidecar(SidecarSettings(**usual), {"bootstrap.servers": "127.0.0.1:1"})
+    with running(role):
+        role.accept([member_event()] * EVENTS, 0)
+        eventually(lambda: len(file.read_text().splitlines()) == EVENTS)
+        role.accept([member_event()] * EVENTS, 0)
+        eventually(lambda: len(file.read_text().splitlines()) == 2 * EVENTS)
 
 
 def test_nothing_is_lost_where_kafka_was_to_get_nothing(stopped, tmp_path):

@@ -14,9 +14,10 @@ from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
+from rebalance_agent.instrumentation.tls import client_context
 from rebalance_agent.runtime import sink_webhook
 from rebalance_agent.runtime.sink_queue import DeliveryError
-from rebalance_agent.runtime.sink_webhook import Webhook, webhook_context, webhook_target
+from rebalance_agent.runtime.sink_webhook import Webhook, webhook_target
 from support.certificates import Authority, needs_openssl
 from support.sidecars import Sidecar, SilentSidecar, absent, answering
 
@@ -205,15 +206,9 @@ def test_certificates_are_checked(tmp_path):
     server.start()
     try:
         url = f"https://127.0.0.1:{server.port}/"
-        webhook(url, context=webhook_context(str(authority.certificate.chain))).deliver(LINES, NEVER)
+        webhook(url, context=client_context(("ca", str(authority.certificate.chain)))).deliver(LINES, NEVER)
         with pytest.raises(DeliveryError, match=r"(?i)certificate verify failed"):
-            webhook(url, seconds=0, context=webhook_context(str(other.certificate.chain))).deliver(LINES, NEVER)
+            webhook(url, seconds=0, context=client_context(("ca", str(other.certificate.chain)))).deliver(LINES, NEVER)
     finally:
         server.stop()
     assert posted == [b'{"a":1}\n{"b":2}\n']
-
-
-@pytest.mark.parametrize(("path", "problem"), [("/no/such", "cannot read"), ("/dev/null", "holds no PEM")])
-def test_a_ca_file_that_cannot_be_used_is_named(path, problem):
-    with pytest.raises(InvalidInputError, match=rf"^events_webhook_ca_file: .*{problem}"):
-        webhook_context(path)

@@ -8,12 +8,16 @@ import threading
 import pytest
 from structlog.testing import capture_logs
 
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime import sink_queue
+from rebalance_agent.runtime.settings import SidecarSettings
 from rebalance_agent.runtime.sink_queue import DeliveryError, QueuedSink
 from rebalance_agent.runtime.sinks import Fanout
+from rebalance_agent.runtime.sinks_set import SinkSet
 from support.fakes import Calls
 
 
@@ -150,3 +154,9 @@ def test_sinks_are_closed_at_the_same_time():
 
     Fanout([("a", Closing()), ("b", Closing())], Calls().dropped).close(3)
     assert not meet.broken
+
+
+def test_properties_that_no_safe_producer_takes_are_told_as_such(counts):
+    sinks = SinkSet(SidecarSettings(), counts, FakeClock())
+    with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set"):
+        sinks.connect({"bootstrap.servers": "127.0.0.1:1", "retries": "0", "log_level": "0"}, Calls())

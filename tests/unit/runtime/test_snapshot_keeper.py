@@ -75,3 +75,33 @@ def test_acknowledgements_are_taken_in_between():
     keeping.reached(5)
     keeping.reached(6, 1)
     assert len(keeping.store.of("serve")) == 2
+
+
+def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was():
+    keeping = Keeping(progress=Published())
+    keeping.reached(5)
+    keeping.reached(6, 1)
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover")[-1] == ({0: 6},)
+
+
+def test_at_the_end_nothing_is_covered_whose_events_were_never_told():
+    keeping = Keeping(progress=Published(queued=3, told=2))
+    keeping.reached(5)
+    keeping.progress.queued = 4
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover") == []
+    keeping.progress.told = 3
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover") == [({0: 5},)]
+
+
+def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
+    keeping = Keeping(progress=Published())
+    keeping.reached(5)
+    keeping.progress.queued = 1
+    keeping.reached(6)
+    for told in (0, 1):
+        keeping.progress.told = told
+        keeping.keeper.end({1})
+        assert keeping.store.of("cover")[-1] == (({0: 5},) if told == 0 else ({},))

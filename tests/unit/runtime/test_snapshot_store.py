@@ -6,7 +6,8 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.collectors.snapshot_codec import StoredRecord
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.snapshots import PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
+from rebalance_agent.runtime.snapshot_partition import MARKED_AGAIN_MS
+from rebalance_agent.runtime.snapshots import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
 from support.fakes import Calls, fake_context
 from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
@@ -17,6 +18,7 @@ class Stored:
     def __init__(self, topic=None, cluster=None):
         self.topic = [] if topic is None else topic
         self.made, self.refused, self.told = [], None, Calls()
+        self.reader = FakeReader(self.topic)
         self.context = fake_context(cluster or FakeCluster())
         self.store = SnapshotStore(
             self.context,
@@ -25,7 +27,7 @@ class Stored:
             "all",
             written=self.told.written,
             make=self._make,
-            reader=FakeReader(self.topic),
+            reader=self.reader,
         )
 
     def _make(self, settings):
@@ -90,6 +92,22 @@ def test_nothing_is_written_where_nothing_changed():
     written = len(stored.topic)
     stored.cover(6)
     assert len(stored.topic) == written
+
+
+def test_where_nothing_comes_for_long_the_snapshot_does_not_grow_old():
+    stored = Stored()
+    stored.begin(_record(3))
+    stored.cover(6)
+    first = Stored(stored.topic).begin().written_ms
+    for _ in range(3):
+        stored.context.clock.advance(MARKED_AGAIN_MS)
+        stored.cover(6)
+        stored.cover(6)
+    assert Stored(stored.topic).begin().written_ms == first + 3 * MARKED_AGAIN_MS
+    assert len(stored.topic) == 2 + 3
+    stored.context.clock.advance(MARKED_AGAIN_MS)
+    stored.cover(6, reached=7)
+    assert len(stored.topic) == 2 + 3
 
 
 def test_a_marker_that_was_lost_is_written_again():
@@ -401,3 +419,92 @@ def test_a_cluster_that_does_not_answer_is_asked_again_by_who_loads():
     stored.begin(_record(1))
     stored.cover(2)
     assert Stored(stored.topic).begin().position == 2
+
+
+def test_a_topic_that_is_made_later_is_taken_up_by_itself(logs):
+    stored = Stored(cluster=Without(ClusterError("denied")))
+    stored.begin(_record(1))
+    assert stored.store.missing([0]) == frozenset()
+    for _ in range(2):
+        stored.store.on_topics({"state": 1, "other": 3})
+    assert [log["partitions"] for log in logs if log["event"] == "state_topic_found"] == [1]
+    assert stored.store.missing([0]) == {0}
+    stored.store.see(_record(4, b"news"))
+    stored.store.begin(0, [_record(1, b"old")], None)
+    stored.cover(5)
+    assert [each.key() for each in Stored(stored.topic).begin().records] == [b"old", b"news"]
+
+
+def test_what_is_read_anew_is_covered_only_from_its_end_on():
+    stored = Stored(cluster=Without(ClusterError("denied")))
+    stored.begin()
+    stored.store.on_topics({"state": 1})
+    stored.store.missing([0])
+    stored.store.begin(0, [_record(7)], None)
+    stored.cover(5, reached=8)  # a group's rebalance is still held open, from before the partition was read anew
+    assert stored.topic == []
+    stored.cover(8)
+    assert Stored(stored.topic).begin().position == 8
+
+
+def test_a_partition_that_was_too_large_begins_anew_once_all_that_waited_is_covered(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    stored.store.reached({0: 3})
+    stored.store.see(_record(3, b"k", b"x" * 10_001))
+    stored.store.reached({0: 4})
+    stored.store.cover({0: 2})
+    assert stored.store.missing([0]) == frozenset()
+    stored.store.cover({0: 3})
+    assert stored.store.missing([0]) == {0}
+    assert stored.store.missing([0]) == frozenset()
+    stored.store.begin(0, [_record(3, b"k", b"x" * 10_001)], None)
+    stored.cover(4)
+    assert Stored(stored.topic).begin().position == 4
+
+
+def test_partitions_are_not_read_anew_all_the_time(monkeypatch):
+    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    stored = Stored()
+    stored.begin()
+    for anew in (True, False):
+        stored.store.see(_record(3, b"k", b"x" * 10_001))
+        stored.store.reached({0: 4})
+        stored.store.cover({0: 4})
+        assert (stored.store.missing([0]) == {0}) is anew
+    stored.context.clock.advance(round(AGAIN_S * 1000))
+    assert stored.store.missing([0]) == {0}
+
+
+def test_while_nothing_can_be_written_nothing_is_read_for_it():
+    stored = Stored(cluster=Without(ClusterError("denied")))
+    stored.begin()
+    stored.store.on_topics({"state": 1})
+    stored.refused = FATAL
+    _end(stored)
+    stored.store.serve()
+    assert stored.store.missing([0]) == frozenset()
+
+
+def test_a_topic_whose_id_is_not_told_has_no_snapshots_for_now():
+    cluster = FakeCluster()
+    stored = Stored(cluster=cluster)
+    stored.begin(_record(1))
+    stored.cover(2)
+
+    def silent(_topic):
+        raise ClusterError("timed out")
+
+    cluster.topic_id = silent
+    with pytest.raises(ClusterError):
+        Stored(stored.topic, cluster).store.load(NOBODY)
+
+
+def test_a_topic_that_was_deleted_and_made_anew_is_another_one():
+    cluster = FakeCluster()
+    old, new = Stored(cluster=cluster), Stored(cluster=cluster)
+    old.store.load(NOBODY)
+    cluster.topic_id = lambda _topic: "another"
+    new.store.load(NOBODY)
+    assert old.reader.made_from != new.reader.made_from

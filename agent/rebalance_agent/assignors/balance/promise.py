@@ -78,9 +78,10 @@ def _fair(roster: Roster, weights: Sequence[int], rounded: Callable[[Sequence[Fr
 
 
 def _by_floors(shares: Sequence[Fraction]) -> Promise:
-    # There are few levels and many members, who share one Fraction: it is rounded once.
-    floors = {id(share): floor(share) for share in {id(share): share for share in shares}.values()}
-    ranks = {id(share): floors[id(share)] if share > floors[id(share)] else NO_EXTRA for share in shares}
+    # There are few levels and many members, who share one Fraction: it is rounded once, and compared once.
+    shared = {id(share): share for share in shares}
+    floors = {place: floor(share) for place, share in shared.items()}
+    ranks = {place: floors[place] if share > floors[place] else NO_EXTRA for place, share in shared.items()}
     places = list(map(id, shares))
     low = tuple(map(floors.__getitem__, places))
     # Levels of one whole load may trade what they have above it: they are one level here.

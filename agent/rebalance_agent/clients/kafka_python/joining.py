@@ -13,7 +13,7 @@ With auto-commit, what was consumed is committed before a join, but only as long
 milliseconds are too few, and the partitions' next owners consume it again.
 
 A new consumer joins before it has seen its topics' metadata. If it leads, nobody gets anything of them until it knows
-them and has had the group rebalance once more.
+them and has had the group rebalance once more; which it also does if it had asked for them before it subscribed.
 """
 
 from __future__ import annotations
@@ -78,8 +78,10 @@ def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is un
 
 
 async def _know_topics(coordinator: Any) -> None:  # noqa: ANN401
-    cluster = coordinator._cluster  # noqa: SLF001
     topics = coordinator._subscription.subscription or ()  # noqa: SLF001
-    if any(cluster.partitions_for_topic(topic) is None for topic in topics):
+    # What the cluster's metadata say is not enough: a leader takes what was noted of its topics at the last update
+    # since it subscribed for what it assigned, and rejoins when the next update says something else.
+    if not all(coordinator._metadata_snapshot.get(topic) for topic in topics):  # noqa: SLF001
         with contextlib.suppress(KafkaError):
-            await coordinator._manager.wait_for(cluster.request_update(), METADATA_MS)  # noqa: SLF001
+            updated = coordinator._cluster.request_update()  # noqa: SLF001
+            await coordinator._manager.wait_for(updated, METADATA_MS)  # noqa: SLF001

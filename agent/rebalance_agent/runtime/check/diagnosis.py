@@ -18,6 +18,9 @@ TIMEOUT_S = 3.0
 DEFAULT_PORT = 9092
 """Kafka's, and librdkafka's where none is given."""
 
+_HTTP = int.from_bytes(b"HTTP", "big")
+"""What a client takes for an answer's size where the answer is HTTP's."""
+
 _UNKNOWN = "is signed by an authority that is not trusted"
 _ADD = "add that authority's certificate to the file of authorities (ssl.ca.location)"
 _VERIFICATION = {
@@ -50,6 +53,8 @@ def diagnose(host: str, port: int, properties: Mapping[str, str], told: str) -> 
     """What is wrong, and what to do; ``told`` is what librdkafka said."""
     if trouble := connection_trouble(host, port):
         return trouble
+    if str(_HTTP) in told:
+        return "HTTP: the server speaks it, and not Kafka's protocol", "correct the port"
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.endswith("SSL"):
         context = _context(properties)

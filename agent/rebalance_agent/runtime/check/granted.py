@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.acls import principal_of
 from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
@@ -12,7 +13,7 @@ from rebalance_agent.collectors.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.runtime.check.findings import Finding, Status
 from rebalance_agent.runtime.proving import Proof, Verdict, prove
-from rebalance_agent.runtime.rights import EVERYTHING, Right, acl_command, agent_rights, principal_of
+from rebalance_agent.runtime.rights import EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings
 
 __all__ = ["rights_findings"]

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.tls import client_context
 from rebalance_agent.runtime.check.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
 from rebalance_agent.runtime.check.findings import Finding, Status
 from rebalance_agent.runtime.listening import bearer_of, events_tls, token_file, web_tls
-from rebalance_agent.runtime.settings import AgentSettings, SidecarSettings, split_address
-from rebalance_agent.runtime.sidecar import events_endpoint
+from rebalance_agent.runtime.posts import events_endpoint
+from rebalance_agent.runtime.settings import AgentSettings, TakingSettings, split_address
 from rebalance_agent.runtime.sink_file import EventsFile
-from rebalance_agent.runtime.sink_webhook import webhook_context, webhook_target
+from rebalance_agent.runtime.sink_webhook import webhook_target
 from rebalance_agent.runtime.sinks_set import SinkSet
 
 __all__ = ["local_findings"]
@@ -34,7 +35,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     """
     yield from _files(settings, clock)
     yield _address("listen", settings.listen, "metrics, health and the API are served there")
-    if isinstance(settings, SidecarSettings):
+    if isinstance(settings, TakingSettings) and settings.events_listen:
         yield _events_listen(settings, clock)
     if settings.events_file:
         yield _events_file(settings)
@@ -52,7 +53,7 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     if settings.events_webhook:
         token = settings.events_webhook_token_file
         wanted.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
-    if isinstance(settings, SidecarSettings):
+    if isinstance(settings, TakingSettings) and settings.events_listen:
         tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
         wanted += [
             (tls, lambda: events_tls(settings, clock)),
@@ -72,8 +73,8 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
     return None
 
 
-def _events_listen(settings: SidecarSettings, clock: Clock) -> Finding:
-    purpose = "consumers post their events there"
+def _events_listen(settings: TakingSettings, clock: Clock) -> Finding:
+    purpose = "members' events are posted there"
     refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
     return refused or _address("events_listen", settings.events_listen, purpose)
 
@@ -149,7 +150,8 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
         return refused
     trouble = connection_trouble(target.host, target.port)
     if not trouble and target.scheme == "https":
-        trouble = tls_trouble(target.host, target.port, webhook_context(settings.events_webhook_ca_file))
+        context = client_context(("events_webhook_ca_file", settings.events_webhook_ca_file))
+        trouble = tls_trouble(target.host, target.port, context)
     if trouble:
         return Finding(name, Status.FAILED, purpose, trouble[0], fix=trouble[1])
     return Finding(name, Status.OK, purpose, "takes connections; nothing was posted")

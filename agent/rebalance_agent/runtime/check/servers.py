@@ -17,10 +17,11 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.acls import mechanism_of
+from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S
 from rebalance_agent.runtime.check.diagnosis import diagnose, split_server
 from rebalance_agent.runtime.check.findings import Finding, Status
 from rebalance_agent.runtime.kafka_config import without_secrets
-from rebalance_agent.runtime.rights import mechanism_of
 
 __all__ = ["SERVERS_MAX", "Reached", "other_brokers", "reach", "servers_of"]
 
@@ -103,7 +104,7 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
 
 
 def _await(admin: AdminClient, told: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type
-    future = admin.describe_cluster(request_timeout=ANSWER_S)
+    future = admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S)
     end = clock.monotonic() + ANSWER_S
     while not future.done() and clock.monotonic() < end:
         admin.poll(POLL_S)

@@ -1,0 +1,43 @@
+"""Who the brokers take us for, and the command by which an administrator gives somebody a right."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Literal
+
+__all__ = ["allow_command", "mechanism_of", "principal_of"]
+
+UNKNOWN_PRINCIPAL = "User:..."
+
+
+def allow_command(
+    operation: str,
+    resource: Literal["Group", "Topic"],
+    name: str,
+    principal: str,
+    servers: str,
+    *,
+    prefixed: bool = False,
+) -> str:
+    """The command that allows ``principal`` an operation on a resource of that name (or prefix); a line for a shell."""
+    pattern = ("--resource-pattern-type", "prefixed") if prefixed else ()
+    words = ("kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal)
+    return shlex.join((*words, "--operation", operation, *pattern, f"--{resource.lower()}", name))
+
+
+def principal_of(properties: Mapping[str, str]) -> str:
+    """Who the brokers take us for, as far as librdkafka ``properties`` tell; ``User:...`` where only they know."""
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    if protocol.startswith("SASL"):
+        name = properties.get("sasl.username", "")
+        return f"User:{name}" if name and mechanism_of(properties) != "OAUTHBEARER" else UNKNOWN_PRINCIPAL
+    shown = any(
+        properties.get(f"ssl.{key}") for key in ("certificate.location", "certificate.pem", "keystore.location")
+    )
+    return UNKNOWN_PRINCIPAL if protocol == "SSL" and shown else "User:ANONYMOUS"
+
+
+def mechanism_of(properties: Mapping[str, str]) -> str:
+    """The SASL mechanism; librdkafka takes GSSAPI where none is set."""
+    return (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()

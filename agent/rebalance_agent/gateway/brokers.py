@@ -1,0 +1,63 @@
+"""Connections to brokers: TCP, and TLS with the broker's own name verified."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import ssl
+from collections.abc import Sequence
+
+from rebalance_agent.gateway.addresses import Address
+from rebalance_agent.gateway.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
+from rebalance_agent.gateway.refusal import Refusal, RefusedError
+
+__all__ = ["CONNECT_SECONDS_MAX", "connected"]
+
+CONNECT_SECONDS_MAX = 10.0
+"""For one address to take a connection, TLS included: what Kafka's clients give one (socket.connection.setup...)."""
+
+
+async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) -> Link:
+    """A link to the first of ``addresses`` that takes a connection.
+
+    Raises:
+        RefusedError: none does; the text says why the last did not.
+    """
+    problem = "no address is known"
+    for host, port in addresses:
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS_MAX):
+                return await _linked(host, port, tls)
+        except TimeoutError:
+            problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
+        except ssl.SSLCertVerificationError as error:
+            problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
+        except (OSError, ssl.SSLError) as error:
+            problem = f"{host} port {port}: {error.strerror or error}"
+    raise RefusedError(Refusal.UNREACHABLE, problem)
+
+
+async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    for number, (family, kind, protocol, _, address) in enumerate(found, 1):
+        sock = tuned(socket.socket(family, kind, protocol))
+        try:
+            await loop.sock_connect(sock, address)
+            if tls is None:
+                return PlainLink(sock, f"{host}:{port}")
+            streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
+            return TlsLink(*streams, f"{host}:{port}")
+        except ssl.SSLError:
+            sock.close()
+            raise
+        except OSError:
+            sock.close()
+            if number == len(found):
+                raise
+        except BaseException:
+            with contextlib.suppress(OSError):
+                sock.close()
+            raise
+    raise OSError(f"{host} has no address")

@@ -1,0 +1,150 @@
+"""Members whose coordinator assigns (KIP-848), as their heartbeats show them. Nothing of them is changed."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from rebalance_agent.gateway.groups.handlers import LOST, NO_ERROR, PASS, Handler, Step, lose
+from rebalance_agent.gateway.groups.recovering import DESCRIBE_SECONDS
+from rebalance_agent.gateway.groups.seats import Seat
+from rebalance_agent.gateway.groups.shared import Shared
+from rebalance_agent.gateway.head import RequestHead
+from rebalance_agent.gateway.messages import Ask, Opened
+from rebalance_agent.groupprotocol.heartbeat import (
+    HEARTBEAT_KEY,
+    HEARTBEAT_VERSIONS,
+    decode_heartbeat,
+    decode_heartbeat_answer,
+)
+from rebalance_agent.groupprotocol.primitives import uuid_text
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["NAMES_MAX", "ConsumerHeartbeats"]
+
+NAMES_MAX = 10_000
+"""Topics whose ids are remembered: more than a pod subscribes to."""
+
+METADATA_VERSION = 12
+"""The first version that takes and tells ids; brokers with KIP-848 have it."""
+
+JOINING = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    group: str
+    instance_id: str | None
+    epoch: int
+    seat: Seat
+
+
+class ConsumerHeartbeats(Handler):
+    """Epochs, what members are told to have, and when they say that they have given up and taken in."""
+
+    API_KEY = HEARTBEAT_KEY
+    VERSION_MAX = HEARTBEAT_VERSIONS[-1]
+
+    def __init__(self, shared: Shared) -> None:
+        """A connection's first."""
+        self._shared = shared
+
+    def open_request(self, head: RequestHead, frame: bytes) -> Opened:
+        """By a table of ours: kafka-python has no class for it."""
+        return Opened(b"", decode_heartbeat(head.api_version, frame), head.api_version)
+
+    def open_response(self, head: RequestHead, frame: bytes) -> Opened:
+        """See `open_request`."""
+        return Opened(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
+
+    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401
+        """Note what the member has given up and taken in."""
+        group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
+        epoch, seats = message["member_epoch"], self._shared.seats
+        seat = seats.find(group, member_id, instance_id)
+        if epoch < JOINING:
+            if seat is not None:
+                seat.presence.left(None)
+                seats.forget(group, member_id, instance_id)
+            return PASS
+        if seat is None:
+            seat = Seat(self._shared.presence(group, client_id, instance_id), blind=epoch > JOINING)
+        presence = seat.presence
+        presence.beat(self._shared.alive)
+        if epoch == JOINING:
+            presence.joining({})
+        await self._learn(ask, message["subscribed_topic_names"] or (), seat)
+        if message["topic_partitions"] is not None:
+            presence.released()
+            presence.settle()
+        return Step(memory=_Sent(group, instance_id, epoch, seat))
+
+    def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
+        """Note the epoch, and what the member is to have."""
+        seat, presence = memory.seat, memory.seat.presence
+        if message["error_code"] != NO_ERROR:
+            if message["error_code"] in LOST:
+                lose(seat, message["error_code"], "ConsumerGroupHeartbeat", memory.epoch)
+            return False
+        presence.member_id = message["member_id"] or presence.member_id
+        presence.generation = message["member_epoch"]
+        self._shared.seats.put(memory.group, presence.member_id, memory.instance_id, seat)
+        if message["assignment"] is not None:
+            seat.unnamed = {each["topic_id"]: each["partitions"] for each in message["assignment"]["topic_partitions"]}
+            self._name(seat)
+        return False
+
+    async def _learn(self, ask: Ask, names: Iterable[str], seat: Seat) -> None:
+        """Ask for the ids of topics that are subscribed to, and for the names of those that were assigned."""
+        known = self._shared.topic_names
+        new = sorted(set(names) - set(known.values()))
+        ids = sorted((seat.unnamed or {}).keys() - known.keys())
+        if new or ids:
+            kind = MetadataRequest.MetadataRequestTopic
+            wanted = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
+            wanted += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(each)) for each in ids]
+            request = MetadataRequest(version=METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
+            with contextlib.suppress(TimeoutError, ConnectionError):
+                response = await asyncio.wait_for(ask(request), DESCRIBE_SECONDS)
+                known.update(_named(response))
+        while len(known) > NAMES_MAX:
+            del known[next(iter(known))]
+        self._name(seat)
+
+    def _name(self, seat: Seat) -> None:
+        """Tell what was assigned, as soon as its topics' names are known."""
+        target, known = seat.unnamed, self._shared.topic_names
+        if target is None or not target.keys() <= known.keys():
+            return
+        seat.unnamed = None
+        partitions: TopicPartitions = {
+            name: tuple(sorted(set(target[each])))
+            for name, each in sorted((known[each], each) for each in target)
+            if target[each]
+        }
+        if seat.blind:
+            # Nobody knows what it had before.
+            seat.presence.owned, seat.blind = partitions, False
+            return
+        seat.presence.given(partitions)
+        if seat.presence.fetch_awaited:
+            self._shared.awaiting.add(seat.presence)
+
+
+def _uuid(text: str) -> uuid.UUID:
+    return uuid.UUID(bytes=base64.urlsafe_b64decode(f"{text}=="))
+
+
+def _named(response: Any) -> Mapping[str, str]:  # noqa: ANN401
+    return {
+        uuid_text(topic.topic_id.bytes): topic.name
+        for topic in response.topics
+        if topic.name and topic.topic_id is not None and not topic.error_code
+    }

@@ -1,0 +1,248 @@
+"""One consumer's way through rebalances as its frames show it, told as member events with the evidence ``gateway``.
+
+What a gateway cannot see are the client's callbacks. Their times are taken from the frames beside them; which, and how
+far off that is, stands in ``docs/gateway.md``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.decision import Decision
+from rebalance_agent.instrumentation.pulse import PERIOD_SECONDS
+from rebalance_agent.instrumentation.witness import error_text
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
+from rebalance_agent.model.quality import AssignmentQuality
+
+__all__ = ["REASON_MAX", "Alive", "Emit", "Presence"]
+
+REASON_MAX = 1_000
+"""Characters of a reason that is kept: clients write a sentence (KIP-800)."""
+
+Emit = Callable[[MemberEvent | AssignEvent], None]
+"""Takes an event. Never blocks and never raises."""
+
+
+Alive = Callable[[str], None]
+"""Hears of a consumer, by the ``process`` of its events, that it lives though it has nothing to tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """By both clocks: wall-clock milliseconds for events, monotonic seconds for lengths."""
+
+    ms: int
+    seconds: float
+
+    def since(self, other: _Moment) -> float:
+        """Seconds between the two, to the microsecond."""
+        return round(self.seconds - other.seconds, 6)
+
+
+class Presence:
+    """What a consumer owns and how far its rebalance is. Times are those at which a method is called.
+
+    ``owned`` and ``generation`` are what it was last given; ``generation`` -1 where that is not known.
+    """
+
+    def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
+        """A consumer that nobody has seen before."""
+        self.group = group
+        self.client_id = client_id
+        self.instance_id = instance_id
+        self.member_id = ""
+        self.generation = -1
+        self.owned: TopicPartitions = {}
+        self._clock = clock
+        self._emit_event = emit
+        self._process = uuid.uuid4().hex
+        self._sequence = 0
+        self._announced: _Moment | None = None
+        self._joining: _Moment | None = None
+        self._joined: _Moment | None = None
+        self._waits: dict[str, Any] = {}
+        self._giving_up: tuple[TopicPartitions, _Moment] | None = None
+        self._assigned: MemberEvent | None = None
+        self._rejected = 0
+        self._beaten: _Moment | None = None
+
+    def beat(self, alive: Alive) -> None:
+        """A heartbeat of the consumer passed: it lives, which is told now and then."""
+        now = self._now()
+        if self._beaten is None or now.since(self._beaten) >= PERIOD_SECONDS:
+            self._beaten = now
+            alive(self._process)
+
+    @property
+    def fetch_awaited(self) -> bool:
+        """Whether the consumer was given partitions and has not asked for any of their records yet."""
+        return self._assigned is not None
+
+    @property
+    def rejoining(self) -> bool:
+        """Whether a JoinGroup was sent, and the consumer has not been assigned anything since."""
+        return self._joining is not None
+
+    def announced(self) -> None:
+        """The coordinator has told the consumer to rejoin."""
+        if self._announced is None and self._joining is None:
+            self._announced = self._now()
+
+    def interrupted(self) -> None:
+        """The coordinator has told the consumer to rejoin before it was given anything."""
+        self._joining = None
+        self.announced()
+
+    def joining(self, held: TopicPartitions | None = None) -> None:
+        """JoinGroup was sent: all is given up but what is ``held`` (None: an eager consumer, which holds nothing)."""
+        self.settle()
+        if self._joining is not None:
+            return  # it tries again
+        now = self._joining = self._now()
+        if held and self.generation < 0 and not self.owned:
+            self.owned = held  # it was in the group before anybody here saw it
+        gone = pairs(self.owned) - pairs(held or {})
+        self.released()
+        if self._announced is not None:
+            self._waits["stop_seconds"] = now.since(self._announced)
+            self._announced = None
+        if gone:
+            self._tell(Callback.REVOKED, topic_partitions(gone), now.ms, now.ms)
+        self.owned = topic_partitions(pairs(self.owned) - gone)
+
+    def released(self) -> None:
+        """The client says by its frame that it has given up what it was told to."""
+        if self._giving_up is not None:
+            asked, since = self._giving_up
+            self._giving_up = None
+            self._tell(Callback.REVOKED, asked, since.ms, self._now().ms)
+
+    def joined(self, member_id: str, generation: int) -> None:
+        """JoinGroup was answered: the consumer is in ``generation``."""
+        self._joined = self._now()
+        if self._joining is not None:
+            self._waits["join_seconds"] = self._joined.since(self._joining)
+        self.member_id, self.generation = member_id, generation
+
+    def given(self, partitions: TopicPartitions) -> None:
+        """SyncGroup was answered: from now on the consumer owns ``partitions`` and nothing else."""
+        self.settle()
+        now = self._now()
+        if self._joined is not None:
+            self._waits["sync_seconds"] = now.since(self._joined)
+        self._joining = self._joined = self._announced = None
+        had, has = pairs(self.owned), pairs(partitions)
+        self.owned = partitions
+        if had - has:
+            self._giving_up = (topic_partitions(had - has), now)
+        if not has - had and not self._waits:
+            return  # nothing to tell
+        event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms)
+        if has - had:
+            self._assigned = event
+        else:
+            self._emit_event(event)
+
+    def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
+        """The client asks for records of these; topics are None where the frame has only their ids."""
+        if self._assigned is None:
+            return
+        new = pairs(self._assigned.partitions)
+        if any(each in new for each in partitions) or {(None, number) for _, number in new} & partitions:
+            event, self._assigned = self._assigned, None
+            self._emit_event(replace(event, timestamp_ms=max(event.started_ms, self._now().ms)))
+
+    def settle(self) -> None:
+        """Wait no longer for the first fetch."""
+        if self._assigned is not None:
+            event, self._assigned = self._assigned, None
+            self._emit_event(event)
+
+    def lost(self, reason: str) -> None:
+        """The coordinator does not know the consumer any more, or another took its place."""
+        self.settle()
+        self._joining = self._joined = self._announced = None
+        gone = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {})
+        self._giving_up, self.owned = None, {}
+        if gone:
+            now = self._now()
+            self._tell(Callback.LOST, topic_partitions(gone), now.ms, now.ms, reason)
+
+    def left(self, reason: str | None) -> None:
+        """The consumer leaves on purpose."""
+        self.settle()
+        owned, self.owned = self.owned, {}
+        self._joining = self._joined = self._announced = self._giving_up = None
+        now = self._now()
+        self._tell(Callback.LEFT, owned, now.ms, now.ms, reason)
+
+    def decided(
+        self,
+        assignor: str,
+        members: int,
+        seconds: float,
+        decision: Decision | None = None,
+        quality: AssignmentQuality | None = None,
+        error: Exception | None = None,
+    ) -> None:
+        """Our assignor ran for the group that the consumer leads, or came to no result because of ``error``."""
+        self._sequence += 1
+        self._emit_event(
+            AssignEvent(
+                event_id=process_event_id(AssignEvent.KIND, self._process, self._sequence),
+                group=self.group,
+                timestamp_ms=self._now().ms,
+                assignor=assignor,
+                client_id=self.client_id,
+                generation=self.generation,
+                duration_seconds=seconds,
+                members=members,
+                partitions=decision.partitions if decision else 0,
+                process=self._process,
+                sequence=self._sequence,
+                quality=quality,
+                user_data_errors=decision.assignment.user_data_errors if decision else {},
+                error=error_text(error),
+            )
+        )
+
+    def commit_rejected(self, partitions: int) -> None:
+        """The coordinator refused commits of so many partitions."""
+        self._rejected += partitions
+
+    def _tell(
+        self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
+    ) -> None:
+        event = self._event(callback, partitions, started_ms, at_ms)
+        self._emit_event(replace(event, reason=reason[:REASON_MAX] if reason else None))
+
+    def _event(self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int) -> MemberEvent:
+        self._sequence += 1
+        waits, self._waits = self._waits, {}
+        rejected, self._rejected = self._rejected, 0
+        return MemberEvent(
+            event_id=process_event_id(MemberEvent.KIND, self._process, self._sequence),
+            group=self.group,
+            timestamp_ms=max(started_ms, at_ms),
+            callback=callback,
+            client_id=self.client_id,
+            member_id=self.member_id,
+            generation=self.generation,
+            started_ms=started_ms,
+            partitions=partitions,
+            process=self._process,
+            sequence=self._sequence,
+            instance_id=self.instance_id,
+            evidence=Evidence.GATEWAY,
+            rejected_commits=rejected or None,
+            **waits,
+        )
+
+    def _now(self) -> _Moment:
+        return _Moment(self._clock.now_ms(), self._clock.monotonic())

@@ -1,0 +1,153 @@
+"""One connection's frames of groups, each given to what handles its API."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.groups.configured import Rules
+from rebalance_agent.gateway.groups.deciding import ASSIGN_SECONDS
+from rebalance_agent.gateway.groups.epochs import ConsumerHeartbeats
+from rebalance_agent.gateway.groups.handlers import Handler
+from rebalance_agent.gateway.groups.joining import Joins
+from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves
+from rebalance_agent.gateway.groups.presence import Alive, Emit
+from rebalance_agent.gateway.groups.shared import Count, Outcome, Shared
+from rebalance_agent.gateway.groups.syncing import Syncs
+from rebalance_agent.gateway.head import HEAD_BYTES_MIN, RequestHead
+from rebalance_agent.gateway.messages import Ask
+
+__all__ = ["WAITING_MAX", "GroupTalk", "Groups"]
+
+WAITING_MAX = 1_000
+"""Requests of one connection whose answers are to be read; clients have a few under way. More pass unread."""
+
+_HANDLERS = (Joins, Syncs, Heartbeats, Leaves, Commits, Fetches, ConsumerHeartbeats)
+_LENGTH = struct.Struct(">h")
+_logger = logging.getLogger(__name__)
+
+
+class Groups:
+    """The groups of one gateway: make it once, and a `talk` for each connection."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        emit: Emit,
+        clock: Clock,
+        *,
+        alive: Alive = lambda _process: None,
+        count: Count = lambda _outcome: None,
+        assign_seconds: float = ASSIGN_SECONDS,
+    ) -> None:
+        """``emit`` takes members' events, ``alive`` signs of life and ``count`` outcomes, on the event loop's thread.
+
+        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`.
+        """
+        self._shared = Shared(rules, emit, alive, clock, count, assign_seconds)
+
+    @property
+    def members(self) -> int:
+        """How many members are remembered."""
+        return len(self._shared.seats)
+
+    def talk(self) -> GroupTalk:
+        """For one more connection."""
+        return GroupTalk(self._shared)
+
+    def close(self) -> None:
+        """The gateway ends: tell what was still waited for, and assign no more."""
+        for seat in self._shared.seats:
+            seat.presence.settle()
+        self._shared.close()
+
+
+class GroupTalk:
+    """Frames of one connection in and out. Raises nothing but `DecodeError`, for what can be read by no broker."""
+
+    def __init__(self, shared: Shared) -> None:
+        """Share seats with the gateway's other connections."""
+        self._shared = shared
+        self._handlers: dict[int, Handler] = {each.API_KEY: each(shared) for each in _HANDLERS}
+        self._waiting: dict[int, tuple[Handler, Any]] = {}
+
+    def wants(self, head: RequestHead) -> bool:
+        """Whether a request is to be shown.
+
+        Of newer versions than are known here none is: they pass. Fetches are wanted only while a member was given
+        something and has not begun with it.
+        """
+        handler = self._handlers.get(head.api_key)
+        if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
+            return False
+        return head.api_key != Fetches.API_KEY or bool(self._shared.awaiting)
+
+    def wants_answer(self, head: RequestHead) -> bool:
+        """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large."""
+        return head.correlation_id in self._waiting
+
+    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
+        """The frame to send to the broker.
+
+        Raises:
+            DecodeError: a JoinGroup or SyncGroup that breaks its schema.
+        """
+        handler = self._handlers.get(head.api_key)
+        if handler is None:
+            return frame
+        try:
+            opened = handler.open_request(head, frame)
+        except DecodeError:
+            if handler.STRICT:
+                raise
+            return frame
+        try:
+            step = await handler.request(opened.message, _client_id(frame), ask)
+            changed = opened.frame() if step.changed else frame
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+            self._failed(head, error)
+            return frame
+        if step.memory is not None and len(self._waiting) < WAITING_MAX:
+            self._waiting[head.correlation_id] = (handler, step.memory)
+        return changed
+
+    def response(self, head: RequestHead, frame: bytes) -> bytes:
+        """The frame to send to the client.
+
+        Raises:
+            DecodeError: the answer to a JoinGroup or SyncGroup breaks its schema.
+        """
+        waiting = self._waiting.pop(head.correlation_id, None)
+        if waiting is None:
+            return frame
+        handler, memory = waiting
+        try:
+            opened = handler.open_response(head, frame)
+        except DecodeError:
+            if handler.STRICT:
+                raise
+            return frame
+        try:
+            return opened.frame() if handler.response(opened.message, memory) else frame
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+            self._failed(head, error)
+            return frame
+
+    def closed(self) -> None:
+        """The connection is gone; its members may come back by another."""
+        self._waiting.clear()
+
+    def _failed(self, head: RequestHead, error: Exception) -> None:
+        self._shared.count(Outcome.FAILED)
+        text = "a fault of the gateway: API %d v%d goes on as it came"
+        _logger.error(text, head.api_key, head.api_version, exc_info=error)
+
+
+def _client_id(frame: bytes) -> str:
+    """Of a request whose header is known to be whole."""
+    (length,) = _LENGTH.unpack_from(frame, HEAD_BYTES_MIN)
+    start = HEAD_BYTES_MIN + _LENGTH.size
+    return frame[start : start + max(0, length)].decode("utf-8", "replace")

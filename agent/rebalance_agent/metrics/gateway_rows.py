@@ -1,0 +1,133 @@
+"""Metrics of the gateway's connections: how many, how much goes through, what is read, and what was ended and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rebalance_agent.metrics.agent_rows import OTHER
+from rebalance_agent.metrics.metric import Kind, Metric, Role
+
+__all__ = [
+    "GATEWAY_BROKERS",
+    "GATEWAY_BYTES",
+    "GATEWAY_CONNECTIONS",
+    "GATEWAY_CONNECTIONS_TOTAL",
+    "GATEWAY_OUTCOMES",
+    "GATEWAY_READ_SECONDS",
+    "GATEWAY_REFUSED",
+    "GATEWAY_ROWS",
+    "READ_APIS",
+]
+
+READ_APIS: Mapping[int, str] = {
+    0: "Produce",
+    3: "Metadata",
+    8: "OffsetCommit",
+    10: "FindCoordinator",
+    11: "JoinGroup",
+    12: "Heartbeat",
+    13: "LeaveGroup",
+    14: "SyncGroup",
+    18: "ApiVersions",
+    60: "DescribeCluster",
+    68: "ConsumerGroupHeartbeat",
+}
+"""API key -> Kafka's name, of those that are read."""
+
+READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
+"""Upper bounds in seconds: reading takes some 50 microseconds, and an assignment of a large group up to seconds."""
+
+
+def _row(
+    name: str,
+    kind: Kind,
+    text: str,
+    unit: str = "",
+    values: Mapping[str, tuple[str, ...]] | None = None,
+    buckets: tuple[float, ...] = (),
+) -> Metric:
+    closed = values or {}
+    return Metric(f"rebalance_agent_gateway_{name}", kind, Role.GATEWAY, text, tuple(closed), unit, closed, buckets)
+
+
+GATEWAY_CONNECTIONS = _row("connections", Kind.GAUGE, "Connections of clients that are open.", "connections")
+GATEWAY_CONNECTIONS_TOTAL = _row(
+    "connections_opened_total", Kind.COUNTER, "Connections of clients that were taken.", "connections"
+)
+GATEWAY_BYTES = _row(
+    "bytes_total",
+    Kind.COUNTER,
+    "Bytes sent on: requests to brokers, answers to clients.",
+    "bytes",
+    {"direction": ("requests", "answers")},
+)
+GATEWAY_READ_SECONDS = _row(
+    "read_seconds",
+    Kind.HISTOGRAM,
+    "What the gateway added to each frame that it read, from its last byte in to its last byte out.",
+    "seconds",
+    {"api": (*READ_APIS.values(), OTHER)},
+    READ_BUCKETS,
+)
+GATEWAY_REFUSED = _row(
+    "refused_total",
+    Kind.COUNTER,
+    "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
+    "what came is not Kafka's protocol; no_listener: a port for a broker cannot be listened on; room: too many were "
+    "open; sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time; stuck: "
+    "one side was gone, and the other took or gave nothing; tls: no handshake; unreachable: no broker "
+    "took the connection.",
+    "connections",
+    {
+        "reason": (
+            "failed",
+            "malformed",
+            "mismatched",
+            "no_listener",
+            "oversized",
+            "room",
+            "sasl_v0",
+            "slow",
+            "stuck",
+            "tls",
+            "truncated",
+            "unreachable",
+        )
+    },
+)
+GATEWAY_BROKERS = _row("brokers", Kind.GAUGE, "Brokers that have a port of their own.", "brokers")
+
+GATEWAY_OUTCOMES = _row(
+    "group_frames_total",
+    Kind.COUNTER,
+    "What became of JoinGroup and SyncGroup of groups that a rule names. offered: our strategy was put before the "
+    "client's own; misfit, foreign: it was not, since it does not fit the client; chosen, not_chosen: the group runs "
+    "by it, or by one that all members offer; assigned: the leader's assignment is ours; assign_failed, assign_late: "
+    "it is the client's own; sent_back: the client was told to join again; failed: the client's own bytes went on.",
+    "frames",
+    {
+        "outcome": (
+            "assign_failed",
+            "assign_late",
+            "assigned",
+            "chosen",
+            "failed",
+            "foreign",
+            "misfit",
+            "not_chosen",
+            "offered",
+            "sent_back",
+        )
+    },
+)
+
+GATEWAY_ROWS = (
+    GATEWAY_CONNECTIONS,
+    GATEWAY_CONNECTIONS_TOTAL,
+    GATEWAY_BYTES,
+    GATEWAY_READ_SECONDS,
+    GATEWAY_REFUSED,
+    GATEWAY_BROKERS,
+    GATEWAY_OUTCOMES,
+)
+"""In the order of the page."""

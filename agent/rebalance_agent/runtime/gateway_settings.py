@@ -1,0 +1,74 @@
+"""Settings of the gateway: the sidecar's, and where it listens, for whom, and what it does to which groups."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.groups.configured import RULE_TEXT_MAX, parse_rules
+from rebalance_agent.gateway.groups.deciding import ASSIGN_SECONDS
+from rebalance_agent.runtime.settings import TEXT_MAX, SidecarSettings, split_address
+
+__all__ = ["GatewaySettings"]
+
+
+def _address(text: str) -> str:
+    split_address(text)
+    return text
+
+
+def _rules(text: str) -> str:
+    try:
+        parse_rules(text)
+    except InvalidInputError as error:
+        raise ValueError(error.problem) from None
+    return text
+
+
+def _host(text: str) -> str:
+    if text:
+        split_address(f"[{text}]:0" if ":" in text else f"{text}:0")
+    return text
+
+
+_Text = Annotated[str, Field(max_length=TEXT_MAX)]
+
+
+class GatewaySettings(SidecarSettings):
+    """``rebalance-agent gateway``."""
+
+    gateway_listen: Annotated[_Text, AfterValidator(_address)] = Field(
+        "127.0.0.1:29092", description="bootstrap address for clients: what their bootstrap.servers names"
+    )
+    gateway_port_base: int = Field(
+        29_400, ge=0, le=65_000, description="a broker's port is this plus its node id; 0: any free port"
+    )
+    gateway_advertised_host: Annotated[_Text, AfterValidator(_host)] = Field(
+        "", description="host that clients are told for every broker; empty: that of gateway_listen"
+    )
+    gateway_beyond_loopback: bool = Field(
+        default=False, description="whether gateway_listen may be an address that other machines reach"
+    )
+    gateway_groups: Annotated[str, AfterValidator(_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
+        "",
+        description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
+        "(a regular expression of the whole name); empty: none, frames are only passed on",
+    )
+    gateway_assign_seconds: float = Field(
+        ASSIGN_SECONDS,
+        gt=0,
+        le=60,
+        description="how long a group waits for our assignor before its client's own result goes on",
+    )
+    gateway_tls_cert_file: _Text = Field(
+        "", description="PEM file with the certificate for clients; empty: they come without TLS"
+    )
+    gateway_tls_key_file: _Text = Field("", description="PEM file with its key, unencrypted")
+    gateway_tls_client_ca_file: _Text = Field(
+        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+    )
+    gateway_drain_seconds: float = Field(
+        25.0, ge=0, le=3600, description="longest wait at stop for clients to go; more work for them goes on meanwhile"
+    )

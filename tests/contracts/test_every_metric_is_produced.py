@@ -1,0 +1,260 @@
+"""Each row of the catalogue of groups, with each of its closed label values, comes out of what the tracker is told.
+
+Pages that are put together by hand show what a row looks like; here nothing is: a row or a value that no story leads to
+has no place in the catalogue.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+import rebalance_agent
+from rebalance_agent.exposition.agent_metrics import AgentMetrics
+from rebalance_agent.exposition.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.group_rows import GROUP_ROWS
+from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
+from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.phase_rows import PHASE_ROWS
+from rebalance_agent.model.epochs import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    TargetEpoch,
+)
+from rebalance_agent.model.events import AssignEvent, process_event_id
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.copartition import Copartitioned
+from rebalance_agent.rebalances.loads import GroupLoads
+from rebalance_agent.rebalances.observations import (
+    Backfilled,
+    DescribedGroup,
+    DescribedMember,
+    GroupDescribed,
+    LoadsSeen,
+    MemberReported,
+)
+from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.rebalances.views import StallHistogram
+from support.epochs import current, fact, gone, joins, named, target
+from support.scrapes import families
+from support.tracking import T0, assigned, left, listed, member, record, revoked, tell, tick, topics
+
+SOURCES = Path(rebalance_agent.__file__).parent
+
+BEGIN = (topics(0, t=4, u=2), listed(900), record(1_000, 0), listed(3_800, "g"))
+TWO = record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990)
+ONE = member("a", (0, 1, 2, 3))
+
+
+def next_generation(*members, protocol="range", reports=(), number=2):
+    """A group of two, and what comes after it."""
+    return [
+        *BEGIN,
+        TWO,
+        *reports,
+        listed(29_000),
+        listed(29_200, "g"),
+        record(30_000, number, *members, protocol=protocol),
+    ]
+
+
+def failing_assign():
+    event = AssignEvent(
+        event_id=process_event_id("assign", "leader", 1),
+        group="g",
+        timestamp_ms=T0 + 20_000,
+        assignor="range",
+        client_id="client-a",
+        generation=2,
+        duration_seconds=0.1,
+        members=2,
+        partitions=4,
+        process="leader",
+        sequence=1,
+        error="ValueError",
+    )
+    return [*BEGIN, TWO, MemberReported(T0 + 20_000, event)]
+
+
+def replaced():
+    """Both members of a group come back under new ids."""
+    static = [member(name, part, instance=name[0]) for name, part in (("a-1", (0, 1)), ("b-1", (2, 3)))]
+    back = [member("a-2", (0, 1), instance="a"), static[1]]
+    both = [back[0], member("b-2", (2, 3), instance="b")]
+    return [
+        *BEGIN,
+        record(4_000, 1, *static),
+        *(record(at, 1, *members) for at, members in ((60_000, back), (120_000, both))),
+        tick(130_000),
+    ]
+
+
+def restless():
+    """A member that goes and comes back three times."""
+    yield from (*BEGIN, TWO)
+    for time in range(3):
+        yield record(20_000 + time * 40_000, 2 + 2 * time, ONE)
+        yield record(40_000 + time * 40_000, 3 + 2 * time, member("a", (0, 1)), member("b", (2, 3)))
+
+
+def exactly():
+    """All members say when they stopped and resumed."""
+    reports = [
+        assigned("a", 4_010, 4_020, 1, (0, 1)),
+        assigned("b", 4_010, 4_020, 1, (2, 3)),
+        revoked("b", 29_010, 29_020, 1, (2, 3)),
+        left("b", 29_030, 1),
+        revoked("a", 29_300, 29_900, 1, (0, 1)),
+    ]
+    return [*next_generation(ONE, reports=reports), assigned("a", 30_010, 30_020, 2, (0, 1, 2, 3))]
+
+
+def coop(at, number, *members):
+    return record(at, number, *members, protocol="cooperative-sticky")
+
+
+def followed_up():
+    """A cooperative group hands two partitions over, and takes one step more than its balance needs."""
+    yield from (*BEGIN, coop(4_000, 1, ONE))
+    yield coop(30_000, 2, member("a", (0, 1), owned=(0, 1, 2, 3)), member("b"))
+    yield coop(30_100, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3)))
+    yield coop(60_000, 4, member("a", (2, 3), owned=(2, 3)), member("b", (0, 1), owned=(0, 1)))
+
+
+def coordinated(group_type):
+    """Partition 1 goes from one member to the other, who is away for a while before."""
+    facts = [
+        joins(1_000, "a", rebalance_timeout_ms=30_000),
+        fact(1_000, GroupEpoch(2)),
+        target(1_000, "a", 0, 1),
+        fact(1_000, TargetEpoch(2)),
+        current(1_500, "a", 2, (0, 1)),
+        joins(10_000, "b"),
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "b", 1),
+        fact(10_500, TargetEpoch(3)),
+        current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+        current(12_000, "a", 3, (0,)),
+        current(12_500, "b", 3, (1,)),
+        *gone(30_000, "a"),
+        *gone(30_000, "b"),
+        fact(30_000, GroupEpoch(4)),
+    ]
+    yield from (Backfilled(T0, frozenset({0})), named(t=2))
+    yield from (type(each)(**{**_fields(each), "group_type": group_type}) for each in facts)
+
+
+def _fields(observation):
+    return {name: getattr(observation, name) for name in type(observation).__dataclass_fields__}
+
+
+def streams():
+    def write(at, value, subject=""):
+        return fact(at, value, subject, group_type=GroupType.STREAMS)
+
+    yield from (Backfilled(T0, frozenset({0})), topics(0, t=2))
+    yield write(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a")
+    for at, value in ((1_000, GroupEpoch(2)), (1_500, MemberTarget({"0": (0, 1)})), (1_600, TargetEpoch(2))):
+        yield write(at, value, "a" if isinstance(value, MemberTarget) else "")
+    yield write(2_000, CurrentAssignment(2, 0, MemberState.STABLE, {"0": (0, 1)}), "a")
+
+
+def described():
+    members = [DescribedMember(name, None, name, "/h", {"t": (0,)}) for name in "ab"]
+    for at, some in ((1_000, members), (2_000, members[:1])):
+        yield GroupDescribed(T0 + at, DescribedGroup("g", GroupState.STABLE, GroupType.CLASSIC, "range", tuple(some)))
+
+
+STORIES = {
+    "a first look": [topics(0, t=4), record(4_000, 7, ONE)],
+    "one more, in a poll's sight": [*BEGIN, TWO, listed(9_000, "g", state=GroupState.COMPLETING_REBALANCE)],
+    "gone": next_generation(ONE),
+    "left": next_generation(ONE, reports=[left("b", 29_100, 1)]),
+    "fell silent": next_generation(ONE, reports=[assigned("b", 4_010, 4_020, 1, (2, 3))]),
+    "joined": next_generation(member("a", (0, 1)), member("b", (2,)), member("c", (3,))),
+    "wants more": next_generation(member("a", (0, 1), topics=("t", "u")), member("b", (2, 3))),
+    "another assignor": next_generation(member("a", (0, 1)), member("b", (2, 3)), protocol="sticky"),
+    "a new topic": next_generation(member("a", {"t": (0, 1), "v": (0,)}, topics=("t", "v")), member("b", (2, 3))),
+    "more partitions": next_generation(member("a", (0, 1)), member("b", (2, 3, 4))),
+    "for nothing": next_generation(member("a", (0, 1)), member("b", (2, 3))),
+    "for nothing, with numbers missing": next_generation(member("a", (0, 1)), member("b", (2, 3)), number=4),
+    "an assign() that raised": failing_assign(),
+    "replaced": replaced(),
+    "restless": [*restless()],
+    "measured": exactly(),
+    "followed up": [*followed_up()],
+    "lagging": [*BEGIN, TWO, LoadsSeen(T0 + 9_000, {"g": GroupLoads({("t", 0): 5.0}, {("t", 1): 2.0})})],
+    "side by side": [topics(0, t=4, u=4), record(4_000, 1, member("a", {"t": (0, 1), "u": (2, 3)}, topics=("t", "u")))],
+    "badly spread": [topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2, 3)), member("b"))],
+    "polled": [*described()],
+    "consumer": [*coordinated(GroupType.CONSUMER)],
+    "share": [*coordinated(GroupType.SHARE)],
+    "streams": [*streams()],
+}
+DECLARED = Copartitioned.parse("g=t,u")
+
+
+def played(story):
+    """Samples after each observation, and all events."""
+    tracker, samples, events = Tracker("cluster", copartitioned=DECLARED), [], []
+    for observation in (*story, tick(700_000)):
+        events += tell(tracker, observation)
+        if view := tracker.view("g"):
+            by_metric = dict(group_samples(view, SeriesLimits()).by_metric)
+            for metric, sample in running_samples(view, view.counted_until_ms + 500):
+                by_metric[metric] = (sample,)
+            samples += [(metric, sample) for metric, some in by_metric.items() for sample in some]
+    return samples, events
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """Metric -> its samples that say something: counted, measured, or the state that holds."""
+    found = defaultdict(set)
+    for story in STORIES.values():
+        for metric, (labels, value) in played(story)[0]:
+            counted = sum(value.counts) if isinstance(value, StallHistogram) else value
+            if counted or (metric.kind is Kind.GAUGE and not metric.values):
+                found[metric].add(labels)
+    return found
+
+
+@pytest.mark.parametrize("row", GROUP_ROWS, ids=lambda row: row.name)
+def test_some_story_leads_to_each_row_and_to_each_value_of_its_labels(row, seen):
+    assert seen[row], "no story leads to it"
+    for label, closed in row.values.items():
+        assert {labels[row.labels.index(label)] for labels in seen[row]} == set(closed), label
+
+
+def test_each_phase_is_measured_in_some_story():
+    metrics = PhaseMetrics()
+    for story in STORIES.values():
+        for event in played(story)[1]:
+            metrics.observe(event)
+    counts = {
+        name: next(sample.value for sample in family.samples if sample.name.endswith("_count"))
+        for name, family in families(metrics.text()).items()
+    }
+    assert counts.keys() == {row.name for row in PHASE_ROWS}
+    assert all(counts.values()), counts
+
+
+def _calls():
+    """Names of all methods that are called anywhere in the agent."""
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                yield node.attr
+
+
+def test_everything_that_the_agent_can_count_of_itself_is_counted_somewhere():
+    meters = {name for name in vars(AgentMetrics) if not name.startswith("_")}
+    assert len(meters) > 10
+    assert meters <= set(_calls())

@@ -1,0 +1,213 @@
+"""Make ``captured_records.ndjson`` again: real records of every kind, of groups of all four types.
+
+Run from the checkout: ``PYTHONPATH=agent:tests python tests/golden/make_captured_records.py``. The members are
+librdkafka's, kafka-python's and Kafka's own Java programs; the records are what the coordinator of Kafka 4.3 made of
+them, read from ``__consumer_offsets`` in their order.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.testing import EmbeddedKafka
+from support.observing import commit, create_topic, eventually, everything
+from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.scenario_journal import OFFSETS, Journal
+from support.scenario_script import BROKER, CONSUMER, COOPERATIVE, EAGER, kafka_python
+
+OUT = Path(__file__).with_name("captured_records.ndjson")
+TOPIC = "clicks"
+PARTITIONS = 4
+EVENTS = "events"
+"""The journal reads one; nothing is in it."""
+
+STATIC = {"group.instance.id": "static-1", "client.rack": "rack-a"}
+REGEX = {"topics": ["^cl.*"]}
+
+
+class Troupe:
+    """Members of one group that come and go; every step waits until the group rests with who is there then."""
+
+    def __init__(self, kafka: EmbeddedKafka, journal: Journal, group: str, client: str, **settings: Any) -> None:
+        """Nobody is there yet. ``settings`` are every member's."""
+        self._config = {
+            "bootstrap": kafka.bootstrap_servers,
+            "group": group,
+            "client": client,
+            "topics": [STREAMS_INPUT if client == "streams" else TOPIC],
+            "killable": False,
+            "events_url": "http://127.0.0.1:9",
+            "directory": str(kafka.directory),
+        }
+        self._kafka, self._journal, self._settings = kafka, journal, settings
+        self._members: dict[str, Any] = {}
+
+    def join(self, name: str, **settings: Any) -> None:
+        """One more member; ``topics`` among its settings are what it subscribes to."""
+        topics = settings.pop("topics", self._config["topics"])
+        config = {**self._config, "name": name, "topics": topics, "settings": {**self._settings, **settings}}
+        self._members[name] = cast(self._kafka, config)
+        self._settle()
+
+    def leave(self, *names: str) -> None:
+        """These close."""
+        for name in names:
+            self._members.pop(name).close()
+        self._settle()
+
+    def come_back(self, name: str, **settings: Any) -> None:
+        """A static member closes and returns under its instance id."""
+        self._members.pop(name).close()
+        self.join(name, **settings)
+
+    def delete(self) -> None:
+        """Everybody goes, and then the group with everything that it committed."""
+        self.leave(*self._members)
+        group, admin = self._config["group"], AdminClient({"bootstrap.servers": self._config["bootstrap"]})
+        admin.delete_consumer_groups([group])[group].result()
+
+    def _settle(self) -> None:
+        wanted = tuple(sorted(self._members))
+
+        def rests() -> bool:
+            rest = self._journal.resting(self._config["group"])
+            return rest is not None and rest.clients == wanted
+
+        eventually(rests, told=(self._config["group"], wanted))
+
+
+@contextmanager
+def cluster() -> Iterator[EmbeddedKafka]:
+    """A broker with some records in its topics, and an offsets topic of one partition, which keeps all in order."""
+    properties = {
+        **BROKER,
+        "offsets.topic.num.partitions": "1",
+        "group.consumer.migration.policy": "bidirectional",
+        "group.streams.num.standby.replicas": "1",
+    }
+    with EmbeddedKafka(properties=properties) as kafka:
+        for name, partitions in ((TOPIC, PARTITIONS), (STREAMS_INPUT, 2), (STREAMS_OUTPUT, 1), (EVENTS, 1)):
+            create_topic(kafka.bootstrap_servers, name, partitions)
+        producer = Producer({"bootstrap.servers": kafka.bootstrap_servers})
+        for number in range(8):
+            producer.produce(TOPIC, b"x", partition=number % PARTITIONS)
+            producer.produce(STREAMS_INPUT, b"a word and a word", partition=number % 2)
+        producer.flush()
+        yield kafka
+
+
+def play(kafka: EmbeddedKafka, journal: Journal) -> None:
+    """Every group in turn."""
+
+    def troupe(group: str, client: str, **settings: Any) -> Troupe:
+        return Troupe(kafka, journal, group, client, **settings)
+
+    classic(troupe("eager", "confluent", **EAGER), troupe("cooperative", "confluent", **COOPERATIVE))
+    # Its user data, and a name that is hard on whoever prints it.
+    sticky = troupe('a "group"\nof \\ two lines', "kafka-python", **kafka_python("sticky"))
+    sticky.join("first")
+    sticky.join("second")
+    sticky.delete()
+    coordinated(troupe("coordinated", "confluent", **CONSUMER), kafka.bootstrap_servers)
+    java = troupe("java", "java", **{"group.protocol": "consumer", "auto.offset.reset": "earliest"})
+    java.join("first", **STATIC, **{"group.remote.assignor": "range"})
+    java.delete()
+    migrated(troupe("migrated", "confluent"))
+    share = troupe("shared", "share")
+    share.join("first")
+    share.join("second")
+    share.leave("first")
+    share.delete()
+    streams = troupe("streams", "streams", **{"application.server": "host-1:7070", "client.rack": "rack-a"})
+    streams.join("first")
+    streams.join("second")
+    streams.leave("first")
+    streams.delete()
+    transactions(kafka.bootstrap_servers)
+
+
+def classic(eager: Troupe, cooperative: Troupe) -> None:
+    """A static member and one that is not, the one of them with the old protocol and the other with the newer one."""
+    for group in (eager, cooperative):
+        group.join("first")
+        group.join("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
+        group.come_back("second", **STATIC, topics=[TOPIC, STREAMS_INPUT])
+        group.leave("first")
+    cooperative.leave("second")
+    eager.delete()
+
+
+def coordinated(group: Troupe, bootstrap: str) -> None:
+    """A topic that grows, a static member that comes back, one that subscribes to a pattern."""
+    group.join("first")
+    group.join("second", **STATIC)
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    admin.create_partitions([NewPartitions(TOPIC, PARTITIONS + 1)])[TOPIC].result()
+    group.come_back("second", **STATIC)
+    group.join("third", **REGEX)
+    group.leave("first")
+    group.delete()
+
+
+def migrated(group: Troupe) -> None:
+    """From classic to consumer and back."""
+    group.join("old-1", **EAGER)
+    group.join("new-1", **CONSUMER)
+    group.leave("old-1")
+    group.join("old-2", **EAGER)
+    group.leave("new-1")
+    group.delete()
+
+
+def transactions(bootstrap: str) -> None:
+    """Offsets committed within a transaction that is committed, and within one that is aborted."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "transacted"})
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": "transacted"})
+    producer.init_transactions(60)
+    for offset, end in ((1, producer.commit_transaction), (2, producer.abort_transaction)):
+        producer.begin_transaction()
+        offsets = [TopicPartition(TOPIC, 0, offset, metadata="within a transaction")]
+        producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 60)
+        end(60)
+    consumer.close()
+
+
+def lines(bootstrap: str) -> Iterator[dict[str, Any]]:
+    """The cluster's topics, then every record in order."""
+    found = Cluster({"bootstrap.servers": bootstrap})
+    _, counts = found.identify()
+    yield {"topics": counts, "ids": dict(found.topic_ids(counts))}
+    for message in everything(bootstrap, OFFSETS):
+        value = message.value()
+        yield {
+            "timestamp": message.timestamp()[1],
+            "key": _text(message.key() or b""),
+            "value": None if value is None else _text(value),
+        }
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def main() -> None:
+    """Write the file."""
+    with cluster() as kafka, ExitStack() as stack:
+        bootstrap = kafka.bootstrap_servers
+        commit(bootstrap, "alone", [TopicPartition(TOPIC, number, 3, metadata="héllo") for number in range(2)])
+        play(kafka, stack.enter_context(Journal(bootstrap, EVENTS)))
+        text = "".join(json.dumps(line) + "\n" for line in lines(bootstrap))
+    OUT.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

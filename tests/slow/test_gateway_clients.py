@@ -1,0 +1,213 @@
+"""Clients of other languages and Kafka Streams through gateways, before three brokers, one of which stops."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import uuid
+from collections import Counter
+
+import pytest
+from confluent_kafka import Consumer, KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+
+from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.testing import EmbeddedKafka
+from support.gateway_running import gateway
+from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member, owned_twice
+from support.members import Load
+from support.observing import create_topic, eventually
+from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PARTITIONS = 16
+LONG_S = 120
+"""For what waits for the brokers to choose new leaders, or for a Java program to start."""
+
+
+@pytest.fixture(scope="module")
+def three():
+    properties = {"min.insync.replicas": "2", "offsets.topic.replication.factor": "3"}
+    with EmbeddedKafka(brokers=3, properties=properties) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def topic(three):
+    name = f"clients-{uuid.uuid4().hex[:8]}"
+    create_topic(three.bootstrap_servers, name, PARTITIONS, 3)
+    return name
+
+
+@pytest.fixture
+def joined():
+    """Starts members; in the end nobody has read what was not its, or had what was another's."""
+    members = []
+    with contextlib.ExitStack() as stack:
+
+        def join(kind, *arguments):
+            member = kind(*arguments)
+            stack.callback(member.close)
+            members.append(member)
+            return member
+
+        yield join
+    assert [each.stale for each in members] == [[] for _ in members]
+    assert owned_twice(members) == []
+
+
+def weighted(three, group, strategy, weight):
+    return gateway(three.bootstrap_servers, f"{group}={strategy},assignment.consumer.weight={weight}")
+
+
+def shares(*members):
+    return [len(each.owned) for each in members]
+
+
+def read_by(*members):
+    return set(sum((each.read for each in members), Counter()))
+
+
+def described(three, group):
+    """What the coordinator says of the group; None while there is none, since a broker has stopped."""
+    admin = AdminClient({"bootstrap.servers": three.bootstrap_servers, "log_level": 0})
+    try:
+        return admin.describe_consumer_groups([group])[group].result()
+    except KafkaException:
+        return None
+
+
+def read_everything(load, *members):
+    load.stop()
+    sent = {(partition, offset) for _, partition, offset in load.sent}
+    eventually(lambda: sent <= read_by(*members), LONG_S, told=lambda: len(sent - read_by(*members)))
+
+
+def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinator_stops(three, topic, joined):
+    group = f"group-of-{topic}"
+    with (
+        weighted(three, group, "weighted-sticky", 300) as heavy,
+        weighted(three, group, "weighted-sticky", 100) as light,
+        Load(three, topic, PARTITIONS) as load,
+    ):
+        java = joined(java_member, heavy.bootstrap, group, topic, "java")
+        other = joined(LibrdkafkaMember, light.bootstrap, group, topic, "other")
+        eventually(lambda: shares(java, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes, java.errors))
+        assert described(three, group).partition_assignor == "weighted-sticky"
+        stopped = described(three, group).coordinator.id
+        three.stop_broker(stopped)
+        before = len(read_by(java, other))
+
+        def moved():
+            now = described(three, group)
+            return now and now.coordinator.id != stopped and now.state.name == "STABLE"
+
+        eventually(moved, LONG_S)
+        eventually(lambda: len(read_by(java, other)) > before + 500, LONG_S)
+        third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third")
+        eventually(lambda: sorted(shares(java, other, third)) == [3, 3, 10], LONG_S, told=heavy.outcomes)
+        third.close()
+        eventually(lambda: shares(java, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes))
+        assert described(three, group).partition_assignor == "weighted-sticky"
+        three.start_broker(stopped)
+        read_everything(load, java, other, third)
+        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+        other.close()
+        java.close()
+
+
+@pytest.mark.parametrize(
+    ("own", "strategy"),
+    [("range", "weighted-sticky"), ("cooperative-sticky", "cooperative-weighted-sticky")],
+)
+def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, strategy):
+    if go_program() is None:
+        assert os.environ.get("CI") != "true", "Go is missing"
+        pytest.skip("no go on the PATH")
+    group = f"group-of-{topic}"
+    with (
+        weighted(three, group, strategy, 300) as heavy,
+        weighted(three, group, strategy, 100) as light,
+        Load(three, topic, PARTITIONS) as load,
+    ):
+        one = joined(go_member, heavy.bootstrap, group, topic, "one", own)
+        other = joined(go_member, light.bootstrap, group, topic, "other", own)
+        eventually(lambda: shares(one, other) == [12, 4], told=(heavy.outcomes, light.outcomes, one.errors))
+        assert described(three, group).partition_assignor == strategy
+        third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third", own)
+        eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], told=(heavy.outcomes, light.outcomes))
+        one.close()
+        eventually(lambda: shares(other, third) == [8, 8], told=(heavy.outcomes, light.outcomes))
+        read_everything(load, one, other, third)
+        other.close()
+        third.close()
+        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+
+
+@pytest.fixture(scope="module")
+def word_topics(three):
+    create_topic(three.bootstrap_servers, STREAMS_INPUT, 4, 3)
+    create_topic(three.bootstrap_servers, STREAMS_OUTPUT, 1, 3)
+
+
+def counted(consumer, counts):
+    """Take what the word count has written into ``counts``; the same, for conditions."""
+    for message in consumer.consume(1_000, 0.2):
+        if not message.error():
+            counts[message.key().decode()] = int.from_bytes(message.value(), "big")
+    return counts
+
+
+@pytest.mark.parametrize("protocol", ["classic", "streams"])
+def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp_path, protocol):
+    group, words = f"words-{uuid.uuid4().hex[:8]}", [f"{protocol}{number}" for number in range(20)]
+    with gateway(three.bootstrap_servers, ".*=weighted-sticky") as through, contextlib.ExitStack() as stack:
+
+        def start(name):
+            settings = {"group.protocol": protocol, "processing.guarantee": "exactly_once_v2"}
+            settings["auto.offset.reset"] = "earliest"
+            if protocol == "classic":
+                settings["session.timeout.ms"] = "10000"  # its members do not leave: they are away when this is over
+            config = {"client": "streams", "group": group, "name": name, "bootstrap": through.bootstrap}
+            member = cast(three, {**config, "directory": tmp_path, "settings": settings})
+            stack.callback(member.close)
+            return member
+
+        producer = Producer({"bootstrap.servers": through.bootstrap, "log_level": 0})
+        results = Consumer(
+            {
+                "bootstrap.servers": three.bootstrap_servers,  # its group would get our strategy
+                "group.id": f"results-of-{group}",
+                "auto.offset.reset": "earliest",
+                "isolation.level": "read_committed",
+                "log_level": 0,
+            }
+        )
+        stack.callback(results.close)
+        results.subscribe([STREAMS_OUTPUT])
+        counts = {}
+
+        def say(times):
+            for number in range(times):
+                producer.produce(STREAMS_INPUT, " ".join(words).encode(), partition=number % 4)
+            assert producer.flush(LONG_S) == 0
+
+        def all_are(number):
+            return lambda: {counted(results, counts).get(word) for word in words} == {number}
+
+        first = start("first")
+        say(8)
+        eventually(all_are(8), LONG_S, told=counts)
+        second = start("second")
+        say(8)
+        eventually(all_are(16), LONG_S, told=counts)
+        if protocol == "classic":
+            eventually(lambda: len(described(three, group).members) == 2, LONG_S)
+            assert described(three, group).partition_assignor == "stream"
+        first.close()
+        say(8)
+        eventually(all_are(24), LONG_S, told=counts)
+        second.close()
+    assert set(through.outcomes) <= {Outcome.FOREIGN}
+    assert bool(through.outcomes) == (protocol == "classic")

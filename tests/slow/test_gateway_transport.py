@@ -1,0 +1,171 @@
+"""The gateway before three brokers that fail, and before brokers of every kind of security."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from rebalance_agent.testing import EmbeddedKafka
+from support.certificates import needs_openssl
+from support.gatewaying import gatewaying
+from support.observing import create_topic, eventually
+from support.secured import PASSWORD, USER, secured_kafka
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+RECORDS = 30_000
+QUIET = {"log_level": 0}
+
+
+@pytest.fixture(scope="module")
+def three():
+    properties = {"min.insync.replicas": "2", "offsets.topic.replication.factor": "3"}
+    with EmbeddedKafka(brokers=3, properties=properties) as kafka:
+        yield kafka
+
+
+def keep_producing(bootstrap, topic, stop, sent):
+    """Until ``stop``: records that the brokers acknowledged are in ``sent``."""
+    producer = Producer(
+        {"bootstrap.servers": bootstrap, "enable.idempotence": True, "message.timeout.ms": 120_000, **QUIET}
+    )
+
+    def delivered(error, message):
+        if error is None:
+            sent.add(message.value())
+
+    number = 0
+    while not stop.wait(0.002):
+        producer.produce(topic, str(number).encode(), on_delivery=delivered)
+        producer.poll(0)
+        number += 1
+    assert producer.flush(120) == 0
+
+
+def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
+    topic, group = f"failover-{uuid.uuid4().hex[:8]}", uuid.uuid4().hex
+    create_topic(three.bootstrap_servers, topic, 6, 3)
+    sent, got, stop = set(), set(), threading.Event()
+    with gatewaying(three.bootstrap_servers) as gateway, contextlib.ExitStack() as stack:
+        producing = threading.Thread(target=keep_producing, args=(gateway.bootstrap, topic, stop, sent))
+        producing.start()
+        stack.callback(producing.join)
+        stack.callback(stop.set)
+        consumer = Consumer(
+            {"bootstrap.servers": gateway.bootstrap, "group.id": group, "auto.offset.reset": "earliest", **QUIET}
+        )
+        stack.callback(consumer.close)
+        consumer.subscribe([topic])
+
+        def some():
+            got.update(message.value() for message in consumer.consume(500, 0.2) if not message.error())
+            return got
+
+        eventually(some)
+        for node in (1, 2, 3):
+            three.stop_broker(node)
+            # Leaders and the group's coordinator move to the others; everybody goes on.
+            before = len(sent)
+            eventually(lambda before=before: some() and len(sent) > before + 500, 120)
+            three.start_broker(node)
+            before = len(sent)
+            eventually(lambda before=before: some() and len(sent) > before + 500, 120)
+        stop.set()
+        producing.join()
+        eventually(lambda: some() >= sent, 120, told=lambda: len(sent - got))
+        assert gateway.metric("rebalance_agent_gateway_brokers") == 3
+        assert gateway.metric("rebalance_agent_gateway_refused_total", reason="malformed") == 0
+        assert gateway.metric("rebalance_agent_gateway_refused_total", reason="failed") == 0
+
+
+def test_a_bulk_of_records_passes_whole_and_in_order(three):
+    topic = f"bulk-{uuid.uuid4().hex[:8]}"
+    create_topic(three.bootstrap_servers, topic, 1, 1)
+    with gatewaying(three.bootstrap_servers) as gateway:
+        producer = Producer({"bootstrap.servers": gateway.bootstrap, "linger.ms": 20, **QUIET})
+        for number in range(RECORDS):
+            producer.produce(topic, number.to_bytes(4, "big") * 2_500)
+            producer.poll(0)
+            if number % 5_000 == 0:
+                producer.flush()
+        producer.flush()
+        consumer = Consumer(
+            {"bootstrap.servers": gateway.bootstrap, "group.id": topic, "auto.offset.reset": "earliest", **QUIET}
+        )
+        with contextlib.closing(consumer):
+            consumer.subscribe([topic])
+            expected = 0
+            while expected < RECORDS:
+                for message in consumer.consume(1_000, 5.0):
+                    assert message.value() == expected.to_bytes(4, "big") * 2_500
+                    expected += 1
+        assert gateway.metric("rebalance_agent_gateway_bytes_total", direction="answers") > RECORDS * 10_000
+
+
+SASL = {
+    "plain": "PLAIN",
+    "plain_tls": "PLAIN",
+    "scram_512": "SCRAM-SHA-512",
+    "scram_256_tls": "SCRAM-SHA-256",
+    "oauth_tls": "OAUTHBEARER",
+}
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory):
+    with secured_kafka(tmp_path_factory.mktemp("secured"), ("tls", "mtls", *SASL)) as kafka:
+        yield kafka
+
+
+def of_the_client(kind):
+    """What a client behind the gateway sets: its own login, and no TLS."""
+    if kind not in SASL:
+        return {}
+    login = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": SASL[kind]}
+    if kind.startswith("oauth"):
+        return login | {"enable.sasl.oauthbearer.unsecure.jwt": "true", "sasl.oauthbearer.config": f"principal={USER}"}
+    return login | {"sasl.username": USER, "sasl.password": PASSWORD}
+
+
+def of_the_gateway(properties):
+    """What the gateway sets: TLS to the brokers where they have it, and no login."""
+    protocol = "SSL" if properties["security.protocol"].endswith("SSL") else "PLAINTEXT"
+    return {name: value for name, value in properties.items() if "sasl" not in name} | {"security.protocol": protocol}
+
+
+@needs_openssl
+@pytest.mark.parametrize("kind", ["tls", "mtls", *SASL])
+def test_clients_log_in_from_end_to_end_and_records_pass(secured, kind):
+    topic = f"secured-{kind.replace('_', '-')}"
+    with gatewaying(of_the_gateway(secured.properties(kind))) as gateway:
+        client = {"bootstrap.servers": gateway.bootstrap, **of_the_client(kind), **QUIET}
+        producer = Producer(client)
+        for number in range(1_000):
+            producer.produce(topic, str(number).encode() * 100)
+        assert producer.flush(60) == 0
+        consumer = Consumer({**client, "group.id": topic, "auto.offset.reset": "earliest"})
+        with contextlib.closing(consumer):
+            consumer.subscribe([topic])
+            got = set()
+
+            def all_of_them():
+                got.update(message.value() for message in consumer.consume(1_000, 0.5) if not message.error())
+                return len(got) == 1_000
+
+            eventually(all_of_them)
+
+
+@needs_openssl
+def test_a_wrong_password_is_refused_by_the_broker_and_the_gateway_goes_on(secured):
+    with gatewaying(of_the_gateway(secured.properties("plain"))) as gateway:
+        told = []
+        login = {"bootstrap.servers": gateway.bootstrap, **of_the_client("plain"), **QUIET}
+        wrong = Producer({**login, "sasl.password": "wrong", "error_cb": lambda error: told.append(error.str())})
+        eventually(lambda: any("uthentication failed" in each for each in told), between=lambda: wrong.poll(0.1))
+        right = Producer(login)
+        right.produce("secured-after", b"x")
+        assert right.flush(60) == 0

@@ -1,0 +1,214 @@
+"""Clients of a gateway's group side without any transport: frames in, frames out, and somebody who answers."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import itertools
+import struct
+from dataclasses import dataclass, field
+
+from kafka.protocol.admin.groups import DescribeGroupsRequest, DescribeGroupsResponse
+from kafka.protocol.consumer.fetch import FetchRequest, FetchResponse
+from kafka.protocol.consumer.group import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.gateway.head import read_head
+from rebalance_agent.gateway.messages import open_request, open_response
+from rebalance_agent.groupprotocol.consumer import decode_assignment, encode_assignment, encode_subscription
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+
+RESPONSES = {
+    JoinGroupRequest: JoinGroupResponse,
+    SyncGroupRequest: SyncGroupResponse,
+    HeartbeatRequest: HeartbeatResponse,
+    LeaveGroupRequest: LeaveGroupResponse,
+    OffsetCommitRequest: OffsetCommitResponse,
+    FetchRequest: FetchResponse,
+    MetadataRequest: MetadataResponse,
+    DescribeGroupsRequest: DescribeGroupsResponse,
+}
+REQUESTS = {kind.API_KEY: kind for kind in RESPONSES}
+
+
+class Gateway:
+    """The group side of one gateway: its events and outcomes are kept."""
+
+    def __init__(self, rules="", **options):
+        self.clock = FakeClock()
+        self.events, self.outcomes, self.heard = [], [], lambda: None
+        self.groups = Groups(parse_rules(rules), self._hear, self.clock, count=self.outcomes.append, **options)
+
+    def _hear(self, event):
+        self.events.append(event)
+        self.heard()
+
+    def told(self, callback):
+        return [event for event in self.events if getattr(event, "callback", None) == callback]
+
+
+class Line:
+    """One connection of a client: what it sends goes through a talk to ``broker``, and so does the answer."""
+
+    def __init__(self, gateway, broker, client_id="app"):
+        self.talk, self.broker, self.client_id = gateway.groups.talk(), broker, client_id
+        self.sent, self.answered = [], []
+        self._numbers = itertools.count(1)
+
+    async def send(self, message):
+        """What the client gets for ``message``; both as the broker has them are kept."""
+        frame = self.framed(message)
+        head = read_head(frame)
+        if self.talk.wants(head):
+            frame = await self.talk.request(head, frame, self.ask)
+        asked = open_request(type(message), head, frame).message
+        self.sent.append(asked)
+        answer = await self.answer(asked)
+        answer.with_header(correlation_id=head.correlation_id)
+        self.answered.append(answer)
+        return open_response(
+            RESPONSES[type(message)], head, self.talk.response(head, bytes(answer.encode(header=True)))
+        ).message
+
+    def framed(self, message):
+        message.with_header(correlation_id=next(self._numbers), client_id=self.client_id)
+        return bytes(message.encode(header=True))
+
+    async def ask(self, message):
+        return await self.answer(message)
+
+    async def answer(self, message):
+        answer = self.broker(message)
+        return await answer if inspect.isawaitable(answer) else answer
+
+
+class RealBroker:
+    """Answers by a connection to a real one."""
+
+    def __init__(self, reader, writer):
+        self._reader, self._writer = reader, writer
+
+    @classmethod
+    async def at(cls, address):
+        host, _, port = address.rpartition(":")
+        return cls(*await asyncio.open_connection(host, int(port)))
+
+    async def __call__(self, message):
+        message.with_header(correlation_id=0, client_id="gateway")
+        frame = bytes(message.encode(header=True))
+        self._writer.write(struct.pack(">i", len(frame)) + frame)
+        await self._writer.drain()
+        (size,) = struct.unpack(">i", await self._reader.readexactly(4))
+        answer = await self._reader.readexactly(size)
+        return open_response(RESPONSES[type(message)[None]], read_head(frame), answer).message
+
+    async def close(self):
+        self._writer.close()
+        await self._writer.wait_closed()
+
+
+@dataclass
+class Client:
+    """A consumer that speaks for itself: what it offers, and what it was told last. Versions are its protocol's."""
+
+    line: Line
+    group: str = "orders"
+    topics: tuple[str, ...] = ("t",)
+    names: tuple[str, ...] = ("range",)
+    join_version: int = 9
+    sync_version: int = 5
+    instance_id: str | None = None
+    rack: str | None = None
+    subscription_version: int = 3
+    protocol_type: str = "consumer"
+    member_id: str = ""
+    generation: int = -1
+    owned: dict = field(default_factory=dict)
+    joined: object = None
+
+    async def join(self, **fields):
+        """Send JoinGroup, again if it only got a member id."""
+        request = self.join_request(**fields)
+        self.joined = await self.line.send(request)
+        if self.joined.error_code == 79:
+            self.member_id = self.joined.member_id
+            self.joined = await self.line.send(self.join_request(**fields))
+        if not self.joined.error_code:
+            self.member_id, self.generation = self.joined.member_id, self.joined.generation_id
+        return self.joined
+
+    def join_request(self, **fields):
+        version = self.join_version
+        subscription = ConsumerSubscription(
+            self.subscription_version,
+            self.topics,
+            owned_partitions=self.owned if self.names == ("cooperative-sticky",) else {},
+            generation_id=self.generation,
+            rack_id=self.rack,
+        )
+        kind = JoinGroupRequest.JoinGroupRequestProtocol
+        data = encode_subscription(subscription)
+        values = {
+            "group_id": self.group,
+            "session_timeout_ms": 10_000,
+            "member_id": self.member_id,
+            "protocol_type": self.protocol_type,
+            "protocols": [kind(version=version, name=name, metadata=data) for name in self.names],
+        }
+        if version >= 1:
+            values["rebalance_timeout_ms"] = 60_000
+        if version >= 5:
+            values["group_instance_id"] = self.instance_id
+        return JoinGroupRequest(version=version, **{**values, **fields})
+
+    async def sync(self, assignments=None, **fields):
+        """Send SyncGroup; by default a leader gives everything to itself, which no assignor of ours would do."""
+        if assignments is None:
+            assignments = {}
+            if self.joined.leader == self.member_id and not self.joined.skip_assignment:
+                assignments = {each.member_id: {} for each in self.joined.members}
+                assignments[self.member_id] = {"t": tuple(range(16))}
+        version = self.sync_version
+        kind = SyncGroupRequest.SyncGroupRequestAssignment
+        values = {
+            "group_id": self.group,
+            "generation_id": self.generation,
+            "member_id": self.member_id,
+            "assignments": [
+                kind(version=version, member_id=name, assignment=encode_assignment(ConsumerAssignment(1, given)))
+                for name, given in assignments.items()
+            ],
+        }
+        if version >= 3:
+            values["group_instance_id"] = self.instance_id
+        if version >= 5:
+            values |= {"protocol_type": self.joined.protocol_type, "protocol_name": self.joined.protocol_name}
+        answer = await self.line.send(SyncGroupRequest(version=version, **{**values, **fields}))
+        if not answer.error_code and answer.assignment:
+            self.owned = dict(decode_assignment(bytes(answer.assignment)).partitions)
+        return answer
+
+    async def heartbeat(self, version=4):
+        fields = {"group_instance_id": self.instance_id} if version >= 3 else {}
+        return await self.line.send(
+            HeartbeatRequest(
+                version=version,
+                group_id=self.group,
+                generation_id=self.generation,
+                member_id=self.member_id,
+                **fields,
+            )
+        )

@@ -1,0 +1,140 @@
+"""What a scenario is written in: members' settings, the steps that they take, and the episodes that must come of it."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+SESSION_S = 5.0
+REPORTING = ("kafka-python", "confluent-instrumented")
+"""Clients whose members tell a sidecar what happens to them."""
+
+BROKER = {
+    "group.min.session.timeout.ms": "1000",
+    "group.initial.rebalance.delay.ms": "0",
+    **{
+        f"group.{kind}.{name}": value
+        for kind in ("consumer", "share", "streams")
+        for name, value in {
+            "session.timeout.ms": f"{SESSION_S * 1000:.0f}",
+            "min.session.timeout.ms": "1000",
+            "heartbeat.interval.ms": "300",
+            "min.heartbeat.interval.ms": "100",
+        }.items()
+    },
+    "group.streams.initial.rebalance.delay.ms": "0",
+    "group.consumer.heartbeat.interval.ms": "1500",
+}
+"""Server properties with which a scenario takes seconds: what a member that is gone costs is a session timeout.
+
+librdkafka 2.16 gives up a heartbeat that is not answered within its interval and half a second, and then goes on as if
+nothing had happened: if the lost answer asked it for partitions, it is never asked again, and the rebalance waits for
+five minutes (KIP-848 wants a full heartbeat after that). So brokers that are busy have two seconds to answer.
+"""
+
+CLASSIC = {"session.timeout.ms": f"{SESSION_S * 1000:.0f}", "heartbeat.interval.ms": "200"}
+REFRESHED = {"topic.metadata.refresh.interval.ms": "500", "metadata.max.age.ms": "1500"}
+EAGER = {**CLASSIC, **REFRESHED, "partition.assignment.strategy": "range"}
+COOPERATIVE = {**CLASSIC, **REFRESHED, "partition.assignment.strategy": "cooperative-sticky"}
+CONSUMER = {"group.protocol": "consumer"}
+
+
+def kafka_python(strategy, **more):
+    """Settings of a kafka-python member."""
+    return {
+        "partition_assignment_strategy": [strategy],
+        "session_timeout_ms": 10_000,  # its listener runs on the thread that also sends heartbeats
+        "heartbeat_interval_ms": 200,
+        "metadata_max_age_ms": 1_000,
+        **more,
+    }
+
+
+@dataclass(frozen=True)
+class Join:
+    """A new member; ``settings`` are on top of the scenario's."""
+
+    name: str
+    settings: dict = field(default_factory=dict)
+    killable: bool = False
+
+
+@dataclass(frozen=True)
+class Leave:
+    """A member closes."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Kill:
+    """A member's process is killed."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A member closes and starts again as it was, but for ``settings``: a static one under its old instance id."""
+
+    name: str
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Slow:
+    """From now on it takes a member so long to give partitions up."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Grow:
+    """The topic gets more partitions."""
+
+    partitions: int
+
+
+@dataclass(frozen=True)
+class Meet:
+    """Wait until every scenario has come this far; the barrier's action is then done once."""
+
+    barrier: threading.Barrier
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What must be published of one rebalance. ``slow``: who must be named as the slowest, None if anybody may be."""
+
+    causes: tuple[str, ...]
+    moved: int = 0
+    generations: int = 1
+    noop: bool = False
+    slow: str | None = None
+
+
+@dataclass(frozen=True)
+class Act:
+    """Steps taken at once, and the episodes that they must cause."""
+
+    steps: tuple
+    episodes: tuple[Episode, ...]
+
+
+def act(*steps, then):
+    """An `Act` from its steps; ``then`` is one episode or several."""
+    return Act(steps, (then,) if isinstance(then, Episode) else tuple(then))
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """``each``: how many partitions (for a streams group, tasks) the members have for each partition of the topic."""
+
+    name: str
+    client: str
+    acts: tuple[Act, ...]
+    settings: dict = field(default_factory=dict)
+    partitions: int = 6
+    topic: str | None = None
+    each: int = 1

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.collectors.snapshot_codec import StoredRecord
+from rebalance_agent.collectors.to_the_end import SILENCE_MAX_S, records_before
+from rebalance_agent.errors import ClusterError
+
+
+class Reader:
+    """Each ``turn`` is what one read gives: offsets, and where that leads."""
+
+    topic = "t"
+
+    def __init__(self, clock, *turns):
+        self.positions, self._clock, self._turns = {}, clock, list(turns)
+
+    def begin(self, offsets):
+        self.positions = dict.fromkeys(offsets, 0)
+
+    def read(self, _most, _timeout):
+        self._clock.advance(1_000)
+        offsets, position = self._turns.pop(0) if self._turns else ((), self.positions[0])
+        self.positions[0] = position
+        return [StoredRecord(0, offset, 0, b"", b"") for offset in offsets]
+
+
+def _read(end, *turns):
+    clock = FakeClock()
+    return [each.offset() for batch in records_before({0: end}, Reader(clock, *turns), clock) for each in batch]
+
+
+def test_all_is_read_up_to_the_end_and_nothing_beyond():
+    assert _read(4, ((0, 1), 2), ((), 2), ((2, 3, 4, 5), 6), ((6,), 7)) == [0, 1, 2, 3]
+
+
+def test_the_end_is_reached_by_position_where_the_last_record_is_compacted_away():
+    assert _read(9, ((0,), 1), ((), 9)) == [0]
+
+
+def test_a_partition_without_records_is_not_waited_for():
+    assert _read(0) == []
+
+
+def test_who_sends_nothing_is_waited_for_and_then_given_up():
+    silent = [((), 1)] * round(SILENCE_MAX_S)
+    assert _read(3, ((0,), 1), *silent, ((1, 2), 3)) == [0, 1, 2]
+    with pytest.raises(ClusterError, match="reading t: no record came for 30 s"):
+        _read(3, ((0,), 1), *silent)

@@ -1,0 +1,135 @@
+"""Members whose coordinator assigns, by their heartbeats."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+import uuid
+
+import pytest
+from kafka.protocol.metadata import MetadataResponse
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.head import RequestHead
+from rebalance_agent.groupprotocol import heartbeat
+from rebalance_agent.groupprotocol.heartbeat import decode_heartbeat, decode_heartbeat_answer
+from rebalance_agent.groupprotocol.primitives import uuid_text
+from rebalance_agent.groupprotocol.schema import struct_codec
+from rebalance_agent.model.events import Callback
+from support.gateway_groups import Gateway
+
+IDS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name) for name in ("t", "u")}
+REQUEST = {
+    "group_id": "g",
+    "member_id": "m",
+    "instance_id": None,
+    "rack_id": None,
+    "rebalance_timeout_ms": -1,
+    "subscribed_topic_names": None,
+    "subscribed_topic_regex": None,
+    "server_assignor": None,
+    "topic_partitions": None,
+}
+ANSWER = {
+    "throttle_time_ms": 0,
+    "error_code": 0,
+    "error_message": None,
+    "member_id": "m",
+    "heartbeat_interval_ms": 5_000,
+    "assignment": None,
+}
+
+
+def parts(**topics):
+    return [{"topic_id": uuid_text(IDS[name].bytes), "partitions": numbers} for name, numbers in topics.items()]
+
+
+def frame(fields, values, head):
+    out = bytearray(head)
+    struct_codec(fields, 1, flexible=True).write(out, values)
+    return bytes(out)
+
+
+class Member:
+    """Heartbeats through a talk; ``topics`` are those that the cluster tells of."""
+
+    def __init__(self):
+        self.gateway = Gateway()
+        self.talk, self.asked = self.gateway.groups.talk(), []
+
+    def beat(self, epoch, answer=None, **fields):
+        request = frame(
+            heartbeat._REQUEST,
+            {**REQUEST, "member_epoch": epoch, **fields},
+            struct.pack(">hhih3sB", 68, 1, 1, 3, b"app", 0),
+        )
+        head = RequestHead(68, 1, 1)
+        assert asyncio.run(self.talk.request(head, request, self.ask)) == request
+        if answer is not None:
+            values = {**ANSWER, "member_epoch": epoch, **answer}
+            data = frame(heartbeat._ANSWER, values, struct.pack(">iB", 1, 0))
+            assert self.talk.response(head, data) == data
+
+    async def ask(self, message):
+        self.asked.append([each.name or each.topic_id for each in message.topics])
+        kind = MetadataResponse.MetadataResponseTopic
+        wanted = [name for name, each in IDS.items() if {name, each} & set(self.asked[-1])]
+        topics = [kind(version=12, error_code=0, name=name, topic_id=IDS[name], partitions=[]) for name in wanted]
+        return MetadataResponse(version=12, brokers=[], topics=topics)
+
+    def told(self):
+        return [(each.callback, dict(each.partitions), each.generation) for each in self.gateway.events]
+
+
+def test_partitions_are_given_taken_and_given_up():
+    one = Member()
+    one.beat(0, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])
+    one.gateway.clock.advance(5_000)
+    one.beat(3, {}, topic_partitions=parts(t=(0, 1)))
+    one.beat(3, {"member_epoch": 4, "assignment": {"topic_partitions": parts(t=(0,))}})
+    one.gateway.clock.advance(700)
+    one.beat(4, {}, topic_partitions=parts(t=(0,)))
+    one.beat(-1)
+    assert one.told() == [
+        (Callback.ASSIGNED, {"t": (0, 1)}, 3),
+        (Callback.REVOKED, {"t": (1,)}, 4),
+        (Callback.LEFT, {"t": (0,)}, 4),
+    ]
+    revoked = one.gateway.events[1]
+    assert revoked.timestamp_ms - revoked.started_ms == 700
+    assert one.asked == [["t"]]
+
+
+def test_topics_of_a_pattern_are_looked_up_when_they_are_assigned():
+    one = Member()
+    answer = {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,), u=(1,))}}
+    one.beat(0, answer, subscribed_topic_regex=".*")
+    assert one.told() == []
+    one.beat(1, {})
+    one.beat(1, {}, topic_partitions=parts(t=(0,), u=(1,)))
+    assert one.told() == [(Callback.ASSIGNED, {"t": (0,), "u": (1,)}, 1)]
+    assert len(one.asked) == 1
+
+
+@pytest.mark.parametrize(("error", "name"), [(110, "FENCED_MEMBER_EPOCH"), (25, "UNKNOWN_MEMBER_ID")])
+def test_a_fenced_member_has_lost_what_it_had(error, name):
+    one = Member()
+    one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
+    one.beat(2, {"error_code": error})
+    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2), (Callback.LOST, {"t": (0,)}, 2)]
+    assert one.gateway.events[-1].reason == f"{name} in the answer to ConsumerGroupHeartbeat"
+
+
+def test_of_who_was_there_before_nothing_is_made_up():
+    one = Member()
+    one.beat(7, {"assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])
+    assert one.told() == []
+    one.beat(7, {"member_epoch": 8, "assignment": {"topic_partitions": parts(t=(0,))}})
+    one.beat(8, {}, topic_partitions=parts(t=(0,)))
+    assert one.told() == [(Callback.REVOKED, {"t": (1,)}, 8)]
+
+
+@pytest.mark.parametrize("read", [decode_heartbeat, decode_heartbeat_answer])
+def test_what_ends_early_is_no_heartbeat(read):
+    with pytest.raises(DecodeError, match="ConsumerGroupHeartbeat"):
+        read(1, b"\0" * 9)

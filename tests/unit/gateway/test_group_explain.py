@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.gateway.groups import explain, parse_rules
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember
+
+RULES = parse_rules("orders=weighted-sticky,assignment.consumer.weight=300; slow-.*=cooperative-sticky")
+
+
+def group(name="orders", assignor="range", members=1, kind=GroupType.CLASSIC, state=GroupState.STABLE):
+    each = tuple(DescribedMember(f"m-{n}", None, f"client-{n}", "/10.0.0.7", {"t": (0, 1)}) for n in range(members))
+    return DescribedGroup(name, state, kind, assignor, each)
+
+
+def flat(text):
+    return " ".join(text.split())
+
+
+def test_a_group_with_a_rule_is_told_what_is_put_where():
+    lines = explain(RULES, "orders", group())
+    assert all(len(line) <= 100 for line in lines.split("\n"))
+    text = flat(lines)
+    assert "Rule orders=weighted-sticky,assignment.consumer.weight=300 Strategy" in text
+    assert "assignment.consumer.weight: 300" in text
+    assert "JoinGroup weighted-sticky is put before the client's own assignors" in text
+    assert "client-0 on /10.0.0.7: 2 partitions" in text
+    assert "from the first rebalance on in which every member comes through a gateway with this rule" in text
+
+
+def test_a_group_without_a_rule_is_told_which_rules_there_are():
+    text = flat(explain(RULES, "order", None))
+    assert "None of gateway_groups matches its name" in text
+    assert "There are rules for orders, slow-.*;" in text
+    assert "There is no such group now." in text
+    assert "There are rules for" not in explain(parse_rules(""), "order", None)
+
+
+@pytest.mark.parametrize(
+    ("now", "verdict"),
+    [
+        (group(assignor="weighted-sticky"), "it runs by the strategy"),
+        (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
+        (group(assignor="stream"), "it is none of Kafka's own"),
+        (group(members=0, assignor=None, state=GroupState.EMPTY), "nobody is in it"),
+        (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
+    ],
+)
+def test_what_stands_against_it_is_said(now, verdict):
+    assert verdict in flat(explain(RULES, "orders", now))
+
+
+def test_why_the_group_is_not_known_is_said():
+    assert "is not known: no broker answers" in flat(explain(RULES, "orders", None, "no broker answers"))
+
+
+def test_hostile_names_do_not_reach_the_terminal():
+    text = explain(RULES, "or\x1b[2Jders", group("x", assignor="\x1b]0;", members=30))
+    assert "\x1b" not in text
+    assert "and 10 more" in text

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.groups import parse_rules
+
+
+def test_the_first_rule_whose_pattern_matches_the_whole_name_counts():
+    rules = parse_rules("orders-.*=weighted-sticky; orders-eu=range; .*=sticky")
+    assert rules.of("orders-eu").strategy.name == "weighted-sticky"
+    assert rules.of("my-orders-eu").strategy.name == "sticky"
+    assert parse_rules("orders=range").of("orders-2") is None
+
+
+@pytest.mark.parametrize("text", ["", "  ", ";"])
+def test_no_rules_match_nothing(text):
+    assert list(parse_rules(text)) == []
+    assert parse_rules(text).of("orders") is None
+
+
+def test_settings_go_to_the_strategy():
+    (rule,) = parse_rules("a=weighted-sticky,assignment.consumer.weight=300")
+    assert rule.config == {"assignment.consumer.weight": "300"}
+    assert str(rule) == "a=weighted-sticky,assignment.consumer.weight=300"
+
+
+def test_values_have_commas_semicolons_and_equals_signs_of_their_own():
+    affinity = "orders:zone=eu;tier=gold,clicks:zone=us"
+    text = f"a=rack-aware-sticky,assignment.consumer.labels=zone=eu,tier=gold,assignment.topic.affinity={affinity}"
+    first, second = parse_rules(f"{text}; b=range")
+    assert first.config == {"assignment.consumer.labels": "zone=eu,tier=gold", "assignment.topic.affinity": affinity}
+    assert second.strategy.name == "range"
+
+
+def test_rules_may_stand_on_lines():
+    assert [rule.strategy.name for rule in parse_rules("a=range\n  b=sticky;\n\nc=failover\n")] == [
+        "range",
+        "sticky",
+        "failover",
+    ]
+
+
+def test_a_pattern_matches_names_with_line_feeds_and_equals_signs():
+    assert parse_rules(r"a.b=range").of("a\nb")
+    assert parse_rules(r"a\x3db=range").of("a=b")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("orders", "must be PATTERN=STRATEGY"),
+        ("=range", "must be PATTERN=STRATEGY"),
+        ("orders=", "must be PATTERN=STRATEGY"),
+        ("orders=rnge", "there is no strategy 'rnge'; the strategies are cooperative-copartitioned-sticky"),
+        ("a(=range", "missing \\)"),
+        ("a=range,assignment.consumer.weight=3", "no setting of range, whose settings are: none"),
+        ("a=weighted-sticky,assignment.consumer.weight=0", "must be a whole number from 1"),
+        ("a=weighted-sticky,assignment.consumer.weight", "must be KEY=VALUE"),
+        ("a=lag-aware", "use the library"),
+        ("a=copartitioned-sticky,assignment.num.standbys=1", "cannot keep any"),
+        ("a=range; " * 200, "at most 100 rules"),
+        ("a" * 70_000, "at most 65536 characters"),
+    ],
+)
+def test_a_wrong_rule_is_refused_with_the_reason(text, problem):
+    with pytest.raises(InvalidInputError, match=problem) as refused:
+        parse_rules(text)
+    assert refused.value.field == "gateway_groups"

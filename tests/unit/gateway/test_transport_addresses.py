@@ -1,0 +1,297 @@
+"""Every answer that names a broker names the gateway's port for it, the same one in all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+
+import pytest
+from kafka.protocol.admin import DescribeClusterResponse
+from kafka.protocol.consumer import FetchResponse
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, FindCoordinatorResponse, MetadataResponse
+from kafka.protocol.producer import ProduceRequest, ProduceResponse
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.exposition.server import ListenError
+from rebalance_agent.gateway import listeners
+from rebalance_agent.gateway.head import read_head
+from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.refusal import Refusal
+from support.gateway_transport import Client, RawBroker, answer_of, eventually, refused, request, run, through
+from support.gatewaying import free_base
+
+HOST = "127.0.0.1"
+NOWHERE = ("192.0.2.1", 9)
+METADATA, FIND_COORDINATOR, DESCRIBE_CLUSTER, API_VERSIONS = 3, 10, 60, 18
+
+
+def metadata(version, brokers):
+    made = [
+        MetadataResponse.MetadataResponseBroker(version=version, node_id=node, host=host, port=port, rack="r")
+        for node, (host, port) in brokers.items()
+    ]
+    topics = [MetadataResponse.MetadataResponseTopic(version=version, name="t", partitions=[])]
+    return MetadataResponse(version=version, brokers=made, topics=topics, cluster_id="c", controller_id=1)
+
+
+def coordinators(version, found):
+    if version < 4:
+        ((_, node, host, port, error),) = found
+        return FindCoordinatorResponse(version=version, error_code=error, node_id=node, host=host, port=port)
+    made = [
+        FindCoordinatorResponse.Coordinator(
+            version=version, key=key, node_id=node, host=host, port=port, error_code=error
+        )
+        for key, node, host, port, error in found
+    ]
+    return FindCoordinatorResponse(version=version, coordinators=made)
+
+
+def cluster(version, brokers, endpoint_type=1):
+    made = [
+        DescribeClusterResponse.DescribeClusterBroker(version=version, broker_id=node, host=host, port=port)
+        for node, (host, port) in brokers.items()
+    ]
+    return DescribeClusterResponse(version=version, brokers=made, cluster_id="c", endpoint_type=endpoint_type)
+
+
+def produced(version, nodes):
+    made = [
+        ProduceResponse.NodeEndpoint(version=version, node_id=node, host=host, port=port, rack="r")
+        for node, (host, port) in nodes.items()
+    ]
+    return ProduceResponse(version=version, responses=[], node_endpoints=made)
+
+
+def produce(version):
+    message = ProduceRequest(version=version, acks=-1, timeout_ms=1, topic_data=[])
+    message.with_header(correlation_id=7, client_id="app")
+    return bytes(message.encode(header=True))
+
+
+class Scripted:
+    """A broker whose next answers a test decides, behind a gateway."""
+
+    def __init__(self, **options):
+        self.options = options
+        self.next = None
+
+    async def __aenter__(self):
+        self.broker = await RawBroker(lambda frame: answer_of(self.next, frame)).start()
+        self.entered = through(self.broker.port, **self.options)
+        self.gateway = await self.entered.__aenter__()
+        self.client = await Client.connect(self.gateway.port)
+        return self
+
+    async def __aexit__(self, *_):
+        await self.client.close()
+        await self.entered.__aexit__(None, None, None)
+        await self.broker.stop()
+
+    async def ask(self, api_key, answer):
+        self.next = answer
+        frame = request(api_key, answer.version, 7) if api_key else produce(answer.version)
+        await self.client.send(frame)
+        return open_response(type(answer), read_head(frame), await self.client.receive()).message
+
+
+def where(brokers):
+    return {getattr(each, "node_id", None) or each.broker_id: (each.host, each.port) for each in brokers}
+
+
+REAL = {1: ("b1", 9092), 2: ("b2", 9093), 1001: ("b1001", 9092)}
+
+
+@run
+async def test_all_answers_name_the_same_port_for_a_node_in_every_version():
+    async with Scripted() as it:
+        first = where((await it.ask(METADATA, metadata(12, REAL))).brokers)
+        assert first == {node: (HOST, it.gateway.ports[node]) for node in REAL}
+        assert len(set(first.values())) == 3
+        for version in range(MetadataResponse.max_version + 1):
+            answer = await it.ask(METADATA, metadata(version, REAL))
+            assert where(answer.brokers) == first
+            assert [each.name for each in answer.topics] == ["t"]
+        for version in range(DescribeClusterResponse.max_version + 1):
+            assert where((await it.ask(DESCRIBE_CLUSTER, cluster(version, REAL))).brokers) == first
+        for version in range(FindCoordinatorResponse.max_version + 1):
+            answer = await it.ask(FIND_COORDINATOR, coordinators(version, [("g", 2, "b2", 9093, 0)]))
+            assert where(answer.coordinators if version >= 4 else [answer])[2] == first[2]
+        for version in range(10, ProduceResponse.max_version + 1):
+            answer = await it.ask(0, produced(version, {1001: REAL[1001]}))
+            assert where(answer.node_endpoints) == {1001: first[1001]}
+
+
+@run
+async def test_a_coordinator_may_be_asked_for_before_anything_else():
+    async with Scripted() as it:
+        answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("g", 2, "b2", 9093, 0)]))
+        assert (answer.host, answer.port) == (HOST, it.gateway.ports[2])
+        assert where((await it.ask(METADATA, metadata(9, REAL))).brokers)[2] == (HOST, answer.port)
+
+
+@run
+async def test_answers_that_name_nobody_stay_as_they_are():
+    async with Scripted() as it:
+        answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("", -1, "", -1, 15)]))
+        assert (answer.node_id, answer.host, answer.port, answer.error_code) == (-1, "", -1, 15)
+        batch = [("bad", -1, "", -1, 15), ("good", 1, "b1", 9092, 0)]
+        bad, good = (await it.ask(FIND_COORDINATOR, coordinators(4, batch))).coordinators
+        assert (bad.node_id, bad.host, bad.port, bad.error_code) == (-1, "", -1, 15)
+        assert (good.host, good.port) == (HOST, it.gateway.ports[1])
+        controllers = (await it.ask(DESCRIBE_CLUSTER, cluster(1, {1: NOWHERE}, endpoint_type=2))).brokers
+        assert where(controllers) == {1: NOWHERE}
+
+
+@run
+async def test_a_brokers_port_leads_to_that_broker_also_after_it_has_moved():
+    async with Scripted() as it:
+        here, there = await RawBroker().start(), await RawBroker().start()
+        for target in (here, there):
+            await it.ask(METADATA, metadata(9, {5: (HOST, target.port)}))
+            client = await Client.connect(it.gateway.ports[5])
+            await client.send(request(2, 1, 1))
+            await client.receive()
+            await client.close()
+            assert target.connections == 1
+            await target.stop()
+
+
+@run
+async def test_a_broker_that_is_gone_loses_its_port_when_nobody_uses_it_any_more():
+    clock = FakeClock()
+    async with Scripted(clock=clock) as it:
+        other = await RawBroker().start()
+        await it.ask(METADATA, metadata(9, {1: NOWHERE, 5: (HOST, other.port), 6: NOWHERE}))
+        client = await Client.connect(it.gateway.ports[5])
+        await client.send(request(2, 1, 1))
+        await client.receive()
+        clock.advance(int(listeners.GONE_SECONDS * 1000) + 1)
+        await it.gateway._listeners.sweep()
+        assert set(it.gateway.ports) == {1, 5, 6}, "nothing was told since: they may all be well"
+        await it.ask(METADATA, metadata(9, {1: NOWHERE}))
+        await it.gateway._listeners.sweep()
+        assert set(it.gateway.ports) == {1, 5}, "somebody is still connected to 5"
+        await client.close()
+        await eventually(lambda: not it.gateway._listeners._listeners[5].connections)
+        await it.gateway._listeners.sweep()
+        assert set(it.gateway.ports) == {1}
+        await other.stop()
+
+
+@run
+async def test_a_port_is_the_base_plus_the_node_id_and_no_others():
+    base = free_base(8)
+    with socket.create_server((HOST, base + 7)):
+        async with Scripted(port_base=base) as it:
+            await it.ask(METADATA, metadata(9, {8: NOWHERE}))
+            assert it.gateway.ports == {8: base + 8}
+            it.next = metadata(9, {7: NOWHERE})
+            await it.client.send(request(METADATA, 9, 1))
+            assert (await it.client.ended())[0] == b""
+            assert refused(it.gateway) == {Refusal.NO_LISTENER: 1}
+
+
+@run
+async def test_a_bootstrap_port_that_is_taken_is_told():
+    with socket.create_server((HOST, 0)) as taken, pytest.raises(ListenError, match="cannot listen on"):
+        async with through(1, listen=(HOST, taken.getsockname()[1])):
+            pass
+
+
+@run
+async def test_bootstrap_servers_are_tried_in_turn_and_the_next_client_begins_with_the_one_that_answered():
+    broker = await RawBroker().start()
+    with socket.socket() as dead:
+        dead.bind((HOST, 0))
+        async with through(dead.getsockname()[1], broker.port) as gateway:
+            for _ in range(2):
+                client = await Client.connect(gateway.port)
+                await client.send(request(2, 1, 1))
+                await client.receive()
+                await client.close()
+            assert gateway._bootstrap[0] == (HOST, broker.port)
+            await broker.stop()
+            await eventually(lambda: True)
+            client = await Client.connect(gateway.port)
+            assert (await client.ended())[0] == b""
+            assert refused(gateway) == {Refusal.UNREACHABLE: 1}
+            assert "bootstrap" in gateway.health.parts
+
+
+def versions(version, apis, error_code=0):
+    made = [
+        ApiVersionsResponse.ApiVersion(version=version, api_key=key, min_version=low, max_version=high)
+        for key, low, high in apis
+    ]
+    more = {}
+    if version >= 3:
+        feature = ApiVersionsResponse.SupportedFeatureKey(version=version, name="f", min_version=0, max_version=9)
+        more = {"supported_features": [feature], "finalized_features_epoch": 4}
+    return ApiVersionsResponse(version=version, api_keys=made, error_code=error_code, **more)
+
+
+@pytest.mark.parametrize("version", range(ApiVersionsResponse.max_version + 1))
+@run
+async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(version):
+    offered = [(0, 0, 99), (1, 4, 18), (3, 0, 12), (11, 0, 99), (78, 1, 1), (79, 1, 1), (76, 1, 1), (500, 3, 9)]
+    async with Scripted() as it:
+        answer = await it.ask(API_VERSIONS, versions(version, offered))
+        assert [(each.api_key, each.min_version, each.max_version) for each in answer.api_keys] == [
+            (0, 0, ProduceResponse.max_version),
+            (FetchResponse.API_KEY, 4, 15),
+            (3, 0, 12),
+            (11, 0, 9),
+            (76, 1, 1),
+            (500, 3, 9),
+        ]
+        if version >= 3:
+            assert [each.name for each in answer.supported_features] == ["f"]
+            assert answer.finalized_features_epoch == 4
+
+
+@run
+async def test_api_versions_of_a_version_to_come_are_answered_with_the_ones_that_are_known():
+    asked = []
+
+    def answer(frame):
+        asked.append(read_head(frame).api_version)
+        return answer_of(versions(0, [(API_VERSIONS, 0, 9), (3, 0, 99)], error_code=35), frame)
+
+    broker = await RawBroker(answer).start()
+    async with through(broker.port) as gateway:
+        client = await Client.connect(gateway.port)
+        message = ApiVersionsRequest(version=4, client_software_name="x", client_software_version="1")
+        message.with_header(correlation_id=7, client_id="app")
+        frame = bytearray(message.encode(header=True))
+        frame[2:4] = struct.pack(">h", 9)
+        await client.send(bytes(frame))
+        opened = open_response(ApiVersionsResponse, read_head(bytes(frame)), await client.receive())
+        assert asked[0] > 1_000, "one that the broker cannot know either"
+        assert opened.message.error_code == 35
+        assert [(each.api_key, each.max_version) for each in opened.message.api_keys] == [(18, 4), (3, 13)]
+        await client.close()
+    await broker.stop()
+
+
+@run
+async def test_a_drain_goes_on_serving_and_ends_when_the_clients_are_gone():
+    broker = await RawBroker().start()
+    async with through(broker.port) as gateway:
+        stop = asyncio.Event()
+        running = asyncio.create_task(gateway.run(stop, 20))
+        client = await Client.connect(gateway.port)
+        stop.set()
+        await asyncio.sleep(0.05)
+        late = await Client.connect(gateway.port)
+        for each in (client, late):
+            await each.send(request(2, 1, 1))
+            await each.receive()
+        assert not running.done()
+        await client.close()
+        await late.close()
+        await asyncio.wait_for(running, 10)
+        with pytest.raises(ConnectionError):
+            await Client.connect(gateway.port)
+    await broker.stop()

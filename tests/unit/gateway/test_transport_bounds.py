@@ -1,0 +1,79 @@
+"""Nobody makes a decoder, the log or the memory work for longer than a message is worth."""
+
+import logging
+
+import pytest
+from kafka.protocol.consumer import JoinGroupRequest
+from kafka.protocol.metadata import FindCoordinatorResponse
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway import splicing
+from rebalance_agent.gateway.bounded import BoundedBytes
+from rebalance_agent.gateway.head import RequestHead
+from rebalance_agent.gateway.messages import open_request, open_response
+from rebalance_agent.gateway.splicing import Pipes
+from rebalance_agent.gateway.told import AGAIN_SECONDS, Told
+
+HEAD = RequestHead(10, 6, 7)
+
+
+def test_a_varint_without_end_is_no_long_number():
+    frame = bytes(4) + b"\0" + bytes(4) + b"\xff" * 2_000_000
+    with pytest.raises(DecodeError, match="varint"):
+        open_response(FindCoordinatorResponse, HEAD, frame)
+
+
+def test_tagged_fields_in_each_of_many_structs_are_refused():
+    """kafka-python copies the rest of the frame for each: a few hundred KiB of them would take minutes."""
+    protocol = b"\x02a\x01\x01\x63\0"
+    number = 100_000
+    count = bytes([number & 0x7F | 0x80, number >> 7 & 0x7F | 0x80, number >> 14])
+    frame = (
+        bytes(8) + b"\0\0\0" + b"\x02g" + bytes(8) + b"\x01\0\x09consumer" + count + protocol * (number - 1) + b"\x01\0"
+    )
+    with pytest.raises(DecodeError, match="too many structs"):
+        open_request(JoinGroupRequest, RequestHead(11, 9, 7), frame)
+
+
+@pytest.mark.parametrize("key", [slice(0, 4), slice(2, 4), slice(3, 1), slice(-1, 2)])
+def test_a_slice_is_never_shorter_than_it_was_asked_for(key):
+    with pytest.raises(IndexError):
+        BoundedBytes(b"abc")[key]
+
+
+def test_high_bytes_that_are_no_varint_in_a_row_are_read():
+    data = BoundedBytes(b"\xff\xff\xff\xff\x01\xff\x02")
+    assert [data[index] for index in range(7)] == list(data)
+
+
+def test_warnings_of_a_kind_are_told_now_and_then_with_how_many_were_not(caplog):
+    clock = FakeClock()
+    told = Told(logging.getLogger("test"), clock)
+    for _ in range(5):
+        told.warn("one", "%s of %s", "this", "that")
+    told.warn("other", "else")
+    clock.advance(int(AGAIN_SECONDS * 1000))
+    told.warn("one", "%s of %s", "again", "that")
+    assert caplog.messages == ["this of that", "else", "again of that (4 more of this kind were not told)"]
+
+
+def test_a_broken_moves_pipe_is_not_used_again_and_a_good_one_is():
+    pipes = Pipes()
+    with pipes.pipe() as good:
+        pass
+    with pipes.pipe() as same:
+        assert same is good
+        same.held = 1
+    with pipes.pipe() as other:
+        assert other is not good
+    pipes.close()
+
+
+def test_without_descriptors_for_a_pipe_there_is_none(monkeypatch):
+    def refuse():
+        raise OSError(24, "too many open files")
+
+    monkeypatch.setattr(splicing, "Pipe", refuse)
+    with Pipes().pipe() as pipe:
+        assert pipe is None

@@ -1,0 +1,364 @@
+"""One connection through the gateway: what passes is the same bytes in the same order, and what is wrong ends alone."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import struct
+from contextlib import asynccontextmanager
+
+import pytest
+from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka.protocol.producer import ProduceRequest
+
+from rebalance_agent.gateway import lane, relay
+from rebalance_agent.gateway.refusal import Refusal
+from support.gateway_transport import (
+    PATIENCE_S,
+    Client,
+    End,
+    NoGroups,
+    RawBroker,
+    Reset,
+    eventually,
+    frame_of,
+    open_connections,
+    refused,
+    request,
+    reset,
+    run,
+    through,
+)
+
+LIST_OFFSETS, FETCH, HEARTBEAT, SASL_HANDSHAKE = 2, 1, 12, 17
+LARGE = 5_000_000
+
+
+@asynccontextmanager
+async def joined(answer=None, **options):
+    broker = await RawBroker(answer).start()
+    async with through(broker.port, **options) as gateway:
+        client = await Client.connect(gateway.port)
+        try:
+            yield client, broker, gateway
+        finally:
+            await client.close()
+            await broker.stop()
+
+
+@run
+async def test_frames_of_all_sizes_pass_as_they_came_in_both_directions():
+    bodies = [b"", b"x", bytes(70_000), bytes(range(256)) * (LARGE // 256), b"y" * 10]
+    frames = [request(LIST_OFFSETS, 5, number, body) for number, body in enumerate(bodies)]
+    async with joined() as (client, broker, _):
+        sending = asyncio.create_task(client.send(*frames))
+        for frame in frames:
+            assert await client.receive() == frame[4:8] + b"answer to " + frame
+        await sending
+        assert broker.came == b"".join(map(frame_of, frames))
+
+
+@run
+async def test_a_thousand_small_requests_in_one_write_are_answered_in_their_order():
+    frames = [request(HEARTBEAT, 4, number) for number in range(3_000)]
+    async with joined() as (client, broker, _):
+        sending = asyncio.create_task(client.send(*frames))
+        assert [(await client.receive())[:4] for _ in frames] == [frame[4:8] for frame in frames]
+        await sending
+        assert broker.came == b"".join(map(frame_of, frames))
+
+
+@run
+async def test_frames_that_come_byte_by_byte_pass():
+    frame = frame_of(request(HEARTBEAT, 4, 7, b"body"))
+    async with joined() as (client, broker, _):
+        for byte in frame:
+            client.writer.write(bytes([byte]))
+            await client.writer.drain()
+            await asyncio.sleep(0)
+        await client.receive()
+        assert broker.came == frame
+
+
+def produce(version, acks, correlation_id, client_id="app", transactional_id=None):
+    message = ProduceRequest(version=version, acks=acks, timeout_ms=1, topic_data=[], transactional_id=transactional_id)
+    message.with_header(correlation_id=correlation_id, client_id=client_id)
+    return bytes(message.encode(header=True))
+
+
+@pytest.mark.parametrize("version", range(3, ProduceRequest.max_version + 1))
+@pytest.mark.parametrize("long", ["", "x" * 32_000])
+@run
+async def test_produce_without_acks_has_no_answer_and_the_next_request_gets_its_own(version, long):
+    frames = [
+        produce(version, 0, 1, long, long or None),
+        produce(version, 0, 2, long),
+        request(HEARTBEAT, 4, 3),
+    ]
+    async with joined(lambda frame: None if frame[:2] == b"\0\0" else frame[4:8]) as (client, broker, _):
+        await client.send(*frames)
+        assert await client.receive() == frames[2][4:8]
+        assert broker.came == b"".join(map(frame_of, frames))
+
+
+class Asking(NoGroups):
+    """Asks something of its own before every heartbeat, and changes what is sent and what is answered."""
+
+    def wants(self, head):
+        return head.api_key == HEARTBEAT
+
+    wants_answer = wants
+
+    async def request(self, head, frame, ask):
+        self.answer = await ask(FindCoordinatorRequest(version=3, key="g", key_type=0))
+        return frame + b"changed"
+
+    def response(self, head, frame):
+        return frame + self.answer.host.encode()
+
+
+def coordinator(frame):
+    if frame[:2] != struct.pack(">h", 10):
+        return frame[4:8] + b"answer to " + frame
+    message = FindCoordinatorResponse(
+        version=3, throttle_time_ms=0, error_code=0, error_message=None, node_id=1, host="real", port=9
+    )
+    message.with_header(correlation_id=struct.unpack_from(">i", frame, 4)[0])
+    return bytes(message.encode(header=True))
+
+
+@run
+async def test_our_own_question_goes_between_the_clients_and_its_answer_stays_here():
+    frames = [request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2), request(LIST_OFFSETS, 5, 3)]
+    async with joined(coordinator, groups=Asking) as (client, broker, _):
+        await client.send(*frames)
+        answers = [await client.receive() for _ in frames]
+        assert answers[0] == frames[0][4:8] + b"answer to " + frames[0]
+        assert answers[1] == frames[1][4:8] + b"answer to " + frames[1] + b"changed" + b"real"
+        assert answers[2] == frames[2][4:8] + b"answer to " + frames[2]
+        assert frame_of(frames[1] + b"changed") + frame_of(frames[2]) in broker.came
+
+
+@run
+async def test_who_asks_on_a_connection_that_ends_is_told():
+    told = asyncio.get_running_loop().create_future()
+
+    class Waiting(Asking):
+        async def request(self, head, frame, ask):
+            try:
+                return await super().request(head, frame, ask)
+            except ConnectionError as error:
+                told.set_result(error)
+                raise
+
+    def ends(frame):
+        raise End
+
+    async with joined(ends, groups=Waiting) as (client, _, _):
+        await client.send(request(HEARTBEAT, 4, 1))
+        assert isinstance(await told, ConnectionError)
+        await client.ended()
+
+
+HOSTILE = {
+    "a length below a header": (struct.pack(">i", 3) + b"abc", Refusal.MALFORMED),
+    "a negative length": (struct.pack(">i", -5) + b"abcdefgh", Refusal.MALFORMED),
+    "no length": (bytes(4), Refusal.MALFORMED),
+    "HTTP": (b"GET / HTTP/1.1\r\n\r\n", Refusal.OVERSIZED),
+    "TLS": (bytes.fromhex("16030100f4010000f00303"), Refusal.OVERSIZED),
+    "SASL of old": (frame_of(request(SASL_HANDSHAKE, 0, 1, b"\0\5PLAIN")), Refusal.SASL_V0),
+    "a Produce that ends in its header": (frame_of(request(0, 9, 1)), Refusal.MALFORMED),
+    "a Produce of a version to come": (frame_of(request(0, 99, 1, bytes(50))), Refusal.MALFORMED),
+    "half a frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50], Refusal.TRUNCATED),
+    "half a large frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))[: LARGE // 2], Refusal.TRUNCATED),
+    "half a length": (b"\0\0", Refusal.TRUNCATED),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@run
+async def test_what_is_no_request_ends_its_own_connection_alone(name):
+    sent, reason = HOSTILE[name]
+    async with joined() as (client, _, gateway):
+        other = await Client.connect(gateway.port)
+        await other.send(request(HEARTBEAT, 4, 1))
+        await other.receive()
+        client.writer.write(sent)
+        if reason is Refusal.TRUNCATED:
+            client.writer.write_eof()
+        await client.ended()
+        await eventually(lambda: refused(gateway) == {reason: 1})
+        await other.send(request(HEARTBEAT, 4, 2))
+        assert (await other.receive())[:4] == struct.pack(">i", 2)
+        await other.close()
+
+
+@run
+async def test_mutated_requests_and_answers_cost_no_other_connection_and_are_no_fault_of_ours():
+    chance = random.Random(6)
+    good = [frame_of(request(key, version, 1, bytes(40))) for key in range(20) for version in (0, 4, 9)]
+    good += [frame_of(produce(version, -1, 1)) for version in range(3, 14)]
+
+    def mutated(data):
+        bytes_now = bytearray(data)
+        for _ in range(chance.randint(1, 4)):
+            bytes_now[chance.randrange(len(bytes_now))] = chance.randrange(256)
+        return bytes(bytes_now)
+
+    async with joined(lambda frame: frame[4:8] + mutated(frame + bytes(60))) as (well, _, gateway):
+        for _ in range(300):
+            client = await Client.connect(gateway.port)
+            client.writer.write(mutated(chance.choice(good)))
+            client.writer.write_eof()
+            await client.ended()
+            await client.close()
+        await well.send(request(HEARTBEAT, 4, 2))
+        assert (await well.receive())[:4] == struct.pack(">i", 2)
+        assert Refusal.MALFORMED in refused(gateway)
+        assert Refusal.FAILED not in refused(gateway)
+
+
+ILL_ANSWERS = {
+    "an answer to another request": (lambda frame: b"\x7f" + frame[5:8], Refusal.MISMATCHED),
+    "an answer without a head": (lambda _: b"ab", Refusal.MALFORMED),
+}
+
+
+@pytest.mark.parametrize("name", ILL_ANSWERS)
+@run
+async def test_a_broker_that_answers_something_else_ends_the_connection(name):
+    answer, reason = ILL_ANSWERS[name]
+    async with joined(answer) as (client, _, gateway):
+        await client.send(request(HEARTBEAT, 4, 1))
+        assert (await client.ended())[0] == b""
+        await eventually(lambda: refused(gateway) == {reason: 1})
+
+
+@run
+async def test_an_answer_that_names_brokers_and_cannot_be_read_is_not_passed_on():
+    async with joined(lambda frame: frame[4:8] + b"nonsense") as (client, _, gateway):
+        await client.send(request(3, 9, 1))
+        assert (await client.ended())[0] == b""
+        await eventually(lambda: refused(gateway) == {Refusal.MALFORMED: 1})
+
+
+class Reading(NoGroups):
+    def wants(self, head):
+        return head.api_key == HEARTBEAT
+
+
+@run
+async def test_a_frame_that_is_read_must_arrive_in_time(monkeypatch):
+    monkeypatch.setattr(lane, "WHOLE_SECONDS_MAX", 0.1)
+    async with joined(groups=Reading) as (client, broker, gateway):
+        client.writer.write(frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50])
+        await client.ended()
+        await eventually(lambda: refused(gateway) == {Refusal.SLOW: 1})
+        assert broker.came == b""
+
+
+@run
+async def test_a_frame_that_is_read_is_bounded(monkeypatch):
+    monkeypatch.setattr(relay, "READ_REQUEST_BYTES_MAX", 1_000)
+    async with joined(groups=Reading) as (client, broker, gateway):
+        await client.send(request(HEARTBEAT, 4, 1, bytes(2_000)))
+        await client.ended()
+        await eventually(lambda: refused(gateway) == {Refusal.OVERSIZED: 1})
+        assert broker.came == b""
+
+
+@run
+async def test_a_fault_of_our_own_ends_one_connection(caplog):
+    class Faulty(Reading):
+        async def request(self, head, frame, ask):
+            raise KeyError(head.api_key)
+
+    async with joined(groups=Faulty) as (client, _, gateway):
+        await client.send(request(HEARTBEAT, 4, 1))
+        await client.ended()
+        await eventually(lambda: refused(gateway) == {Refusal.FAILED: 1})
+        assert "KeyError" in caplog.text
+
+
+@run
+async def test_a_client_that_ends_ends_the_brokers_side():
+    async with joined() as (client, broker, gateway):
+        await client.send(request(HEARTBEAT, 4, 1))
+        await client.receive()
+        await client.close()
+        await asyncio.wait_for(broker.ended.wait(), PATIENCE_S)
+        await eventually(lambda: not refused(gateway) and open_connections(gateway) == 0)
+
+
+@run
+async def test_a_client_that_only_stops_sending_still_gets_its_answers():
+    async with joined() as (client, _, _):
+        await client.send(request(HEARTBEAT, 4, 1), request(HEARTBEAT, 4, 2))
+        client.writer.write_eof()
+        answers, broken = await client.ended()
+        assert answers.count(b"answer to ") == 2
+        assert not broken
+
+
+@run
+async def test_a_brokers_end_and_a_brokers_break_are_seen_as_such():
+    def ends(frame):
+        raise End
+
+    def breaks(frame):
+        raise Reset
+
+    for answer, expected in ((ends, False), (breaks, True)):
+        async with joined(answer) as (client, _, _):
+            await client.send(request(HEARTBEAT, 4, 1))
+            assert await client.ended() == (b"", expected)
+
+
+@run
+async def test_a_broker_that_does_not_read_stops_its_client_and_takes_no_memory():
+    async with joined() as (client, broker, _):
+        broker.reading.clear()
+        await client.send(request(LIST_OFFSETS, 5, 0))
+        client.writer.transport.set_write_buffer_limits(high=0)
+        sent = []
+
+        async def send():
+            for number in itertools.count(1):
+                await client.send(request(LIST_OFFSETS, 5, number, bytes(1_000_000)))
+                sent.append(number)
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(send(), 1)
+        assert len(sent) < 40  # what sockets and a pipe hold, of all that it would have sent
+        client.writer.transport.abort()
+
+
+@run
+async def test_a_client_that_vanishes_behind_a_broker_that_takes_nothing_is_noticed(monkeypatch):
+    monkeypatch.setattr(relay, "STUCK_CHECK_SECONDS", 0.05)
+    async with joined() as (client, broker, gateway):
+        broker.reading.clear()
+        client.writer.write(frame_of(request(LIST_OFFSETS, 5, 0, bytes(30_000_000))))
+        await asyncio.sleep(0.3)
+        reset(client.writer)
+        await eventually(lambda: refused(gateway) == {Refusal.STUCK: 1})
+        await eventually(lambda: open_connections(gateway) == 0)
+
+
+@run
+async def test_requests_wait_when_too_many_wait_for_answers(monkeypatch):
+    monkeypatch.setattr(relay, "IN_FLIGHT_MAX", 3)
+    held = []
+
+    def hold(frame):
+        held.append(frame)
+
+    async with joined(hold) as (client, broker, _):
+        await client.send(*(request(HEARTBEAT, 4, number) for number in range(10)))
+        await eventually(lambda: len(held) == 3)
+        await asyncio.sleep(0.05)
+        assert len(held) == 3
+        broker.writers[0].write(frame_of(held[0][4:8]))
+        assert await client.receive() == held[0][4:8]
+        await eventually(lambda: len(held) == 4)

@@ -1,0 +1,184 @@
+"""TLS to brokers with their names verified, TLS from clients, and settings that would leave either open refused."""
+
+from __future__ import annotations
+
+import ssl
+
+import pytest
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.refusal import Refusal
+from rebalance_agent.runtime.gateway import places
+from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.gateway_tls import broker_tls
+from support.certificates import Authority, needs_openssl
+from support.gateway_transport import Client, RawBroker, eventually, refused, request, run, through
+
+LARGE = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(scope="module")
+def broker_pair(authority):
+    return authority.issue("broker")
+
+
+def server(pair, clients=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pair.chain, pair.key)
+    if clients:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(clients.chain)
+    return context
+
+
+def trusting(authority, **more):
+    return {"security.protocol": "SSL", "ssl.ca.location": str(authority.certificate.chain), **more}
+
+
+async def passes(client, size=LARGE):
+    frame = request(2, 5, 1, bytes(range(256)) * (size // 256))
+    await client.send(frame)
+    assert await client.receive() == frame[4:8] + b"answer to " + frame
+
+
+@needs_openssl
+@run
+async def test_frames_pass_through_tls_on_either_side_and_on_both(authority, broker_pair):
+    to_us = ssl.create_default_context(cafile=authority.certificate.chain)
+    mine = server(broker_pair)
+    for to_brokers, from_clients in ((True, False), (False, True), (True, True)):
+        broker = await RawBroker().start(ssl=server(broker_pair) if to_brokers else None)
+        changes = {
+            "to_brokers": broker_tls(trusting(authority)) if to_brokers else None,
+            "from_clients": (lambda: mine) if from_clients else None,
+        }
+        async with through(broker.port, **changes) as gateway:
+            client = await Client.connect(gateway.port, **({"ssl": to_us} if from_clients else {}))
+            await passes(client)
+            await passes(client)
+            await client.close()
+        await broker.stop()
+
+
+@needs_openssl
+@run
+async def test_a_broker_that_is_not_trusted_or_has_another_name_gets_no_byte(authority, tmp_path):
+    other = Authority(tmp_path / "other").issue("stranger")
+    misnamed = authority.issue("misnamed", "DNS:other.example")
+    expired = authority.issue("expired", expired=True)
+    for pair, told in ((other, "unable to get"), (misnamed, "IP address mismatch"), (expired, "expired")):
+        broker = await RawBroker().start(ssl=server(pair))
+        async with through(broker.port, to_brokers=broker_tls(trusting(authority))) as gateway:
+            client = await Client.connect(gateway.port)
+            client.writer.write(b"\0\0\0\x09")
+            assert (await client.ended())[0] == b""
+            await eventually(lambda gateway=gateway: refused(gateway) == {Refusal.UNREACHABLE: 1})
+            assert told in gateway.health.parts["bootstrap"]
+            assert broker.came == b""
+            await client.close()
+        await broker.stop()
+
+
+@needs_openssl
+@run
+async def test_a_broker_may_ask_for_our_certificate(authority, broker_pair):
+    mine = authority.issue("gateway")
+    with_it = trusting(authority, **{"ssl.certificate.location": str(mine.chain), "ssl.key.location": str(mine.key)})
+    broker = await RawBroker().start(ssl=server(broker_pair, authority.certificate))
+    async with through(broker.port, to_brokers=broker_tls(with_it)) as gateway:
+        client = await Client.connect(gateway.port)
+        await passes(client)
+        await client.close()
+    await broker.stop()
+
+
+@needs_openssl
+@run
+async def test_a_client_without_tls_at_a_port_with_it_is_refused_alone(broker_pair):
+    broker = await RawBroker().start()
+    mine = server(broker_pair)
+    async with through(broker.port, from_clients=lambda: mine) as gateway:
+        client = await Client.connect(gateway.port)
+        client.writer.write(request(2, 5, 1))
+        await client.ended()
+        await eventually(lambda: refused(gateway) == {Refusal.TLS: 1})
+        await client.close()
+    await broker.stop()
+
+
+@pytest.mark.parametrize("protocol", ["", "PLAINTEXT", "sasl_plaintext"])
+def test_without_tls_in_the_protocol_there_is_no_context(protocol):
+    assert broker_tls({"security.protocol": protocol} if protocol else {}) is None
+
+
+@needs_openssl
+def test_tls_properties_are_used(authority):
+    context = broker_tls(trusting(authority, **{"ssl.cipher.suites": "ECDHE+AESGCM"}))
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    authorities = [each["subject"] for each in context.get_ca_certs()]
+    assert authorities == [((("commonName", "tests' authority"),),)], "nobody else is trusted"
+    pem = broker_tls({"security.protocol": "sasl_ssl", "ssl.ca.pem": authority.certificate.chain.read_text()})
+    assert pem.get_ca_certs() == context.get_ca_certs()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"enable.ssl.certificate.verification": "false"},
+        {"ssl.endpoint.identification.algorithm": "none"},
+        {"ssl.ca.location": "/no/such"},
+        {"ssl.keystore.location": "store.p12"},
+        {"ssl.key.pem": "not-a-secret"},
+        {"ssl.key.location": "/no/such"},
+        {"ssl.cipher.suites": "no-such-cipher"},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_what_would_leave_brokers_unverified_or_cannot_be_used_is_refused_by_name(wrong):
+    with pytest.raises(InvalidInputError) as refusal:
+        broker_tls({"security.protocol": "SSL", **wrong})
+    assert refusal.value.field in {f"kafka.{next(iter(wrong))}", "kafka.ssl.certificate.location"}
+    assert "not-a-secret" not in str(refusal.value)
+
+
+def where(servers="b:1", **settings):
+    return places(GatewaySettings(**settings), {"bootstrap.servers": servers} if servers else {}, SystemClock())
+
+
+def test_the_gateway_stays_on_this_machine_unless_it_is_told_in_so_many_words():
+    assert where().listen == ("127.0.0.1", 29092)
+    for host in ("0.0.0.0", "192.0.2.1", "[::]", "gateway.example"):
+        with pytest.raises(InvalidInputError, match=r"gateway_listen: .*gateway_beyond_loopback"):
+            where(gateway_listen=f"{host}:9092")
+    given = where(gateway_listen="192.0.2.1:9092", gateway_beyond_loopback=True)
+    assert (given.listen, given.advertised) == (("192.0.2.1", 9092), "192.0.2.1")
+
+
+def test_clients_are_told_an_address_that_they_can_connect_to():
+    with pytest.raises(InvalidInputError, match="gateway_advertised_host: is missing"):
+        where(gateway_listen="0.0.0.0:9092", gateway_beyond_loopback=True)
+    assert (
+        where(
+            gateway_listen="0.0.0.0:9092", gateway_beyond_loopback=True, gateway_advertised_host="gw.example"
+        ).advertised
+        == "gw.example"
+    )
+
+
+def test_bootstrap_servers_are_read_as_librdkafka_reads_them():
+    assert where("a, SSL://b:1 ,[::1]:9,[::2],").bootstrap == (("a", 9092), ("b", 1), ("::1", 9), ("::2", 9092))
+    for wrong in ("", "a:port", ","):
+        with pytest.raises(InvalidInputError, match=r"kafka\.bootstrap\.servers"):
+            where(wrong)
+
+
+def test_half_of_a_pair_of_files_is_refused_by_name():
+    with pytest.raises(InvalidInputError, match="gateway_tls_key_file: is missing"):
+        where(gateway_tls_cert_file="/some/cert")

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.tls import client_context
+from support.certificates import Authority, locked, needs_openssl
+
+
+@pytest.mark.parametrize(("path", "problem"), [("/no/such", "cannot read /no/such: No such"), ("/dev/null", "as PEM")])
+@pytest.mark.parametrize("files", [("ca",), ("ca", "certificate")])
+def test_a_file_that_cannot_be_used_is_called_as_its_user_calls_it(files, path, problem):
+    named = [(name, path if name == files[-1] else None) for name in files]
+    with pytest.raises(InvalidInputError, match=rf"^{files[-1]}: .*{problem}"):
+        client_context(*named)
+
+
+def test_a_key_without_its_certificate_is_refused():
+    with pytest.raises(InvalidInputError, match=r"^--cert: is missing: --key is its key"):
+        client_context(("--ca", None), ("--cert", ""), ("--key", "key.pem"))
+
+
+@needs_openssl
+def test_a_key_behind_a_passphrase_is_refused_without_a_prompt(tmp_path):
+    certificate = locked(Authority(tmp_path).issue("client"))
+    with pytest.raises(InvalidInputError, match=r"^--cert: "):
+        client_context(("--ca", None), ("--cert", str(certificate.chain)), ("--key", str(certificate.key)))
+
+
+@needs_openssl
+def test_files_that_can_be_used_are(tmp_path):
+    authority = Authority(tmp_path)
+    certificate = authority.issue("client")
+    chain = str(authority.certificate.chain)
+    context = client_context(("--ca", chain), ("--cert", str(certificate.chain)), ("--key", str(certificate.key)))
+    assert context.check_hostname
+    assert len(context.get_ca_certs()) == 1
