@@ -99,7 +99,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
     for event in generations(events):
         if event.stall:
             assert 0 <= event.stall.lower_seconds <= event.stall.seconds
-            assert event.stall.lower_seconds * 1_000 <= _lasted_ms(event)
+            assert round(event.stall.lower_seconds * 1_000) <= _lasted_ms(event)
             # Only who went may have stood still before it began, and for a session at most.
             went = {Trigger.MEMBER_GONE} & set(event.causes)
             assert event.stall.seconds * 1_000 <= _lasted_ms(event) + (SESSION_TIMEOUT_MS if went else 0)

@@ -8,7 +8,7 @@ its observer owns. So a slow tail costs no membership, and a rebalance of the ob
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Protocol
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, TopicPartition
@@ -36,6 +36,11 @@ CLASSIC_TUNING = {
 
 POLL_S = 0.1
 ABSENT_WAIT_S = 0.5
+
+HANDOVER_S = 3.0
+"""Longest wait with partitions that go to another replica for their first snapshot. Far below any session timeout."""
+
+HANDOVER_LOOK_S = 0.05
 
 
 class Ownership(Protocol):
@@ -87,12 +92,23 @@ class Shared:
     Before it is told its share it owns nothing.
     """
 
-    def __init__(self, properties: Mapping[str, str], topic: str, group_id: str, health: Health) -> None:
-        """``topic`` is shared; nothing is joined before ``worker`` starts."""
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        topic: str,
+        group_id: str,
+        health: Health,
+        stored: Callable[[Collection[int]], bool] = lambda _partitions: True,
+    ) -> None:
+        """``topic`` is shared; nothing is joined before ``worker`` starts.
+
+        ``stored``: whether there is a snapshot of each of these partitions, or will be none.
+        """
         self._properties = properties
         self._topic = topic
         self._group_id = group_id
         self._health = health
+        self._stored = stored
         self._count = 0
         self._owned: frozenset[int] | None = None
         self._alone = False
@@ -138,7 +154,7 @@ class Shared:
         except KafkaException as error:  # properties that do not go together
             raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
         try:
-            consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked)
+            consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
             while not stop.is_set():
                 if (message := consumer.poll(POLL_S)) is not None and (trouble := message.error()) is not None:
                     self._check(trouble)
@@ -157,6 +173,15 @@ class Shared:
         self.worker.working()
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        numbers, pause = [each.partition for each in partitions], threading.Event()
+        # Who takes them over tells what came after their snapshots. Without any, all that was before is past to it.
+        for _ in range(round(HANDOVER_S / HANDOVER_LOOK_S)):
+            if not self._owned or self._stored(numbers):
+                break
+            pause.wait(HANDOVER_LOOK_S)
+        self._lost(consumer, partitions)
+
+    def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._owned = (self._owned or frozenset()) - {each.partition for each in partitions}
         consumer.incremental_unassign(partitions)
 

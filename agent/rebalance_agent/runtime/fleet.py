@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from rebalance_agent.collectors.context import Context
@@ -40,7 +40,9 @@ class Fleet:
     ) -> None:
         """``progress`` of the events that are published, ``written`` as in `SnapshotStore`."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
-        self.ownership = Shared(context.properties, OFFSETS_TOPIC, group, context.health) if group else Everything()
+        self.ownership = (
+            Shared(context.properties, OFFSETS_TOPIC, group, context.health, self._stored) if group else Everything()
+        )
         self.whole = context
         shows, owns = context.shows, self.ownership.owns
         self.context = replace(context, shows=lambda name: shows(name) and owns(name)) if group else context
@@ -63,6 +65,9 @@ class Fleet:
     def listeners(self) -> tuple[Callable[[Mapping[str, int]], None], ...]:
         """What is to be told of partition counts of topics."""
         return (self.store.on_topics,) if self.store else ()
+
+    def _stored(self, partitions: Collection[int]) -> bool:
+        return self.store is None or self.store.stored(partitions)
 
     def start(self) -> None:
         """Join the other replicas."""

@@ -24,9 +24,9 @@ class SnapshotPartition:
     """``seen``: what the tail read and no snapshot covers; ``due``: what is covered and has still to be written.
 
     Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
-    ``marked_ms``: when it was last written. ``begun``: it is known as a whole. ``missed``: something of it was
-    not kept, so nothing more can be said of it until it begins anew, which is worth it once all before ``missed_at`` is
-    covered (``hopeful``).
+    ``stored``: Kafka has a snapshot of it. ``marked_ms``: when it was last written. ``begun``: it is known as a whole.
+    ``missed``: something of it was not kept, so nothing more can be said of it until it begins anew, which is worth it
+    once all before ``missed_at`` is covered (``hopeful``).
     """
 
     number: int
@@ -37,6 +37,7 @@ class SnapshotPartition:
     missed_at: int = -1
     position: int = -1
     written: int = -1
+    stored: bool = False
     marked_ms: int = 0
     reached: int = -1
     seen_bytes: int = 0
@@ -53,7 +54,7 @@ class SnapshotPartition:
         """
         self.begun = True
         if snapshot:
-            self.series = snapshot.series
+            self.series, self.stored = snapshot.series, True
             self.position = self.written = self.reached = snapshot.position
             self.marked_ms = snapshot.written_ms
             self.digest = Digest({record.key(): record.offset() for record in snapshot.records})

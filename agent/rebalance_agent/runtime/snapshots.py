@@ -174,6 +174,14 @@ class SnapshotStore:
             for partition in partitions:
                 self._partitions.pop(partition, None)
 
+    # The thread of the membership
+
+    def stored(self, partitions: Collection[int]) -> bool:
+        """Whether each of ``partitions`` that can have a snapshot has one."""
+        with self._lock:
+            states = [self._partitions[number] for number in partitions if number in self._partitions]
+            return not self._producer.working or all(state.stored or state.missed for state in states)
+
     def _state(self, partition: int) -> SnapshotPartition:
         state = self._partitions.setdefault(partition, SnapshotPartition(partition))
         if not (self._count or state.missed):
@@ -240,7 +248,7 @@ class SnapshotStore:
 
         def told(lost: str | None) -> None:
             if lost is None:
-                self._failing = False
+                self._failing, state.stored = False, True
                 self._written(now_ms, size_bytes)
             else:
                 state.written = -1  # it is due again

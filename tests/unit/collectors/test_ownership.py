@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
+from rebalance_agent.collectors import ownership
 from rebalance_agent.collectors.ownership import OWNERSHIP_PART, Everything, Shared
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.placement import offsets_partition
@@ -52,6 +53,44 @@ def test_what_it_is_assigned_is_never_fetched():
     shared, client = _shared(), Calls()
     shared._assigned(client, _partitions(2))
     assert [name for name, *_ in client.made] == ["incremental_assign", "pause"]
+
+
+def _sharing(answers):
+    """A replica with partitions 1 and 3; ``answers`` to whether there are snapshots, and what was asked."""
+    asked, answers = [], iter(answers)
+
+    def stored(numbers):
+        asked.append((numbers, shared.partitions()))
+        return next(answers)
+
+    shared = Shared({}, "__consumer_offsets", "rebalance-agent", Calls(), stored)
+    shared._assigned(Calls(), _partitions(1, 3))
+    return shared, asked
+
+
+def test_what_goes_to_another_replica_goes_with_a_snapshot():
+    shared, asked = _sharing([False, False, True])
+    client = Calls()
+    shared._revoked(client, _partitions(3))
+    assert asked == [([3], {1, 3})] * 3  # it goes on owning it meanwhile
+    assert shared.partitions() == {1}
+    assert [name for name, *_ in client.made] == ["incremental_unassign"]
+
+
+def test_a_snapshot_that_does_not_come_is_not_waited_for_for_ever(monkeypatch):
+    monkeypatch.setattr(ownership, "HANDOVER_LOOK_S", 0.001)
+    monkeypatch.setattr(ownership, "HANDOVER_S", 0.01)
+    shared, asked = _sharing([False] * 10)
+    shared._revoked(Calls(), _partitions(3))
+    assert len(asked) == 10
+    assert shared.partitions() == {1}
+
+
+def test_what_is_lost_is_somebody_elses_already():
+    shared, asked = _sharing([])
+    shared._lost(Calls(), _partitions(3))
+    assert asked == []
+    assert shared.partitions() == {1}
 
 
 def test_more_replicas_than_partitions_leave_one_in_reserve_and_ready():

@@ -64,6 +64,21 @@ def logs():
         yield captured
 
 
+def test_a_partition_is_stored_when_kafka_has_acknowledged_its_snapshot():
+    stored = Stored()
+    assert stored.store.stored([0])  # not ours: nothing to wait for
+    stored.begin()
+    assert not stored.store.stored([0])
+    stored.store.reached({0: 0})
+    stored.store.cover({0: 0})
+    assert not stored.store.stored([0])
+    stored.store.serve()
+    assert stored.store.stored([0])
+    successor = Stored(stored.topic)
+    successor.begin()
+    assert successor.store.stored([0])
+
+
 def test_what_was_covered_is_read_back_by_the_next_one():
     stored = Stored()
     assert stored.begin(_record(1, b"old")) is None
