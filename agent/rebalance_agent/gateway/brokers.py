@@ -41,14 +41,17 @@ async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) ->
 async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # One that does not answer leaves time for the others: next time it would be the first again.
+    seconds = CONNECT_SECONDS_MAX / max(1, len(found))
     for number, (family, kind, protocol, _, address) in enumerate(found, 1):
         sock = tuned(socket.socket(family, kind, protocol))
         try:
-            await loop.sock_connect(sock, address)
-            if tls is None:
-                return PlainLink(sock, f"{host}:{port}")
-            streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
-            return TlsLink(*streams, f"{host}:{port}")
+            async with asyncio.timeout(seconds):
+                await loop.sock_connect(sock, address)
+                if tls is None:
+                    return PlainLink(sock, f"{host}:{port}")
+                streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
+                return TlsLink(*streams, f"{host}:{port}")
         except ssl.SSLError:
             sock.close()
             raise

@@ -201,17 +201,18 @@ class Gateway:
     async def _broker(self, listener: Listener | None) -> Link:
         if listener:
             return await connected([listener.address], self._places.to_brokers)
-        for number, address in enumerate(self._bootstrap):
+        servers = tuple(self._bootstrap)  # as it is now: others turn it meanwhile
+        for number, address in enumerate(servers):
             try:
                 link = await connected([address], self._places.to_brokers)
             except RefusedError as error:
-                if number == len(self._bootstrap) - 1:
+                if number == len(servers) - 1:
                     self._reaches(str(error))
                     raise
                 continue
             self._reaches(None)
             # The next client begins where this one was taken.
-            self._bootstrap[:] = self._bootstrap[number:] + self._bootstrap[:number]
+            self._bootstrap[:] = servers[number:] + servers[:number]
             return link
         raise RefusedError(Refusal.UNREACHABLE, "no bootstrap servers are set")
 

@@ -108,6 +108,8 @@ class PlainLink:
             except (BlockingIOError, InterruptedError):
                 self._drained = True
                 continue
+            except OSError as error:
+                raise _break(error) from None
             # Less than was asked for: most likely there is no more, and asking the kernel would be in vain.
             self._drained = len(data) < size_max
             await self.turn()
@@ -122,6 +124,8 @@ class PlainLink:
                     sent += self._socket.send(view[sent:])
                 except (BlockingIOError, InterruptedError):
                     await self.writable()
+                except OSError as error:
+                    raise _break(error) from None
 
     async def turn(self) -> None:
         """Called after work for which nothing had to be waited: now and then others go first."""
@@ -255,7 +259,10 @@ async def move(source: Link, target: Link, size: int, pipes: Pipes) -> int:
     if size >= SPLICE_BYTES_MIN and isinstance(source, PlainLink) and isinstance(target, PlainLink):
         with pipes.pipe() as pipe:
             if pipe:
-                return await _spliced(source, target, size, pipe)
+                try:
+                    return await _spliced(source, target, size, pipe)
+                except OSError as error:
+                    raise _break(error) from None
     moved = 0
     while moved < size:
         data = await source.read(min(size - moved, COPY_BYTES))
@@ -264,6 +271,11 @@ async def move(source: Link, target: Link, size: int, pipes: Pipes) -> int:
         await target.write(data)
         moved += len(data)
     return moved
+
+
+def _break(error: OSError) -> ConnectionError:
+    """How a connection broke. Not all that ends one is a ConnectionError to Python: a peer that vanished is none."""
+    return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 
 async def _spliced(source: PlainLink, target: PlainLink, size: int, pipe: Pipe) -> int:

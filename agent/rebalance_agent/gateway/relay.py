@@ -217,7 +217,12 @@ class Relay:
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._answered:
             raise ConnectionAbortedError("the broker has ended the connection")
-        await self._up.put(bytes(message.encode(header=True)), self._registered(_Sent(head, asked=answer)))
+        frame = bytes(message.encode(header=True))
+        sending = asyncio.create_task(self._up.put(frame, self._registered(_Sent(head, asked=answer))))
+        sending.add_done_callback(_noted)
+        # Who asks may give up, but not in the middle of a frame: the next one would be read as its rest.
+        await asyncio.wait((sending,))
+        sending.result()
         return open_response(kind, head, await answer).message
 
     def _registered(self, sent: _Sent) -> Callable[[], None]:
@@ -230,6 +235,12 @@ class Relay:
             if sent.asked and not sent.asked.done():
                 sent.asked.set_exception(ConnectionAbortedError("the connection is gone"))
                 sent.asked.exception()  # who asked may be gone, too
+
+
+def _noted(sending: asyncio.Task[None]) -> None:
+    """Who asked may not be there any more to hear that the connection broke."""
+    if not sending.cancelled():
+        sending.exception()
 
 
 def _wrong_size(size: int) -> RefusedError:

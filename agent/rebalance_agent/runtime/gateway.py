@@ -168,7 +168,11 @@ class GatewayRole:
             try:
                 await gateway.known(brokers)
             except RefusedError as error:
+                # Whoever holds that port may give it back.
                 self._sidecar.health.unready(GATEWAY, str(error))
+                await asyncio.sleep(backoff.next())
+                continue
+            self._sidecar.health.ready(GATEWAY)
             return
 
     def _emit(self, event: Event | Sequence[Event]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import TextIO
+from typing import Any, TextIO
 
 import structlog
 
@@ -26,7 +26,10 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     ]
     # Tracebacks without local variables, which structlog would show: passwords are among them.
     render: list[structlog.typing.Processor] = (
-        [structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)]
+        [
+            _on_one_line,
+            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback),
+        ]
         if console
         else [
             structlog.processors.ExceptionRenderer(structlog.tracebacks.ExceptionDictTransformer(show_locals=False)),
@@ -53,3 +56,17 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
     )
+
+
+def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it
+    """Names from outside (members, topics) begin no line of the log and give a terminal no orders.
+
+    Of the text itself only: values the renderer escapes, and so does JSON.
+    """
+    text = str(record["event"])
+    if not text.isprintable():
+        record["event"] = "".join(
+            each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii")
+            for each in text
+        )
+    return record

@@ -120,6 +120,18 @@ def test_a_fenced_member_has_lost_what_it_had(error, name):
     assert one.gateway.events[-1].reason == f"{name} in the answer to ConsumerGroupHeartbeat"
 
 
+def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing():
+    one, given = Member(), {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}
+    for member_id in ("m", "n"):
+        who = {"member_id": member_id, "instance_id": "i"}
+        one.beat(0, {**given, "member_id": member_id}, **who, subscribed_topic_names=["t"])
+        one.beat(2, {"member_id": member_id}, **who, topic_partitions=parts(t=(0,)))
+    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2)] * 2
+    assert len({each.process for each in one.gateway.events}) == 2
+    one.beat(2, {"error_code": 82}, member_id="m", instance_id="i")
+    assert len(one.told()) == 2
+
+
 def test_of_who_was_there_before_nothing_is_made_up():
     one = Member()
     one.beat(7, {"assignment": {"topic_partitions": parts(t=(0, 1))}}, subscribed_topic_names=["t"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import struct
+import threading
 
 import pytest
 from kafka.protocol.consumer.fetch import FetchRequest
@@ -16,11 +17,12 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.groups.presence import Presence
+from rebalance_agent.gateway.groups.presence import FETCH_SECONDS_MAX, Presence
 from rebalance_agent.gateway.groups.seats import Seat, Seats
 from rebalance_agent.gateway.head import RequestHead
+from rebalance_agent.instrumentation.decision import Decision
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.events import AssignEvent, Callback
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from support.gateway_coordinator import ToyCoordinator
 from support.gateway_groups import Client, Gateway, Line
 
@@ -302,6 +304,69 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
     assert first.instance_id == "i"
 
 
+@pytest.mark.parametrize("rules", ["", "orders=weighted-sticky"])
+def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(rules):
+    broker = ToyCoordinator(1)
+    old = member(broker, rules, instance_id="i")
+    new = Client(Line(old.gateway, broker), instance_id="i")
+
+    async def go():
+        await assigned(old, {"t": (0,)})
+        broker.generation -= 1  # a static member comes back into the same one
+        await assigned(new, {"t": (0,)})
+        (seat,) = old.gateway.groups._shared.seats
+        seat.presence.member_id = new.member_id = "another"  # as a coordinator says
+        for kind in (HeartbeatRequest, SyncGroupRequest, JoinGroupRequest):
+            broker.errors[kind] = 82
+        await old.heartbeat()
+        await old.sync({})
+        await old.join()
+        broker.errors.clear()
+        await new.heartbeat()
+        return seat
+
+    seat = asyncio.run(go())
+    assert [event.callback for event in old.gateway.events if isinstance(event, MemberEvent)] == [
+        Callback.ASSIGNED,
+        Callback.ASSIGNED,
+    ]
+    assert list(old.gateway.groups._shared.seats) == [seat]
+
+
+def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
+    gateway, broker = Gateway(), ToyCoordinator(1)
+
+    async def go():
+        for _ in range(3):
+            await assigned(Client(Line(gateway, broker)), {"t": (0,)})
+            gateway.clock.advance(int(FETCH_SECONDS_MAX * 1_000) + 1)
+        other = Line(gateway, broker, "another")
+        await other.send(fetch("t", 0))
+        return other.talk.wants(RequestHead(1, 11, 1))
+
+    assert asyncio.run(go()) is False
+    assert [event.callback for event in gateway.events] == [Callback.ASSIGNED] * 3
+
+
+def test_our_assignment_is_told_of_its_own_generation_though_the_next_has_begun(monkeypatch):
+    one = member(rules="orders=weighted-sticky")
+    begun, quality = threading.Event(), Decision.quality
+    monkeypatch.setattr(Decision, "quality", lambda decision: begun.wait(5) and quality(decision))
+
+    async def go():
+        await one.join()
+        await one.sync()
+        await one.join()
+        told = asyncio.Event()
+        one.gateway.heard = told.set
+        begun.set()
+        await told.wait()
+
+    asyncio.run(go())
+    (event,) = [each for each in one.gateway.events if isinstance(each, AssignEvent)]
+    assert (event.generation, one.generation) == (1, 2)
+
+
 def test_groups_without_consumers_are_not_told_of():
     one = member(protocol_type="connect", names=("sessioned",))
 
@@ -312,6 +377,31 @@ def test_groups_without_consumers_are_not_told_of():
 
     asyncio.run(go())
     assert one.gateway.events == []
+
+
+def test_connect_is_not_told_of_though_a_rule_matches_its_group():
+    class Connect(ToyCoordinator):
+        async def _describe(self, request):
+            described = await super()._describe(request)
+            described.groups[0].protocol_type = "connect"
+            return described
+
+    broker = Connect(1)
+    one = member(broker, ".*=weighted-sticky", protocol_type="connect", names=("sessioned",))
+    asked = []
+
+    async def go():
+        await assigned(one, {})
+        one.line.ask = lambda message: asked.append(message) or broker(message)
+        await one.heartbeat()
+        await one.heartbeat()
+        await assigned(one, {})
+        who = LeaveGroupRequest.MemberIdentity(version=5, member_id=one.member_id, reason="bye")
+        await one.line.send(LeaveGroupRequest(version=5, group_id="orders", members=[who]))
+
+    asyncio.run(go())
+    assert one.gateway.events == []
+    assert len(asked) == 1
 
 
 def test_our_own_assignment_is_told_with_its_quality():

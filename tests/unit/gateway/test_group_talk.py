@@ -8,12 +8,14 @@ import itertools
 import pytest
 from kafka.protocol.consumer.group import JoinGroupRequest, SyncGroupRequest
 
+from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.deciding import budget_seconds
 from rebalance_agent.gateway.groups.shared import Outcome
 from rebalance_agent.gateway.head import RequestHead
 from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription, encode_assignment
 from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment
 from support.gateway_coordinator import ToyCoordinator
@@ -57,6 +59,24 @@ def test_range_clients_get_what_their_weights_promise_in_every_version(join, syn
     assert [heavy.joined.protocol_name, light.joined.protocol_name] == ["range", "range"]
     assert heavy.gateway.outcomes[-2:] == [Outcome.CHOSEN, Outcome.ASSIGNED]
     assert light.gateway.outcomes[-1] is Outcome.CHOSEN
+
+
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if not strategy(name).by_load])
+def test_every_strategy_that_fits_assigns_every_partition_twice(name):
+    broker = ToyCoordinator(2)
+    own = "range" if strategy(name).protocol is RebalanceProtocol.EAGER else "cooperative-sticky"
+    one, other = (client(f"orders={name}", broker, names=(own,)) for _ in range(2))
+
+    async def twice():
+        await rebalance(one, other)
+        await rebalance(one, other)
+
+    asyncio.run(twice())
+    assert {*one.owned.get("t", ()), *other.owned.get("t", ())} == set(range(16))
+    assert broker.protocol == name
+    outcomes = one.gateway.outcomes + other.gateway.outcomes
+    assert outcomes.count(Outcome.ASSIGNED) == 2
+    assert set(outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
 
 
 def test_our_strategy_stands_before_the_clients_own_which_stay_as_they_came():

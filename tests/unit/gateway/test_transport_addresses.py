@@ -14,11 +14,22 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.exposition.server import ListenError
-from rebalance_agent.gateway import listeners
+from rebalance_agent.gateway import brokers, listeners
+from rebalance_agent.gateway import gateway as gateway_module
 from rebalance_agent.gateway.head import read_head
 from rebalance_agent.gateway.messages import open_response
-from rebalance_agent.gateway.refusal import Refusal
-from support.gateway_transport import Client, RawBroker, answer_of, eventually, refused, request, run, through
+from rebalance_agent.gateway.refusal import Refusal, RefusedError
+from support.gateway_transport import (
+    Client,
+    RawBroker,
+    answer_of,
+    eventually,
+    frame_of,
+    refused,
+    request,
+    run,
+    through,
+)
 from support.gatewaying import free_base
 
 HOST = "127.0.0.1"
@@ -198,6 +209,57 @@ async def test_a_bootstrap_port_that_is_taken_is_told():
     with socket.create_server((HOST, 0)) as taken, pytest.raises(ListenError, match="cannot listen on"):
         async with through(1, listen=(HOST, taken.getsockname()[1])):
             pass
+
+
+@run
+async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeypatch):
+    broker, release, connect = await RawBroker().start(), [], brokers.connected
+
+    async def connected(addresses, tls):
+        if addresses == [NOWHERE]:
+            release.append(asyncio.Event())
+            await release[-1].wait()
+            raise RefusedError(Refusal.UNREACHABLE, "nobody is there")
+        return await connect(addresses, tls)
+
+    monkeypatch.setattr(gateway_module, "connected", connected)
+    async with through(1, broker.port, bootstrap=(NOWHERE, (HOST, broker.port))) as gateway:
+        clients = [await Client.connect(gateway.port) for _ in range(2)]
+        await eventually(lambda: len(release) == 2)
+        for client, each in zip(clients, list(release), strict=True):
+            each.set()
+            await client.send(request(12, 4, 1))
+            assert (await client.receive())[:4] == struct.pack(">i", 1)
+            await client.close()
+        assert len(release) == 2
+        assert not refused(gateway)
+    await broker.stop()
+
+
+@run
+async def test_of_a_name_with_many_addresses_those_that_answer_are_found(monkeypatch):
+    monkeypatch.setattr(brokers, "CONNECT_SECONDS_MAX", 0.4)
+    broker, loop = await RawBroker().start(), asyncio.get_running_loop()
+    connect = loop.sock_connect
+    silent = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("192.0.2.1", broker.port))]
+    real = await loop.getaddrinfo("127.0.0.1", broker.port, type=socket.SOCK_STREAM)
+
+    async def found(*_, **__):
+        return [*silent, *real]
+
+    async def connected(sock, address):
+        await (asyncio.Event().wait() if address == silent[0][4] else connect(sock, address))
+
+    monkeypatch.setattr(loop, "getaddrinfo", found)
+    monkeypatch.setattr(loop, "sock_connect", connected)
+    link = await brokers.connected([("kafka", broker.port)], None)
+    await link.write(frame_of(request(18, 0, 1)))
+    await eventually(lambda: broker.came)
+    await link.close()
+    real[:] = []
+    with pytest.raises(RefusedError, match=r"kafka port .* did not answer within"):
+        await brokers.connected([("kafka", broker.port)], None)
+    await broker.stop()
 
 
 @run

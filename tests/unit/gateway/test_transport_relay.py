@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
+import os
 import random
+import socket
 import struct
 from contextlib import asynccontextmanager
 
@@ -12,8 +15,9 @@ import pytest
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka.protocol.producer import ProduceRequest
 
-from rebalance_agent.gateway import lane, relay
+from rebalance_agent.gateway import lane, links, relay
 from rebalance_agent.gateway.refusal import Refusal
+from rebalance_agent.gateway.splicing import Pipes
 from support.gateway_transport import (
     PATIENCE_S,
     Client,
@@ -138,6 +142,49 @@ async def test_our_own_question_goes_between_the_clients_and_its_answer_stays_he
         assert answers[1] == frames[1][4:8] + b"answer to " + frames[1] + b"changed" + b"real"
         assert answers[2] == frames[2][4:8] + b"answer to " + frames[2]
         assert frame_of(frames[1] + b"changed") + frame_of(frames[2]) in broker.came
+
+
+@run
+async def test_a_question_that_is_given_up_is_sent_whole_all_the_same():
+    class Impatient(NoGroups):
+        def wants(self, head):
+            return head.api_key == HEARTBEAT
+
+        async def request(self, head, frame, ask):
+            question = FindCoordinatorRequest(version=3, key="k" * 20_000_000, key_type=0)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(ask(question), 0.2)
+            broker.reading.set()
+            return frame
+
+    async with joined(groups=Impatient) as (client, broker, gateway):
+        broker.reading.clear()
+        await client.send(request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2))
+        assert [(await client.receive())[:4] for _ in range(2)] == [struct.pack(">i", number) for number in (1, 2)]
+        assert broker.came.endswith(frame_of(request(HEARTBEAT, 4, 2)))
+        assert not refused(gateway)
+
+
+@pytest.mark.parametrize("way", ["read", "write", "splice"])
+@run
+async def test_a_peer_that_vanished_is_a_broken_connection_and_no_fault_of_ours(way, monkeypatch):
+    def vanished(*_, **__):
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    class Vanished(socket.socket):
+        recv = send = vanished
+
+    monkeypatch.setattr(os, "splice", vanished, raising=False)
+    ours, theirs = socket.socketpair()
+    link = links.PlainLink(Vanished(fileno=ours.detach()), "peer")
+    theirs.send(b"x")
+    with theirs, pytest.raises(ConnectionError, match="timed out"):
+        await {
+            "read": lambda: link.read(1),
+            "write": lambda: link.write(b"x"),
+            "splice": lambda: links.move(link, link, links.SPLICE_BYTES_MIN, Pipes()),
+        }[way]()
+    await link.close()
 
 
 @run

@@ -42,6 +42,15 @@ def test_the_console_form_is_for_people():
     assert not stream.getvalue().startswith("{")
 
 
+def test_names_from_outside_forge_no_line_of_the_console_form():
+    stream = io.StringIO()
+    configure_logs("info", "console", stream)
+    logging.getLogger("library").warning("member %s", "a\n2026 [error] forged \x1b[31m")
+    structlog.get_logger("a").info("hello", group="g\n\x1b[31m")
+    assert len(stream.getvalue().splitlines()) == 2
+    assert "\x1b" not in stream.getvalue()
+
+
 def test_a_failure_and_its_end_are_each_told_once_and_the_last_recovery_is_a_reconnect():
     readiness, reports = Readiness(), Calls()
     health = LoggedHealth(readiness, reports.reconnected)

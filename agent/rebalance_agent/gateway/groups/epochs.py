@@ -134,8 +134,7 @@ class ConsumerHeartbeats(Handler):
             seat.presence.owned, seat.blind = partitions, False
             return
         seat.presence.given(partitions)
-        if seat.presence.fetch_awaited:
-            self._shared.awaiting.add(seat.presence)
+        self._shared.await_fetch(seat.presence)
 
 
 def _uuid(text: str) -> uuid.UUID:

@@ -46,8 +46,9 @@ class Heartbeats(Handler):
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401 - kafka-python is untyped
         """Of a member that nobody here knows, learn what it has."""
-        seat = self._shared.seats.find(message.group_id, message.member_id, message.group_instance_id)
-        if seat is None and message.generation_id >= 0 and self._shared.rules.of(message.group_id):
+        names = message.group_id, message.member_id, message.group_instance_id
+        seat = self._shared.seats.find(*names)
+        if self._shared.seats.vacant(*names) and message.generation_id >= 0 and self._shared.rules.of(message.group_id):
             seat = await self._recovered(message, client_id, ask)
         if seat is None:
             return PASS
@@ -62,17 +63,17 @@ class Heartbeats(Handler):
         lose(memory.seat, message.error_code, "Heartbeat", memory.generation)
         return False
 
-    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> Seat:  # noqa: ANN401
+    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> Seat | None:  # noqa: ANN401
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
         seat = Seat(self._shared.presence(group, client_id, instance_id))
         seat.presence.member_id = member_id
         # Whatever comes of it, it is asked once.
         self._shared.seats.put(group, member_id, instance_id, seat)
         with contextlib.suppress(TimeoutError, ConnectionError):
-            owned = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
+            owned, seat.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
             if owned is not None:
                 seat.presence.generation, seat.presence.owned = message.generation_id, owned
-        return seat
+        return None if seat.foreign else seat
 
 
 class Leaves(Handler):
@@ -129,14 +130,13 @@ class Fetches(Handler):
 
     def __init__(self, shared: Shared) -> None:
         """A connection's first."""
-        self._awaiting = shared.awaiting
+        self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
         """Members are told apart by client id and partitions; newer versions name topics by their ids only."""
         asked = {(topic.topic or None, each.partition) for topic in message.topics for each in topic.partitions}
-        for presence in tuple(self._awaiting):
+        for presence in self._shared.awaiting:
             if presence.client_id == client_id:
                 presence.fetching(asked)
-            if not presence.fetch_awaited:
-                self._awaiting.discard(presence)
+        self._shared.tidy()
         return PASS

@@ -20,10 +20,13 @@ from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, pro
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 from rebalance_agent.model.quality import AssignmentQuality
 
-__all__ = ["REASON_MAX", "Alive", "Emit", "Presence"]
+__all__ = ["FETCH_SECONDS_MAX", "REASON_MAX", "Alive", "Emit", "Presence"]
 
 REASON_MAX = 1_000
 """Characters of a reason that is kept: clients write a sentence (KIP-800)."""
+
+FETCH_SECONDS_MAX = 60.0
+"""Wait for a first Fetch: the next heartbeat ends it in seconds, unless the consumer is gone without a word."""
 
 Emit = Callable[[MemberEvent | AssignEvent], None]
 """Takes an event. Never blocks and never raises."""
@@ -69,6 +72,7 @@ class Presence:
         self._waits: dict[str, Any] = {}
         self._giving_up: tuple[TopicPartitions, _Moment] | None = None
         self._assigned: MemberEvent | None = None
+        self._assigned_at: _Moment | None = None
         self._rejected = 0
         self._beaten: _Moment | None = None
 
@@ -145,7 +149,7 @@ class Presence:
             return  # nothing to tell
         event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms)
         if has - had:
-            self._assigned = event
+            self._assigned, self._assigned_at = event, now
         else:
             self._emit_event(event)
 
@@ -163,6 +167,11 @@ class Presence:
         if self._assigned is not None:
             event, self._assigned = self._assigned, None
             self._emit_event(event)
+
+    def settle_late(self) -> None:
+        """The same, if the fetch has not come for long."""
+        if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
+            self.settle()
 
     def lost(self, reason: str) -> None:
         """The coordinator does not know the consumer any more, or another took its place."""
@@ -185,13 +194,14 @@ class Presence:
     def decided(
         self,
         assignor: str,
+        generation: int,
         members: int,
         seconds: float,
         decision: Decision | None = None,
         quality: AssignmentQuality | None = None,
         error: Exception | None = None,
     ) -> None:
-        """Our assignor ran for the group that the consumer leads, or came to no result because of ``error``."""
+        """Our assignor ran for ``generation``, which the consumer leads, or came to no result because of ``error``."""
         self._sequence += 1
         self._emit_event(
             AssignEvent(
@@ -200,7 +210,7 @@ class Presence:
                 timestamp_ms=self._now().ms,
                 assignor=assignor,
                 client_id=self.client_id,
-                generation=self.generation,
+                generation=generation,
                 duration_seconds=seconds,
                 members=members,
                 partitions=decision.partitions if decision else 0,

@@ -24,14 +24,15 @@ DESCRIBE_VERSION = 4
 """The first version that tells static members' instance ids; every broker since 2.4 has it."""
 
 
-async def recover(ask: Ask, group: str, member_id: str) -> TopicPartitions | None:
-    """What the member of a stable group was given; None where the coordinator does not say.
+async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions | None, bool]:
+    """What the member of a stable group was given, None where the coordinator does not say; whether it is no consumer.
 
     Raises:
         ConnectionError: the connection is gone.
     """
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    return described_assignment(response, group, member_id)
+    foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups)
+    return described_assignment(response, group, member_id), foreign
 
 
 def described_assignment(response: Any, group: str, member_id: str) -> TopicPartitions | None:  # noqa: ANN401

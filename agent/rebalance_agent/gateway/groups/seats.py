@@ -24,7 +24,7 @@ class Seat:
     ``offer`` is what was put before its own assignors in its last JoinGroup, and is ``chosen`` if the generation that
     it is in runs by it; ``election`` if it leads that generation. Timeouts in seconds. Where the coordinator assigns:
     ``unnamed`` is what the member was given of topics whose names are not known yet, by topic id; ``blind``: it was in
-    the group before anybody here saw it.
+    the group before anybody here saw it. ``foreign``: it is no consumer, and is only remembered not to be asked about.
     """
 
     presence: Presence
@@ -35,6 +35,7 @@ class Seat:
     rack: str | None = None
     unnamed: Mapping[str, Sequence[int]] | None = None
     blind: bool = False
+    foreign: bool = False
     session_seconds: float = 10.0
     rebalance_seconds: float = 10.0
 
@@ -61,11 +62,21 @@ class Seats:
         return len(self._seats)
 
     def find(self, group: str, member_id: str, instance_id: str | None) -> Seat | None:
-        """The seat of a member, which is used now."""
-        seat = self._seats.get(_key(group, member_id, instance_id))
-        if seat is not None:
-            self._seats.move_to_end(_key(group, member_id, instance_id))
+        """The seat of a member, which is used now.
+
+        A static member's is found without a member id, too, by which it comes back; but not by another id: that is of
+        a process whose place it took.
+        """
+        key = _key(group, member_id, instance_id)
+        seat = self._seats.get(key)
+        if seat is None or seat.foreign or (member_id and seat.presence.member_id not in ("", member_id)):
+            return None
+        self._seats.move_to_end(key)
         return seat
+
+    def vacant(self, group: str, member_id: str, instance_id: str | None) -> bool:
+        """Whether nobody is remembered under these names."""
+        return _key(group, member_id, instance_id) not in self._seats
 
     def put(self, group: str, member_id: str, instance_id: str | None, seat: Seat) -> None:
         """Remember a member under these names only."""

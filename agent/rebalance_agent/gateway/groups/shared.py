@@ -78,6 +78,18 @@ class Shared:
         """A consumer seen for the first time."""
         return Presence(group, client_id, instance_id, self.clock, self.emit)
 
+    def await_fetch(self, presence: Presence) -> None:
+        """The consumer may have been given something: look out for its first Fetch."""
+        self.awaiting.add(presence)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Look no longer for whose first Fetch has come, or will not come."""
+        for each in tuple(self.awaiting):
+            each.settle_late()
+            if not each.fetch_awaited:
+                self.awaiting.discard(each)
+
     def complain(self, level: int, group: str, client_id: str, problem: str) -> None:
         """Log once for this client what is wrong with it."""
         if (group, client_id, problem) not in self._complaints:

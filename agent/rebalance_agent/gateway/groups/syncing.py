@@ -23,6 +23,7 @@ from rebalance_agent.gateway.groups.handlers import (
     lose,
 )
 from rebalance_agent.gateway.groups.offering import Offer
+from rebalance_agent.gateway.groups.presence import Presence
 from rebalance_agent.gateway.groups.seats import Seat
 from rebalance_agent.gateway.groups.shared import Outcome, Shared
 from rebalance_agent.gateway.messages import Ask
@@ -99,8 +100,7 @@ class Syncs(Handler):
         if given is None or sent.generation != seat.presence.generation:
             return
         seat.presence.given(given.partitions)
-        if seat.presence.fetch_awaited:
-            self._shared.awaiting.add(seat.presence)
+        self._shared.await_fetch(seat.presence)
         if seat.participant is not None:
             strategy = sent.ours.strategy if sent.ours else None
             seat.participant.received(given.partitions, sent.generation, strategy, given.user_data)
@@ -126,19 +126,21 @@ class Syncs(Handler):
             text = f"{ours.strategy.name} {problem}; the client's own assignment goes through"
             shared.complain(logging.ERROR, seat.presence.group, seat.presence.client_id, text)
             seconds = shared.clock.monotonic() - started
-            seat.presence.decided(ours.strategy.name, len(election.members), seconds, error=error)
+            told = (ours.strategy.name, election.generation, len(election.members), seconds)
+            seat.presence.decided(*told, error=error)
         else:
             shared.count(Outcome.ASSIGNED)
-            self._judge(seat, ours, len(election.members), decided)
+            self._judge(seat.presence, ours, election, decided)
 
-    def _judge(self, seat: Seat, ours: Offer, members: int, decided: Decided) -> None:
-        """Tell how good it is, later: the group does not wait for that."""
+    def _judge(self, presence: Presence, ours: Offer, election: Election, decided: Decided) -> None:
+        """Tell how good it is, later: the group does not wait for that, and may be in the next generation by then."""
 
         def told(judged: asyncio.Future[AssignmentQuality | None]) -> None:
             quality = None
             with contextlib.suppress(Exception, asyncio.CancelledError):
                 quality = judged.result()
-            seat.presence.decided(ours.strategy.name, members, decided.seconds, decided.decision, quality)
+            told = (ours.strategy.name, election.generation, len(election.members), decided.seconds)
+            presence.decided(*told, decided.decision, quality)
 
         loop = asyncio.get_running_loop()
         loop.run_in_executor(self._shared.executor, decided.decision.quality).add_done_callback(told)
