@@ -12,7 +12,7 @@ What is played, and what does not exist (-):
 | slow revocation     | yes           | yes         | yes      | - (3) | yes     |
 | topic growth        | yes           | yes         | yes      | yes   | yes (4) |
 | assignor change     | yes           | - (5)       | yes (6)  | - (7) | - (7)   |
-| coordinator moved   | slow          | slow        | slow     | slow  | slow    |
+| coordinator moved   | (9)           | (9)         | (9)      | (9)   | (9)     |
 | migration           | yes           | yes         | yes      | - (8) | - (8)   |
 
 1. Members of share groups have no instance ids (KIP-932).
@@ -25,8 +25,7 @@ What is played, and what does not exist (-):
    certain where one member, which all others agree with, comes back with another wish.
 7. Share and streams groups have one assignor, set by the broker; members cannot ask for another.
 8. Kafka converts between classic and consumer groups only.
-
-slow: in the slow tests, with three brokers.
+9. With three brokers: `test_scenarios_moved.py`.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ from support.scenario_script import (
 from support.scenarios import Stage
 
 pytestmark = [
-    pytest.mark.integration,
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
 ]
 
