@@ -42,6 +42,18 @@ class Shown:
         return self.value_bytes
 
 
+class Batches:
+    """A reader of partition 0 that gives these records, so many at a time."""
+
+    def __init__(self, records, most):
+        self.records, self.most, self.positions = list(records), most, {0: 0}
+
+    def read(self, *_):
+        batch, self.records = self.records[: self.most], self.records[self.most :]
+        self.positions = {0: batch[-1].offset() + 1}
+        return batch
+
+
 @dataclass
 class OffsetsPartition:
     """``counts``: what OffsetFetch would answer, by partition of topic t."""

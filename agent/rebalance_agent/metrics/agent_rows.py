@@ -38,6 +38,7 @@ __all__ = [
     "TAIL_LAG",
     "UNKNOWN_RECORDS",
     "UNKNOWN_TAGS",
+    "agent_row",
 ]
 
 OTHER = "other"
@@ -47,7 +48,7 @@ POLL_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 """Upper bounds in seconds: ListGroups takes about a millisecond per broker, 30 s is a client's usual timeout."""
 
 
-def _row(
+def agent_row(
     name: str,
     kind: Kind,
     role: Role,
@@ -56,6 +57,7 @@ def _row(
     values: Mapping[str, tuple[str, ...]] | None = None,
     buckets: tuple[float, ...] = (),
 ) -> Metric:
+    """A row of the agent's own metrics; ``values`` is each label's closed set."""
     closed = values or {}
     return Metric(f"rebalance_agent_{name}", kind, role, text, tuple(closed), unit, closed, buckets)
 
@@ -72,7 +74,9 @@ BUILD_INFO = Metric(
     ("version", "python", "role"),
     values={"role": (Role.OBSERVER, Role.SIDECAR, Role.GATEWAY)},
 )
-CONFIGURED = _row("configured", Kind.GAUGE, Role.AGENT, "1 when a Kafka cluster is configured, 0 while idling without.")
+CONFIGURED = agent_row(
+    "configured", Kind.GAUGE, Role.AGENT, "1 when a Kafka cluster is configured, 0 while idling without."
+)
 READY = Metric(
     "rebalance_agent_ready", Kind.GAUGE, Role.AGENT, "1 for each part that works, 0 for one that does not.", ("part",)
 )
@@ -88,21 +92,21 @@ DEGRADED_MODES = (
 )
 """What the agent is for lack of a right; which right is told by `runtime.rights`."""
 
-DEGRADED = _row(
+DEGRADED = agent_row(
     "degraded",
     Kind.GAUGE,
     Role.AGENT,
     "1 for each degraded mode that holds for lack of a right, 0 for one that does not.",
     values={"mode": DEGRADED_MODES},
 )
-RECONNECTS = _row("reconnects_total", Kind.COUNTER, Role.AGENT, "Times that a lost cluster was reached again.")
-EVENTS_RECEIVED = _row(
+RECONNECTS = agent_row("reconnects_total", Kind.COUNTER, Role.AGENT, "Times that a lost cluster was reached again.")
+EVENTS_RECEIVED = agent_row(
     "events_received_total", Kind.COUNTER, Role.AGENT, "Events taken in from members.", "events", _KINDS
 )
-EVENTS_MALFORMED = _row(
+EVENTS_MALFORMED = agent_row(
     "events_malformed_total", Kind.COUNTER, Role.OBSERVER, "Records of the events topic that are no events.", "records"
 )
-EVENTS_PUBLISHED = _row(
+EVENTS_PUBLISHED = agent_row(
     "events_published_total",
     Kind.COUNTER,
     Role.AGENT,
@@ -110,7 +114,7 @@ EVENTS_PUBLISHED = _row(
     "events",
     _KINDS | {"sink": _SINKS},
 )
-EVENTS_DROPPED = _row(
+EVENTS_DROPPED = agent_row(
     "events_dropped_total",
     Kind.COUNTER,
     Role.AGENT,
@@ -119,7 +123,7 @@ EVENTS_DROPPED = _row(
     "events",
     {"where": ("member", "agent", *_SINKS)},
 )
-REQUESTS_REJECTED = _row(
+REQUESTS_REJECTED = agent_row(
     "requests_rejected_total",
     Kind.COUNTER,
     Role.AGENT,
@@ -127,7 +131,7 @@ REQUESTS_REJECTED = _row(
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
 )
-CONNECTIONS_CUT = _row(
+CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
     Kind.COUNTER,
     Role.AGENT,
@@ -136,14 +140,16 @@ CONNECTIONS_CUT = _row(
     "connections",
     {"reason": ("slow_head", "slow_answer", "room", "refused")},
 )
-SERIES_FOLDED = _row(
+SERIES_FOLDED = agent_row(
     "series_folded", Kind.GAUGE, Role.AGENT, "Label sets now folded into another series to keep within the bounds."
 )
-READ_RECORDS = _row(
+READ_RECORDS = agent_row(
     "read_records_total", Kind.COUNTER, Role.OBSERVER, "Records read from the offsets topic.", "records"
 )
-READ_BYTES = _row("read_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of those records, keys and values.", "bytes")
-DECODE_ERRORS = _row(
+READ_BYTES = agent_row(
+    "read_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of those records, keys and values.", "bytes"
+)
+DECODE_ERRORS = agent_row(
     "decode_errors_total",
     Kind.COUNTER,
     Role.OBSERVER,
@@ -151,7 +157,7 @@ DECODE_ERRORS = _row(
     "records",
     {"key_version": (*map(str, sorted(RECORDS)), OTHER)},
 )
-UNKNOWN_RECORDS = _row(
+UNKNOWN_RECORDS = agent_row(
     "unknown_records_total",
     Kind.COUNTER,
     Role.OBSERVER,
@@ -159,21 +165,21 @@ UNKNOWN_RECORDS = _row(
     "records",
     {"unknown": ("key_version", "value_version")},
 )
-UNKNOWN_TAGS = _row(
+UNKNOWN_TAGS = agent_row(
     "unknown_tagged_fields_total",
     Kind.COUNTER,
     Role.OBSERVER,
     "Tagged fields that were skipped because this version does not know them; their records count nevertheless.",
     "fields",
 )
-TAIL_LAG = _row(
+TAIL_LAG = agent_row(
     "tail_lag_records",
     Kind.GAUGE,
     Role.OBSERVER,
     "Records between the tail and the end of the offsets topic.",
     "records",
 )
-OFFSETS_MAX_BYTES = _row(
+OFFSETS_MAX_BYTES = agent_row(
     "offsets_message_max_bytes",
     Kind.GAUGE,
     Role.OBSERVER,
@@ -181,41 +187,41 @@ OFFSETS_MAX_BYTES = _row(
     "DescribeConfigs on the topic.",
     "bytes",
 )
-LOADS_LEFT_OUT = _row(
+LOADS_LEFT_OUT = agent_row(
     "loads_left_out_partitions",
     Kind.GAUGE,
     Role.OBSERVER,
     "Partitions whose lag and rate are not followed because there are too many; absent unless lag_groups is set.",
     "partitions",
 )
-OWNED_PARTITIONS = _row(
+OWNED_PARTITIONS = agent_row(
     "owned_partitions",
     Kind.GAUGE,
     Role.OBSERVER,
     "Partitions of the offsets topic whose groups this observer speaks for: all, unless replicas share them.",
     "partitions",
 )
-OWNERSHIP_CHANGES = _row(
+OWNERSHIP_CHANGES = agent_row(
     "ownership_changes_total", Kind.COUNTER, Role.OBSERVER, "Times that these became others.", "changes"
 )
-REPLAYED_RECORDS = _row(
+REPLAYED_RECORDS = agent_row(
     "replayed_records_total",
     Kind.COUNTER,
     Role.OBSERVER,
     "Groups' records that were read again from a snapshot on, after a start or a takeover.",
     "records",
 )
-SNAPSHOT_BYTES = _row(
+SNAPSHOT_BYTES = agent_row(
     "snapshot_written_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of records put into snapshots.", "bytes"
 )
-LAST_SNAPSHOT = _row(
+LAST_SNAPSHOT = agent_row(
     "last_snapshot_timestamp_seconds",
     Kind.GAUGE,
     Role.OBSERVER,
     "When Kafka last acknowledged a snapshot of a partition, Unix time.",
     "seconds",
 )
-SNAPSHOT_PROBLEMS = _row(
+SNAPSHOT_PROBLEMS = agent_row(
     "snapshot_problems_total",
     Kind.COUNTER,
     Role.OBSERVER,
@@ -223,10 +229,10 @@ SNAPSHOT_PROBLEMS = _row(
     "problems",
     {"problem": ("unreadable", "malformed", "foreign", "out_of_range", "too_large", "write")},
 )
-POLL_SECONDS = _row(
+POLL_SECONDS = agent_row(
     "poll_duration_seconds", Kind.HISTOGRAM, Role.OBSERVER, "Time of polls.", "seconds", _POLLS, POLL_BUCKETS
 )
-LAST_POLL = _row(
+LAST_POLL = agent_row(
     "last_poll_timestamp_seconds",
     Kind.GAUGE,
     Role.OBSERVER,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.metrics.agent_rows import OTHER
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.agent_rows import OTHER, agent_row
+from rebalance_agent.metrics.metric import Kind, Role
 
 __all__ = [
     "GATEWAY_BROKERS",
@@ -38,40 +38,37 @@ READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
 """Upper bounds in seconds: reading takes some 50 microseconds, and an assignment of a large group up to seconds."""
 
 
-def _row(
-    name: str,
-    kind: Kind,
-    text: str,
-    unit: str = "",
-    values: Mapping[str, tuple[str, ...]] | None = None,
-    buckets: tuple[float, ...] = (),
-) -> Metric:
-    closed = values or {}
-    return Metric(f"rebalance_agent_gateway_{name}", kind, Role.GATEWAY, text, tuple(closed), unit, closed, buckets)
-
-
-GATEWAY_CONNECTIONS = _row("connections", Kind.GAUGE, "Connections of clients that are open.", "connections")
-GATEWAY_CONNECTIONS_TOTAL = _row(
-    "connections_opened_total", Kind.COUNTER, "Connections of clients that were taken.", "connections"
+GATEWAY_CONNECTIONS = agent_row(
+    "gateway_connections", Kind.GAUGE, Role.GATEWAY, "Connections of clients that are open.", "connections"
 )
-GATEWAY_BYTES = _row(
-    "bytes_total",
+GATEWAY_CONNECTIONS_TOTAL = agent_row(
+    "gateway_connections_opened_total",
     Kind.COUNTER,
+    Role.GATEWAY,
+    "Connections of clients that were taken.",
+    "connections",
+)
+GATEWAY_BYTES = agent_row(
+    "gateway_bytes_total",
+    Kind.COUNTER,
+    Role.GATEWAY,
     "Bytes sent on: requests to brokers, answers to clients.",
     "bytes",
     {"direction": ("requests", "answers")},
 )
-GATEWAY_READ_SECONDS = _row(
-    "read_seconds",
+GATEWAY_READ_SECONDS = agent_row(
+    "gateway_read_seconds",
     Kind.HISTOGRAM,
+    Role.GATEWAY,
     "What the gateway added to each frame that it read, from its last byte in to its last byte out.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
     READ_BUCKETS,
 )
-GATEWAY_REFUSED = _row(
-    "refused_total",
+GATEWAY_REFUSED = agent_row(
+    "gateway_refused_total",
     Kind.COUNTER,
+    Role.GATEWAY,
     "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
     "what came is not Kafka's protocol; no_listener: a port for a broker cannot be listened on; room: too many were "
     "open; sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time; stuck: "
@@ -95,11 +92,14 @@ GATEWAY_REFUSED = _row(
         )
     },
 )
-GATEWAY_BROKERS = _row("brokers", Kind.GAUGE, "Brokers that have a port of their own.", "brokers")
+GATEWAY_BROKERS = agent_row(
+    "gateway_brokers", Kind.GAUGE, Role.GATEWAY, "Brokers that have a port of their own.", "brokers"
+)
 
-GATEWAY_OUTCOMES = _row(
-    "group_frames_total",
+GATEWAY_OUTCOMES = agent_row(
+    "gateway_group_frames_total",
     Kind.COUNTER,
+    Role.GATEWAY,
     "What became of JoinGroup and SyncGroup of groups that a rule names. offered: our strategy was put before the "
     "client's own; misfit, foreign: it was not, since it does not fit the client; chosen, not_chosen: the group runs "
     "by it, or by one that all members offer; assigned: the leader's assignment is ours; assign_failed, assign_late: "

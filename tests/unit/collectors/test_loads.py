@@ -11,7 +11,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.loads import GroupLoads
 from rebalance_agent.rebalances.observations import CommitsHeard, GroupRecord, LoadsSeen
 from rebalance_agent.rebalances.views import MemberLoad
-from support.commits import Shown, commit_key, commit_value
+from support.commits import Batches, Shown, commit_key, commit_value
 from support.fakes import fake_context
 from support.views import full_view
 
@@ -190,18 +190,6 @@ def test_commits_of_followed_groups_are_observed_as_they_are_heard():
     assert bench.context.inbox.take(9, 0) == [CommitsHeard(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
     bench.loads.hear([], {0: 2})
     assert bench.context.inbox.take(9, 0) == []
-
-
-class Batches:
-    """A reader that gives these records, so many at a time."""
-
-    def __init__(self, records, most):
-        self.records, self.most, self.positions = list(records), most, {0: 0}
-
-    def read(self, *_):
-        batch, self.records = self.records[: self.most], self.records[self.most :]
-        self.positions = {0: batch[-1].offset() + 1}
-        return batch
 
 
 @pytest.mark.parametrize("most", [1, 2, 5])

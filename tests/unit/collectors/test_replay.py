@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.collectors.offsets_topic import OffsetsTail
 from rebalance_agent.collectors.replay import Replay
 from rebalance_agent.collectors.snapshot_codec import StoredRecord
-from support.commits import Shown
+from support.commits import Batches, Shown
 from support.fakes import fake_context
 
 
@@ -65,24 +65,12 @@ def test_a_partition_that_went_is_forgotten():
     assert not replay.has_gap(0)
 
 
-class _Batches:
-    """A reader that gives these records, so many at a time."""
-
-    def __init__(self, records, most):
-        self.records, self.most, self.positions = list(records), most, {0: 0}
-
-    def read(self, *_):
-        batch, self.records = self.records[: self.most], self.records[self.most :]
-        self.positions = {0: batch[-1].offset() + 1}
-        return batch
-
-
 @pytest.mark.parametrize("most", [1, 2, 9])
 def test_a_gap_is_before_what_follows_it_however_much_is_read_at_once(most):
     context = fake_context()
     tail = OffsetsTail(context, lambda _reason: None)
     tail._replay.begin(0, 5, 9)
-    batches = _Batches([Shown(offset, b"\0\2\0\1g", None) for offset in (5, 6, 8, 9)], most)
+    batches = Batches([Shown(offset, b"\0\2\0\1g", None) for offset in (5, 6, 8, 9)], most)
     while batches.records:
         tail._read(batches)
     observed = [(each.offset, each.replayed, each.after_gap) for each in context.inbox.take(9, 0)]
