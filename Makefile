@@ -20,7 +20,7 @@ $(STAMP): requirements/dev.lock pyproject.toml
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "setting up $(VENV) (once) ..."
 	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary pyspark -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
@@ -53,7 +53,7 @@ docs: $(STAMP) ## write the generated pages of docs/ anew
 lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --group dev pyproject.toml -o requirements/dev.lock
+	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev pyproject.toml -o requirements/dev.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)
