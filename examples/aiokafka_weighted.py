@@ -11,8 +11,8 @@ import asyncio
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 
 
-async def consume(weight: int, options: argparse.Namespace) -> str:
-    """One member of the group, for as long as it is asked to."""
+async def consume(weight: int, options: argparse.Namespace, end: float) -> str:
+    """One member of the group, until ``end`` by the loop's clock: for both at one time, so neither takes over."""
     consumer = AIOKafkaConsumer(
         options.topic,
         bootstrap_servers=options.bootstrap_servers,
@@ -24,7 +24,7 @@ async def consume(weight: int, options: argparse.Namespace) -> str:
     records = 0
     async with consumer:
         try:
-            async with asyncio.timeout(options.seconds):
+            async with asyncio.timeout_at(end):
                 async for _record in consumer:
                     records += 1
         except TimeoutError:
@@ -39,7 +39,8 @@ async def main() -> None:
     parser.add_argument("--topic", default="orders")
     parser.add_argument("--seconds", type=float, default=30)
     options = parser.parse_args()
-    for line in await asyncio.gather(consume(300, options), consume(100, options)):
+    end = asyncio.get_running_loop().time() + options.seconds
+    for line in await asyncio.gather(consume(300, options, end), consume(100, options, end)):
         print(line)
 
 
