@@ -1,7 +1,8 @@
 """What the gateway costs: throughput, CPU, added latency and memory, beside no gateway and beside a plain forwarder.
 
-All three ways lead to the same broker in the same run, in turn, several rounds each. The client is a socket with frames
-made beforehand: a real client would be the slowest part, and hide what is measured.
+All three ways lead to the same broker in the same run, in turn: bulk in rounds, calls one by one, so that whatever else
+the machine does meets all of them alike. Bulk is read by a real consumer, which needs most of the time itself, and by
+sockets that throw it away, which shows where each way ends: no network is as fast as the loopback interface.
 """
 
 from __future__ import annotations
@@ -11,169 +12,125 @@ import os
 import signal
 import socket
 import statistics
-import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from time import perf_counter, sleep
 
 import psutil
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
-from kafka.protocol.consumer import FetchRequest
-from kafka.protocol.producer import ProduceRequest
-from kafka.record import MemoryRecordsBuilder
 
+from bench.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch, produce, read_bulk
 from bench.measure import percentile, table
 from rebalance_agent.testing import EmbeddedKafka
 
 BULK, SMALL = "bulk", "small"
-BULK_BYTES = 100 * 1024 * 1024
-FETCH_BYTES = 1024 * 1024
-ROUNDS = 5
-BYTES_PER_ROUND = 512 * 1024 * 1024
-CALLS = 1_500
+BULK_BYTES = 384 * 1024 * 1024
+ROUNDS = 6
+BYTES_PER_ROUND = 1024 * 1024 * 1024
+CONSUMERS = 7
+CALLS = 2_000
 PAUSE_S = 0.002
 CONNECTIONS = (1, 10, 100)
-GB = 1024**3
+REAL = 0
+"""In place of a number of connections: a real consumer's."""
+
+GB = 10**9
+MIB = 2**20
+END_S = 10
 
 
 class Way:
-    """One way to the broker: an address, and the process in between."""
+    """One way to the broker: an address, and the process in between. What was measured is by number of connections."""
 
-    def __init__(self, name: str, port: int, process: psutil.Process | None, bootstrap: str) -> None:
-        self.name, self.port, self.process, self.bootstrap = name, port, process, bootstrap
-        self.rates: list[float] = []
-        self.cpu = 0.0
-        self.moved = 0
-        self.fetches: list[float] = []
-        self.produces: list[float] = []
+    def __init__(self, name: str, port: int, pid: int | None, bootstrap: str = "") -> None:
+        self.name, self.port, self.bootstrap = name, port, bootstrap
+        self._process = psutil.Process(pid) if pid else None
+        self.rates: dict[int, list[float]] = defaultdict(list)
+        self.cpu: dict[int, float] = defaultdict(float)
+        self.moved: dict[int, int] = defaultdict(int)
+        self.calls: dict[tuple[str, int], list[float]] = defaultdict(list)
 
     def cpu_seconds(self) -> float:
         """Of the process in between."""
-        if self.process is None:
+        if self._process is None:
             return 0.0
-        times = self.process.cpu_times()
+        times = self._process.cpu_times()
         return times.user + times.system
 
-    def rss_mib(self) -> float:
-        """Of the process in between."""
-        return self.process.memory_info().rss / 2**20 if self.process else 0.0
+    def resident_mib(self) -> float:
+        """Of the process in between, now."""
+        return self._process.memory_info().rss / MIB if self._process else 0.0
+
+    def resident_mib_max(self) -> float:
+        """The most that it ever was."""
+        if self._process is None:
+            return 0.0
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        (line,) = (line for line in status.splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
 
 
-def framed(message: object, correlation_id: int) -> bytes:
-    """A request of kafka-python's as it goes over the wire."""
-    message.with_header(correlation_id=correlation_id, client_id="bench")
-    return bytes(message.encode(header=True, framed=True))
-
-
-def fetch(topic: str, offset: int, size: int) -> bytes:
-    """Fetch v4 of partition 0."""
-    partition = FetchRequest.FetchTopic.FetchPartition(
-        version=4, partition=0, fetch_offset=offset, partition_max_bytes=size
-    )
-    asked = FetchRequest.FetchTopic(version=4, topic=topic, partitions=[partition])
-    return framed(
-        FetchRequest(
-            version=4, replica_id=-1, max_wait_ms=500, min_bytes=1, max_bytes=size, isolation_level=0, topics=[asked]
-        ),
-        1,
-    )
-
-
-def produce(topic: str, records: bytes) -> bytes:
-    """Produce v9 to partition 0, acknowledged by the leader."""
-    partition = ProduceRequest.TopicProduceData.PartitionProduceData(version=9, index=0, records=records)
-    data = ProduceRequest.TopicProduceData(version=9, name=topic, partition_data=[partition])
-    return framed(ProduceRequest(version=9, transactional_id=None, acks=1, timeout_ms=5_000, topic_data=[data]), 1)
-
-
-def connect(port: int) -> socket.socket:
-    """A connection that sends at once."""
-    connection = socket.create_connection(("127.0.0.1", port))
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def receive(connection: socket.socket, buffer: bytearray) -> int:
-    """Read one answer into ``buffer``; its size."""
-    view, got = memoryview(buffer), 0
-    while got < 4:
-        got += connection.recv_into(view[got:4])
-    (size,) = struct.unpack_from(">i", buffer)
-    got = 0
-    while got < size:
-        read = connection.recv_into(view[: min(len(view), size - got)])
-        if not read:
-            raise SystemExit("the connection ended inside an answer")
-        got += read
-    return size + 4
-
-
-def bulk(way: Way, size: int) -> None:
-    """Read ``size`` bytes with two requests under way at a time."""
-    buffer = bytearray(FETCH_BYTES)
-    with contextlib.closing(connect(way.port)) as connection:
-        asked = fetch(BULK, 0, FETCH_BYTES)
-        cpu, start, moved = way.cpu_seconds(), perf_counter(), 0
-        connection.sendall(asked)
-        while moved < size:
-            connection.sendall(asked)
-            moved += receive(connection, buffer)
-        moved += receive(connection, buffer)
-        way.rates.append(moved / (perf_counter() - start) / 2**20)
-    way.cpu += way.cpu_seconds() - cpu
-    way.moved += moved
-
-
-def calls(way: Way, records: bytes, number: int) -> None:
-    """Small fetches and produces at a moderate rate: how long each takes."""
-    buffer = bytearray(65_536)
-    with contextlib.closing(connect(way.port)) as connection:
-        for asked, times in ((fetch(SMALL, 0, 1_000), way.fetches), (produce(SMALL, records), way.produces)):
-            for _ in range(number):
-                start = perf_counter()
-                connection.sendall(asked)
-                receive(connection, buffer)
-                times.append((perf_counter() - start) * 1e3)
-                sleep(PAUSE_S)
+@contextlib.contextmanager
+def running(command: Sequence[str], **options: object) -> Iterator[subprocess.Popen[str]]:
+    """A process that is ended, whatever happens meanwhile."""
+    process = subprocess.Popen(command, text=True, **options)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 @contextlib.contextmanager
 def forwarder(broker_port: int) -> Iterator[Way]:
     """Through the plain forwarder."""
     command = [sys.executable, "-m", "bench.forwarder", "127.0.0.1", str(broker_port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        yield Way("forwarder", int(process.stdout.readline()), psutil.Process(process.pid), "")
-        process.kill()
+    with running(command, stdout=subprocess.PIPE) as process, process.stdout:
+        yield Way("forwarder", int(process.stdout.readline()), process.pid)
 
 
 @contextlib.contextmanager
 def gateway(bootstrap: str) -> Iterator[Way]:
-    """Through the gateway as it is started on a command line, with no group configured."""
-    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as two:
-        listen, base = one.getsockname()[1], two.getsockname()[1] - 1
+    """Through the gateway as it is started on a command line, with a rule for groups that nobody here is in."""
+    listen, base = free_ports()
     command = [sys.executable, "-m", "rebalance_agent.cli.main", "gateway", "--bootstrap-servers", bootstrap]
     command += ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0", "--gateway-drain-seconds", "0"]
     command += ["--gateway-listen", f"127.0.0.1:{listen}", "--gateway-port-base", str(base), "--log-level", "warning"]
-    environment = {**os.environ, "PYTHONWARNINGS": "ignore"}
-    with subprocess.Popen(command, env=environment) as process:
+    command += ["--gateway-groups", "orders=weighted-sticky"]
+    with running(command, env={**os.environ, "PYTHONWARNINGS": "ignore"}) as process:
         wait_for(base + 1)
-        yield Way("gateway", base + 1, psutil.Process(process.pid), f"127.0.0.1:{listen}")
-        process.send_signal(signal.SIGTERM)
+        yield Way("gateway", base + 1, process.pid, f"127.0.0.1:{listen}")
+
+
+def free_ports() -> tuple[int, int]:
+    """A bootstrap port, and a base whose port for broker 1 is free, below those that the system gives out itself."""
+    for port in range(20_000, 30_000, 10):
+        with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
+            for each in (port, port + 2):
+                stack.enter_context(socket.create_server(("127.0.0.1", each)))
+            return port, port + 1
+    raise SystemExit("no free ports")
 
 
 def wait_for(port: int) -> None:
     """Until somebody listens."""
     for _ in range(200):
-        with contextlib.suppress(OSError), contextlib.closing(connect(port)):
+        with contextlib.suppress(OSError), connected(port, 1):
             return
         sleep(0.1)
     raise SystemExit(f"nobody listens on port {port}")
 
 
-def fill(bootstrap: str) -> bytes:
-    """Records to read; gives one batch to send again and again."""
+def fill(bootstrap: str) -> None:
+    """Records to read."""
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for future in admin.create_topics([NewTopic(BULK, 1, 1), NewTopic(SMALL, 1, 1)]).values():
         future.result()
@@ -188,91 +145,126 @@ def fill(bootstrap: str) -> bytes:
                 producer.poll(0.1)
     producer.produce(SMALL, b"x" * 500)
     producer.flush()
-    batch = MemoryRecordsBuilder(magic=2, compression_type=0, batch_size=10_000)
-    batch.append(timestamp=0, key=None, value=b"x" * 500)
-    batch.close()
-    return bytes(batch.buffer())
 
 
-def consumed(bootstrap: str) -> float:
-    """MiB per second of a real consumer that reads the topic from its beginning."""
+def bulk(way: Way, number: int, size: int) -> None:
+    """Read so much with so many connections."""
+    with connected(way.port, number) as sockets:
+        cpu = way.cpu_seconds()
+        moved, seconds = read_bulk(sockets, fetch(BULK, 0, FETCH_BYTES), size)
+        way.cpu[number] += way.cpu_seconds() - cpu
+    way.moved[number] += moved
+    way.rates[number].append(moved / seconds / MIB)
+
+
+def calls(ways: Sequence[Way], number: int, times: int) -> None:
+    """Small fetches and produces at a moderate rate, by the ways in turn; of each the connections in turn."""
+    buffer = bytearray(65_536)
+    with contextlib.ExitStack() as stack:
+        sockets = {way: stack.enter_context(connected(way.port, number)) for way in ways}
+        for name, asked in (("fetch", fetch(SMALL, 0, 1_000)), ("produce", produce(SMALL, b"x" * 500))):
+            for turn in range(-number, times):  # each connection's first call finds everything cold
+                for way in turned(ways, turn):
+                    took = call_seconds(sockets[way][turn % number], asked, buffer)
+                    if turn >= 0:
+                        way.calls[name, number].append(took * 1e3)
+                    sleep(PAUSE_S / len(ways))
+
+
+def turned(ways: Sequence[Way], turn: int) -> Sequence[Way]:
+    """The same in another order: nobody always follows the same one."""
+    at = turn % len(ways)
+    return [*ways[at:], *ways[:at]]
+
+
+def consumed(way: Way, size: int) -> None:
+    """Read the topic's beginning with a real consumer, from its first record on."""
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap,
-            "group.id": f"bench-{perf_counter()}",
-            "auto.offset.reset": "earliest",
-            "fetch.message.max.bytes": 10_000_000,
-            "queued.max.messages.kbytes": 200_000,
+            "bootstrap.servers": way.bootstrap,
+            "group.id": "unused",
+            "enable.auto.commit": False,
+            "fetch.message.max.bytes": FETCH_BYTES,
+            "queued.max.messages.kbytes": 65_536,
         }
     )
-    consumer.subscribe([BULK])
-    got, start = 0, 0.0
-    while got < BULK_BYTES * 0.95:
-        for message in consumer.consume(1_000, 1.0):
-            start = start or perf_counter()
-            got += len(message.value() or b"")
-    rate = got / (perf_counter() - start) / 2**20
+    consumer.list_topics(BULK)
+    got, start, cpu = 0, perf_counter(), way.cpu_seconds()
+    consumer.assign([TopicPartition(BULK, 0, 0)])
+    while got < size:
+        got += sum(len(message.value() or b"") for message in consumer.consume(1_000, 1.0))
+    way.rates[REAL].append(got / (perf_counter() - start) / MIB)
+    way.cpu[REAL] += way.cpu_seconds() - cpu
+    way.moved[REAL] += got
     consumer.close()
-    return rate
 
 
-def memory(way: Way) -> list[tuple[object, ...]]:
-    """Resident memory with so many connections, each of which has just read a MiB."""
-    rows = []
-    for number in CONNECTIONS:
-        with contextlib.ExitStack() as stack:
-            buffer = bytearray(FETCH_BYTES)
-            for _ in range(number):
-                connection = stack.enter_context(contextlib.closing(connect(way.port)))
-                connection.sendall(fetch(BULK, 0, FETCH_BYTES))
-                receive(connection, buffer)
-            rows.append((way.name, number, way.rss_mib()))
-    return rows
+def memory(way: Way, number: int) -> tuple[object, ...]:
+    """Resident memory with so many connections that have just read a MiB each, one after the other."""
+    buffer = bytearray(2 * FETCH_BYTES)
+    with connected(way.port, number) as sockets:
+        for each in sockets:
+            call_seconds(each, fetch(BULK, 0, FETCH_BYTES), buffer)
+        return way.name, number, way.resident_mib(), way.resident_mib_max()
 
 
 def main(scale: float = 1.0) -> None:
     """Measure and print; ``scale``: of the bytes that are read and the calls that are timed."""
     with EmbeddedKafka() as kafka:
-        batch = fill(kafka.bootstrap_servers)
+        fill(kafka.bootstrap_servers)
         broker_port = int(kafka.bootstrap_servers.rpartition(":")[2])
         direct = Way("direct", broker_port, None, kafka.bootstrap_servers)
         with forwarder(broker_port) as plain, gateway(kafka.bootstrap_servers) as ours:
             ways = (direct, plain, ours)
-            for _ in range(ROUNDS):
-                for way in ways:
-                    bulk(way, round(BYTES_PER_ROUND * scale))
-                    calls(way, batch, round(CALLS * scale / ROUNDS))
+            idle = [memory(way, number) for way in (plain, ours) for number in CONNECTIONS]
+            for number in CONNECTIONS:
+                bulk(direct, number, FETCH_BYTES)  # warms the broker
+                for turn in range(ROUNDS):
+                    for way in turned(ways, turn):
+                        bulk(way, number, round(BYTES_PER_ROUND * scale))
+                direct.rates[number].pop(0)
+                calls(ways, number, max(1, round(CALLS * scale)))
+            for turn in range(CONSUMERS):
+                for way in turned(
+                    (direct, ours), turn
+                ):  # the forwarder's clients would be told the broker's own address
+                    consumed(way, round(BULK_BYTES * 0.95 * min(1.0, scale)))
             show(ways, direct)
-            real = {way.name: [consumed(way.bootstrap) for _ in range(3)] for way in (direct, ours)}
             print()
-            table(("way", "confluent-kafka reads MiB/s"), [(name, max(rates)) for name, rates in real.items()])
+            table(("way", "connections", "resident MiB", "at most"), idle)
             print()
-            table(("way", "connections", "resident MiB"), [*memory(plain), *memory(ours)])
+            table(
+                ("way", "at most in the whole run, MiB"), [(way.name, way.resident_mib_max()) for way in (plain, ours)]
+            )
 
 
-def show(ways: tuple[Way, ...], direct: Way) -> None:
+def show(ways: Sequence[Way], direct: Way) -> None:
     """Throughput and latency."""
-    bare = statistics.median(direct.rates)
-    table(
-        ("way", "MiB/s", "of direct", "CPU-s per GB"),
-        [
-            (way.name, statistics.median(way.rates), statistics.median(way.rates) / bare, way.cpu / way.moved * GB)
-            for way in ways
-        ],
-    )
-    print()
     rows = []
-    for way in ways:
-        row: list[object] = [way.name]
-        for times, base in ((way.fetches, direct.fetches), (way.produces, direct.produces)):
-            for share in (0.5, 0.99):
-                row += [percentile(times, share), percentile(times, share) - percentile(base, share)]
-        rows.append(row)
-    header = ["way"]
-    for call in ("fetch", "produce"):
-        for share in ("p50", "p99"):
-            header += [f"{call} {share} ms", "added"]
-    table(header, rows)
+    for number in (REAL, *CONNECTIONS):
+        bare = statistics.median(direct.rates[number])
+        for way in ways:
+            if way.rates[number]:
+                rate = statistics.median(way.rates[number])
+                who = "confluent-kafka" if number == REAL else f"sockets, {number}"
+                rows.append((who, way.name, rate, rate / bare, way.cpu[number] / way.moved[number] * GB))
+    table(("reader", "way", "MiB/s", "of direct", "CPU-s per GB"), rows)
+    print()
+    header = ["connections", "way"]
+    for name in ("fetch", "produce"):
+        for share in (0.5, 0.99):
+            header += [f"{name} p{share * 100:.0f} ms", "added"]
+    table(header, [latency(way, direct, number) for number in CONNECTIONS for way in ways])
+
+
+def latency(way: Way, direct: Way, number: int) -> list[object]:
+    """A row of the table of latencies."""
+    row: list[object] = [number, way.name]
+    for name in ("fetch", "produce"):
+        for share in (0.5, 0.99):
+            took, bare = (percentile(each.calls[name, number], share) for each in (way, direct))
+            row += [took, took - bare]
+    return row
 
 
 if __name__ == "__main__":

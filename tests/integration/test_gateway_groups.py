@@ -14,6 +14,7 @@ from confluent_kafka.admin import AdminClient
 from rebalance_agent.gateway.groups.shared import Outcome
 from rebalance_agent.model.events import AssignEvent, Callback
 from support.foreign_members import JavaMember
+from support.gateway_agreed import held
 from support.gateway_running import Aiokafka, KafkaPython, Owners, Plain, gateway
 from support.members import Ledger
 from support.observing import create_topic, eventually
@@ -195,6 +196,8 @@ def test_clients_of_every_kind_are_in_one_group_whoever_leads(kafka, topic):
         shares = {"java": 2, "librdkafka": 8, "kafka-python": 4, "aiokafka": 2}
         outcomes = {name: each.outcomes for name, each in gateways.items()}
         eventually(lambda: given(kafka, group) == shares, told=outcomes)
+        now = held(kafka.bootstrap_servers, group, {topic: 16})
+        assert now.assigned == now.expected, "it is what our assignor gives for these members"
         while len(members) > 1:
             members.pop(max(members, key=lambda name: last_led(gateways[name]))).close()
             eventually(lambda: (given(kafka, group) or {}).keys() == members.keys(), told=outcomes)

@@ -24,6 +24,7 @@ ANSWERS = (
     SyncGroupResponse,
     DescribeClusterResponse,
 )
+UNSUPPORTED_VERSION = 35
 REQUESTS = (JoinGroupRequest, SyncGroupRequest)
 each_answer = pytest.mark.parametrize("kind", ANSWERS, ids=lambda kind: kind.name)
 each_request = pytest.mark.parametrize("kind", REQUESTS, ids=lambda kind: kind.name)
@@ -55,16 +56,18 @@ def test_a_request_that_is_not_changed_is_the_same_bytes(kind, data):
     assert open_request(kind, head(kind, version), frame).frame() == frame
 
 
-@given(data=st.data())
-def test_api_versions_are_read_in_every_version_and_in_version_0_with_an_error(data):
+@given(data=st.data(), error=st.sampled_from([0, 35, 42]))
+def test_api_versions_are_read_in_every_version_and_in_version_0_if_theirs_is_not_known(data, error):
     version = data.draw(versions(ApiVersionsResponse))
     message = data.draw(messages(ApiVersionsResponse, version))
-    body = ApiVersionsResponse(version=0, error_code=message.error_code, api_keys=message.api_keys)
+    body = ApiVersionsResponse(version=0, error_code=error, api_keys=message.api_keys)
+    message.error_code = error
     message.with_header(correlation_id=7)
     body.with_header(correlation_id=7)
-    frame = bytes((body if message.error_code else message).encode(header=True))
+    unknown = error == UNSUPPORTED_VERSION
+    frame = bytes((body if unknown else message).encode(header=True))
     opened = open_response(ApiVersionsResponse, head(ApiVersionsResponse, version), frame)
-    assert opened.version == (0 if message.error_code else version)
+    assert opened.version == (0 if unknown else version)
     assert opened.frame() == frame
 
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
-from collections import Counter
 
 import pytest
-from confluent_kafka import Consumer, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, Producer
 
 from rebalance_agent.gateway.groups.shared import Outcome
 from rebalance_agent.testing import EmbeddedKafka
+from support.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
 from support.gateway_running import gateway
-from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member, owned_twice
+from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member
 from support.members import Load
 from support.observing import create_topic, eventually
 from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
@@ -22,8 +21,6 @@ from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 
 PARTITIONS = 16
-LONG_S = 120
-"""For what waits for the brokers to choose new leaders, or for a Java program to start."""
 
 
 @pytest.fixture(scope="module")
@@ -42,49 +39,12 @@ def topic(three):
 
 @pytest.fixture
 def joined():
-    """Starts members; in the end nobody has read what was not its, or had what was another's."""
-    members = []
-    with contextlib.ExitStack() as stack:
-
-        def join(kind, *arguments):
-            member = kind(*arguments)
-            stack.callback(member.close)
-            members.append(member)
-            return member
-
+    with joining() as join:
         yield join
-    assert [each.stale for each in members] == [[] for _ in members]
-    assert owned_twice(members) == []
 
 
-def weighted(three, group, strategy, weight):
-    return gateway(three.bootstrap_servers, f"{group}={strategy},assignment.consumer.weight={weight}")
-
-
-def shares(*members):
-    return [len(each.owned) for each in members]
-
-
-def read_by(*members):
-    return set(sum((each.read for each in members), Counter()))
-
-
-def described(three, group):
-    """What the coordinator says of the group; None while there is none, since a broker has stopped."""
-    admin = AdminClient({"bootstrap.servers": three.bootstrap_servers, "log_level": 0})
-    try:
-        return admin.describe_consumer_groups([group])[group].result()
-    except KafkaException:
-        return None
-
-
-def read_everything(load, *members):
-    load.stop()
-    sent = {(partition, offset) for _, partition, offset in load.sent}
-    eventually(lambda: sent <= read_by(*members), LONG_S, told=lambda: len(sent - read_by(*members)))
-
-
-def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinator_stops(three, topic, joined):
+@pytest.mark.parametrize("end", ["stop_broker", "kill_broker"])
+def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinator_ends(three, topic, joined, end):
     group = f"group-of-{topic}"
     with (
         weighted(three, group, "weighted-sticky", 300) as heavy,
@@ -96,7 +56,7 @@ def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinato
         eventually(lambda: shares(java, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes, java.errors))
         assert described(three, group).partition_assignor == "weighted-sticky"
         stopped = described(three, group).coordinator.id
-        three.stop_broker(stopped)
+        getattr(three, end)(stopped)
         before = len(read_by(java, other))
 
         def moved():

@@ -20,6 +20,7 @@ from kafka.protocol.consumer.group import (
     SyncGroupResponse,
 )
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 TOPICS = {"t": 16}
 MEMBER_ID_REQUIRED, INCONSISTENT = 79, 23
@@ -44,6 +45,7 @@ class ToyCoordinator:
             HeartbeatRequest: self._plain,
             LeaveGroupRequest: self._plain,
             OffsetCommitRequest: self._commit,
+            TxnOffsetCommitRequest: self._commit,
             FetchRequest: self._plain,
             MetadataRequest: self._metadata,
             DescribeGroupsRequest: self._describe,
@@ -118,9 +120,13 @@ class ToyCoordinator:
         return kinds[type(request)](version=request.version, error_code=self.errors.get(type(request), 0))
 
     async def _commit(self, request):
-        error = self.errors.get(OffsetCommitRequest, 0)
-        kind = OffsetCommitResponse.OffsetCommitResponseTopic
-        one = kind.OffsetCommitResponsePartition
+        error = self.errors.get(type(request), 0)
+        if isinstance(request, TxnOffsetCommitRequest):
+            answer, kind = TxnOffsetCommitResponse, TxnOffsetCommitResponse.TxnOffsetCommitResponseTopic
+            one = kind.TxnOffsetCommitResponsePartition
+        else:
+            answer, kind = OffsetCommitResponse, OffsetCommitResponse.OffsetCommitResponseTopic
+            one = kind.OffsetCommitResponsePartition
         topics = [
             kind(
                 version=request.version,
@@ -132,7 +138,7 @@ class ToyCoordinator:
             )
             for topic in request.topics
         ]
-        return OffsetCommitResponse(version=request.version, topics=topics)
+        return answer(version=request.version, topics=topics)
 
     async def _metadata(self, request):
         if self.delay is not None:

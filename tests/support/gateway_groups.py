@@ -23,6 +23,7 @@ from kafka.protocol.consumer.group import (
     SyncGroupResponse,
 )
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups import Groups, parse_rules
@@ -37,6 +38,7 @@ RESPONSES = {
     HeartbeatRequest: HeartbeatResponse,
     LeaveGroupRequest: LeaveGroupResponse,
     OffsetCommitRequest: OffsetCommitResponse,
+    TxnOffsetCommitRequest: TxnOffsetCommitResponse,
     FetchRequest: FetchResponse,
     MetadataRequest: MetadataResponse,
     DescribeGroupsRequest: DescribeGroupsResponse,
@@ -98,16 +100,20 @@ class Line:
 class RealBroker:
     """Answers by a connection to a real one."""
 
-    def __init__(self, reader, writer):
-        self._reader, self._writer = reader, writer
+    def __init__(self, reader, writer, client_id):
+        self._reader, self._writer, self._client_id = reader, writer, client_id
 
     @classmethod
-    async def at(cls, address):
+    async def at(cls, address, client_id="gateway"):
         host, _, port = address.rpartition(":")
-        return cls(*await asyncio.open_connection(host, int(port)))
+        return cls(*await asyncio.open_connection(host, int(port)), client_id)
+
+    async def send(self, message):
+        """As `Line` has it, for a `Client` without anything in between."""
+        return await self(message)
 
     async def __call__(self, message):
-        message.with_header(correlation_id=0, client_id="gateway")
+        message.with_header(correlation_id=0, client_id=self._client_id)
         frame = bytes(message.encode(header=True))
         self._writer.write(struct.pack(">i", len(frame)) + frame)
         await self._writer.drain()

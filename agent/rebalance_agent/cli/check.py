@@ -11,14 +11,16 @@ from rebalance_agent.collectors.acls import principal_of
 from rebalance_agent.runtime.check.findings import Finding, exit_code
 from rebalance_agent.runtime.check.plan import findings
 from rebalance_agent.runtime.check.report import closing, json_report, row
-from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings
 
 __all__ = ["add_parser", "run"]
 
 DESCRIPTION = """\
-Proves, one by one, what the observer or a sidecar needs, with the very settings that it will run with: files, the
-address to listen on, each server (DNS, TCP, TLS, login), each broker by the address that it gives for itself, and each
-right. Nothing is changed: no topic is created, no record is written, no group is joined.
+Proves, one by one, what the observer, a sidecar or a gateway needs, with the very settings that it will run with:
+files, the address to listen on, each server (DNS, TCP, TLS, login), each broker by the address that it gives for
+itself, and each right. Of a gateway also its ports, and whether its rules fit their groups as they are now. Nothing is
+changed: no topic is created, no record is written, no group is joined.
 
 What is missing is told with what the agent is without it and with the command that gives it. Run it where the agent
 will run, before it does, and again when /readyz names a degraded mode.
@@ -29,6 +31,7 @@ examples:
   rebalance-agent check --bootstrap-servers localhost:9092
   rebalance-agent check --config observer.yaml
   rebalance-agent check --role sidecar --config sidecar.toml
+  rebalance-agent check --role gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders=sticky'
   rebalance-agent check --bootstrap-servers kafka:9093 --kafka security.protocol=SASL_SSL \\
       --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\
       --kafka sasl.password.file=/run/secrets/kafka-password
@@ -44,12 +47,16 @@ Exit code 0 when all that is needed is there, 1 when something is missing or fai
 a setting is wrong. Settings come from flags, else the environment, else the file, else the defaults.
 """
 
-ROLES: dict[str, type[AgentSettings]] = {"observer": ObserverSettings, "sidecar": SidecarSettings}
+ROLES: dict[str, type[AgentSettings]] = {
+    "observer": ObserverSettings,
+    "sidecar": GatewaySettings,
+    "gateway": GatewaySettings,
+}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command, with the flags of both roles."""
-    parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, SidecarSettings)
+    """Add the command, with the flags of all roles."""
+    parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
     parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
     parser.set_defaults(run=run, parser=parser)
@@ -57,12 +64,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Check, telling every finding as it is made; the exit code."""
-    model = ROLES[args.role]
-    for other in ROLES.values():
-        for name in other.model_fields.keys() - model.model_fields.keys():
-            if getattr(args, name) is not None:
-                args.parser.error(f"--{name.replace('_', '-')} is no setting of the {args.role}")
-    loaded = load_agent("check", model, args)
+    loaded = _loaded(args)
     if loaded is None:
         return 2
     settings, properties = loaded
@@ -81,3 +83,15 @@ def run(args: argparse.Namespace) -> int:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     print(json_report(args.role, principal, found) if args.json else f"\n{closing(found)}")
     return exit_code(found)
+
+
+def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:
+    model = ROLES[args.role]
+    for other in ROLES.values():
+        for name in other.model_fields.keys() - model.model_fields.keys():
+            if getattr(args, name) is not None:
+                args.parser.error(f"--{name.replace('_', '-')} is no setting of the {args.role}")
+    loaded = load_agent("check", model, args)
+    if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
+        return as_given(loaded[0]), loaded[1]
+    return loaded

@@ -9,7 +9,7 @@ from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_
 from rebalance_agent.cli.groups_access import quiet_logs
 from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.groups import explain, parse_rules
+from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.observations import DescribedGroup
 from rebalance_agent.runtime.gateway import GatewayRole
@@ -42,7 +42,8 @@ gateway, with what they have; sasl.* are only for publishing events. Where the g
 
 On SIGTERM it serves until its clients have gone, at most gateway_drain_seconds. Settings come from flags, else the
 environment, else the file, else the defaults. Exit code 0 when stopped by a signal, 2 when it cannot begin (a wrong
-setting, a file that cannot be used, an address in use), 1 when it fails later.
+setting, a file that cannot be used, an address in use), 1 when it fails later. With --explain: 1 where something
+stands against the rule in the group as it is.
 """
 
 
@@ -64,8 +65,10 @@ def run(args: argparse.Namespace) -> int:
     settings, properties = loaded
     quiet_logs()
     now, unknown = _described(properties, args.explain)
-    print(explain(parse_rules(settings.gateway_groups), args.explain, now, unknown), end="")
-    return 0
+    rules = parse_rules(settings.gateway_groups)
+    print(explain(rules, args.explain, now, unknown), end="")
+    rule = rules.of(args.explain)
+    return int(rule is not None and now is not None and bool(stands_against(rule, now)))
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:

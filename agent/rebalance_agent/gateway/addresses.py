@@ -35,7 +35,8 @@ class Nodes(Protocol):
     async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
         """For each node id with its real address, the address to give to clients; listeners are opened at need.
 
-        ``complete``: these are all the brokers that the cluster has now. Raises RefusedError if one cannot be opened.
+        One that has no listener gets an address that takes no connections. ``complete``: these are all the brokers
+        that the cluster has now.
         """
         ...
 
@@ -52,7 +53,6 @@ async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 
     Raises:
         DecodeError: it cannot be read, so that real addresses might be in it.
-        RefusedError: a port that is needed cannot be listened on.
     """
     return await _REWRITES[head.api_key](head, frame, nodes)
 

@@ -33,8 +33,8 @@ async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) ->
             problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
         except ssl.SSLCertVerificationError as error:
             problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
-        except (OSError, ssl.SSLError) as error:
-            problem = f"{host} port {port}: {error.strerror or error}"
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; a name that can be none is a ValueError
+            problem = f"{host} port {port}: {getattr(error, 'strerror', None) or error}"
     raise RefusedError(Refusal.UNREACHABLE, problem)
 
 
@@ -44,23 +44,25 @@ async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
     # One that does not answer leaves time for the others: next time it would be the first again.
     seconds = CONNECT_SECONDS_MAX / max(1, len(found))
     for number, (family, kind, protocol, _, address) in enumerate(found, 1):
-        sock = tuned(socket.socket(family, kind, protocol))
-        try:
-            async with asyncio.timeout(seconds):
-                await loop.sock_connect(sock, address)
-                if tls is None:
-                    return PlainLink(sock, f"{host}:{port}")
-                streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
-                return TlsLink(*streams, f"{host}:{port}")
-        except ssl.SSLError:
-            sock.close()
-            raise
-        except OSError:
-            sock.close()
-            if number == len(found):
-                raise
-        except BaseException:
-            with contextlib.suppress(OSError):
-                sock.close()
-            raise
+        with contextlib.ExitStack() as unless_linked:
+            sock = unless_linked.enter_context(tuned(socket.socket(family, kind, protocol)))
+            try:
+                async with asyncio.timeout(seconds):
+                    await loop.sock_connect(sock, address)
+                    link = await _spoken(sock, host, port, tls)
+            except ssl.SSLError:
+                raise  # it answers, and so would the others
+            except OSError:
+                if number == len(found):
+                    raise
+            else:
+                unless_linked.pop_all()
+                return link
     raise OSError(f"{host} has no address")
+
+
+async def _spoken(sock: socket.socket, host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+    if tls is None:
+        return PlainLink(sock, f"{host}:{port}")
+    streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)
+    return TlsLink(*streams, f"{host}:{port}")

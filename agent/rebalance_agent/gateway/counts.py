@@ -9,17 +9,33 @@ from rebalance_agent.gateway.refusal import Refusal
 from rebalance_agent.metrics import gateway_rows as rows
 from rebalance_agent.metrics.agent_rows import OTHER
 
-__all__ = ["Counts"]
+__all__ = ["Counts", "Direction"]
+
+
+class Direction:
+    """What goes on one way, of all connections together."""
+
+    def __init__(self, instruments: Instruments, name: str) -> None:
+        """``name`` is one of the rows'."""
+        self._bytes = instruments.counter(rows.GATEWAY_BYTES).labels(name)
+        self._seconds = instruments.histogram(rows.GATEWAY_PASS_SECONDS).labels(name)
+
+    def sent(self, size_bytes: int) -> None:
+        """Bytes went on."""
+        self._bytes.inc(size_bytes)
+
+    def passed(self, seconds: float) -> None:
+        """Frames went on unread, ``seconds`` after their last byte had come."""
+        self._seconds.observe(seconds)
 
 
 class Counts:
     """``rebalance_agent_gateway_*`` of one gateway's connections."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
-        """Everything is 0."""
+        """Everything is 0. ``up`` leads to brokers, ``down`` to clients."""
         self._instruments = Instruments(rows.GATEWAY_ROWS, text)
-        moved = self._instruments.counter(rows.GATEWAY_BYTES)
-        self._up, self._down = moved.labels("requests"), moved.labels("answers")
+        self.up, self.down = (Direction(self._instruments, name) for name in rows.DIRECTIONS)
         self._open = self._instruments.gauge(rows.GATEWAY_CONNECTIONS)
         self._open.set(0)
         self._seconds = self._instruments.histogram(rows.GATEWAY_READ_SECONDS)
@@ -33,14 +49,6 @@ class Counts:
         """A client's connection is gone."""
         self._open.dec()
 
-    def sent_up(self, size_bytes: int) -> None:
-        """Bytes went to a broker."""
-        self._up.inc(size_bytes)
-
-    def sent_down(self, size_bytes: int) -> None:
-        """Bytes went to a client."""
-        self._down.inc(size_bytes)
-
     def read(self, api_key: int, seconds: float) -> None:
         """A frame was read, perhaps changed, and sent on after ``seconds``."""
         self._seconds.labels(rows.READ_APIS.get(api_key, OTHER)).observe(seconds)
@@ -53,9 +61,10 @@ class Counts:
         """A frame of a group came to this; one of the row's."""
         self._instruments.counter(rows.GATEWAY_OUTCOMES).labels(outcome).inc()
 
-    def brokers(self, number: int) -> None:
-        """So many brokers have a port now."""
+    def brokers(self, number: int, shut: int) -> None:
+        """So many brokers can be reached through a port of their own now, and so many cannot."""
         self._instruments.gauge(rows.GATEWAY_BROKERS).set(number)
+        self._instruments.gauge(rows.GATEWAY_BROKERS_SHUT).set(shut)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers."""

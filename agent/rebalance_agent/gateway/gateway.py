@@ -16,9 +16,11 @@ from rebalance_agent.gateway.addresses import Address
 from rebalance_agent.gateway.brokers import connected
 from rebalance_agent.gateway.counts import Counts
 from rebalance_agent.gateway.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
-from rebalance_agent.gateway.listeners import Door, Listener, Listeners, bound
+from rebalance_agent.gateway.listeners import Door, Listener, Listeners
+from rebalance_agent.gateway.ports import bound
 from rebalance_agent.gateway.refusal import Refusal, RefusedError
 from rebalance_agent.gateway.relay import Relay
+from rebalance_agent.gateway.room import Room
 from rebalance_agent.gateway.splicing import Pipes
 from rebalance_agent.gateway.talking import GroupPart, Talking
 from rebalance_agent.gateway.told import Told
@@ -39,6 +41,9 @@ QUIET_SECONDS = 1.0
 
 BOOTSTRAP = "bootstrap"
 """Readiness part: the last client that began anew reached one of the bootstrap servers."""
+
+BROKERS = "brokers"
+"""Readiness part: every broker that was named can be reached through a port of its own."""
 
 _log = logging.getLogger(__name__)
 
@@ -66,13 +71,13 @@ class Gateway:
         self, places: Places, groups: Callable[[], GroupPart], counts: Counts, health: Health, clock: Clock
     ) -> None:
         """``groups`` gives the groups' part of a new connection."""
-        self._health, self._reached = health, True
+        self._health, self._reached, self._complete = health, True, True
         self._places, self._groups, self._counts, self._clock = places, groups, counts, clock
         self._listeners = Listeners(
-            places.listen[0], places.port_base, places.advertised, self._accepted, counts.brokers, clock
+            places.listen[0], places.port_base, places.advertised, self._accepted, self._ports_opened, clock
         )
         self._bootstrap = list(places.bootstrap)
-        self._pipes = Pipes()
+        self._pipes, self._memory = Pipes(), Room()
         self._told = Told(_log, clock)
         self._door: Door | None = None
         self._connections: set[asyncio.Task[None]] = set()
@@ -95,16 +100,14 @@ class Gateway:
         """
         host, port = self._places.listen
         try:
+            self._listeners.start()
             self._door = Door(bound(host, port), self._came, self._told)
         except OSError as error:
+            self._listeners.close()
             raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
     async def known(self, brokers: Mapping[int, Address]) -> None:
-        """Listen for these brokers before any client has asked for them.
-
-        Raises:
-            RefusedError: a port cannot be listened on.
-        """
+        """Listen for these brokers before any client has asked for them."""
         await self._listeners.local(brokers)
 
     async def run(self, stop: asyncio.Event, drain_seconds: float) -> None:
@@ -112,7 +115,7 @@ class Gateway:
         stopped = asyncio.create_task(stop.wait())
         while not stopped.done():
             await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)
-            await self._listeners.sweep()
+            self._listeners.sweep()
         # Clients that are being closed still send their last commits and LeaveGroup, on new connections if need be.
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
@@ -120,8 +123,8 @@ class Gateway:
     async def close(self) -> None:
         """Take nothing more, and end what is open."""
         if self._door:
-            await self._door.close()
-        await self._listeners.close()
+            self._door.close()
+        self._listeners.close()
         connections = list(self._connections)
         for connection in connections:
             connection.cancel()
@@ -135,7 +138,8 @@ class Gateway:
             if quiet_since is not None and now - quiet_since >= QUIET_SECONDS:
                 return
             await asyncio.sleep(min(QUIET_SECONDS / 5, until - now))
-        _log.warning("%s connections were still open at the end of the drain", len(self._connections))
+        if self._connections:
+            _log.warning("%s connections were still open at the end of the drain", len(self._connections))
 
     def _came(self, sock: socket.socket) -> None:
         self._accepted(sock, None)
@@ -148,6 +152,7 @@ class Gateway:
         task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
+        task.add_done_callback(lambda _: sock.close())  # here, since it may be cancelled before it begins
 
     async def _serve(self, sock: socket.socket, listener: Listener | None) -> None:
         peer = _name(sock)
@@ -165,7 +170,6 @@ class Gateway:
             self._counts.refused(Refusal.FAILED)
             _log.exception("connection of %s failed", peer)
         finally:
-            sock.close()
             if listener:
                 listener.connections -= 1
             self._counts.closed()
@@ -178,7 +182,7 @@ class Gateway:
             client.abort()
             raise
         talk = Talking(self._listeners, self._groups())
-        await Relay(client, broker, talk, self._pipes, self._counts, self._clock).run()
+        await Relay(client, broker, talk, self._pipes, self._memory, self._counts, self._clock).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> Link:
         tuned(sock)
@@ -223,6 +227,16 @@ class Gateway:
         elif not self._reached:
             self._health.ready(BOOTSTRAP)
         self._reached = problem is None
+
+    def _ports_opened(self, number: int, problems: Mapping[int, str]) -> None:
+        self._counts.brokers(number, len(problems))
+        if problems:
+            node, problem = next(iter(problems.items()))
+            more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+            self._health.unready(BROKERS, f"broker {node}: {problem}{more}")
+        elif not self._complete:
+            self._health.ready(BROKERS)
+        self._complete = not problems
 
     def _refused(self, error: RefusedError, peer: str) -> None:
         self._counts.refused(error.refusal)

@@ -6,6 +6,8 @@ import asyncio
 import struct
 from collections.abc import Callable
 
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.counts import Direction
 from rebalance_agent.gateway.links import Link, move
 from rebalance_agent.gateway.refusal import Refusal, RefusedError
 from rebalance_agent.gateway.splicing import Pipes
@@ -27,9 +29,11 @@ class Lane:
     What is `put` may come from anywhere; it goes between two frames. Everything else is for one task.
     """
 
-    def __init__(self, source: Link, target: Link, pipes: Pipes, moved: Callable[[int], None]) -> None:
-        """``moved`` is told how many bytes were written."""
-        self._source, self._target, self._pipes, self._moved = source, target, pipes, moved
+    def __init__(self, source: Link, target: Link, pipes: Pipes, direction: Direction, clock: Clock) -> None:
+        """``direction`` is told what was written, and how long after it had come."""
+        self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
+        self._clock = clock
+        self._came_at = 0.0  # the newest bytes
         self._held = b""
         self._run = 0  # where what passes, and is not written yet, begins in what is held
         self._at = 0  # where the next frame begins: up to here it passes
@@ -84,10 +88,11 @@ class Lane:
             rest = end - self._run - len(data)
             self._run = self._at = 0
             await self._write(data)
-            moved = await move(self._source, self._target, rest, self._pipes)
-            self._moved(moved)
+            moved = await move(self._source, self._target, rest, self._pipes, self._came)
+            self._direction.sent(moved)
         if moved < rest:
             raise self._truncated()
+        self._passed()
 
     async def put(self, frame: bytes, registered: Callable[[], None] | None = None) -> None:
         """Send a frame of our own, or one that was taken and changed; ``registered`` as in `pass_on`."""
@@ -108,11 +113,12 @@ class Lane:
             data = self._held if (self._run, self._at) == (0, len(self._held)) else self._held[self._run : self._at]
             self._run = self._at
             await self._write(data)
+            self._passed()
 
     async def _write(self, data: bytes) -> None:
         self._writes += 1
         await self._target.write(data)
-        self._moved(len(data))
+        self._direction.sent(len(data))
 
     async def _have(self, size: int) -> bool:
         while len(self._held) - self._at < size:
@@ -122,8 +128,15 @@ class Lane:
             data = await self._source.read(READ_BYTES)
             if not data:
                 return False
+            self._came()
             self._held = self._held + data if self._held else data
         return True
+
+    def _came(self) -> None:
+        self._came_at = self._clock.monotonic()
+
+    def _passed(self) -> None:
+        self._direction.passed(self._clock.monotonic() - self._came_at)
 
     async def _collected(self) -> bytes:
         await self.flush()

@@ -7,6 +7,7 @@ import contextlib
 import select
 import socket
 import struct
+from collections.abc import Callable
 from typing import Protocol
 
 from rebalance_agent.gateway.splicing import Pipe, Pipes
@@ -251,16 +252,17 @@ class TlsLink:
             self._writer.transport.abort()
 
 
-async def move(source: Link, target: Link, size: int, pipes: Pipes) -> int:
+async def move(source: Link, target: Link, size: int, pipes: Pipes, came: Callable[[], None]) -> int:
     """Move the next ``size`` bytes, with no more of them here at a time than a pipe or `COPY_BYTES` holds.
 
-    Gives how many were moved: less than ``size`` only if ``source`` ended. Raises ConnectionError when one broke.
+    ``came`` is called whenever some of them have come. Gives how many were moved: less than ``size`` only if ``source``
+    ended. Raises ConnectionError when one broke.
     """
     if size >= SPLICE_BYTES_MIN and isinstance(source, PlainLink) and isinstance(target, PlainLink):
         with pipes.pipe() as pipe:
             if pipe:
                 try:
-                    return await _spliced(source, target, size, pipe)
+                    return await _spliced(source, target, size, pipe, came)
                 except OSError as error:
                     raise _break(error) from None
     moved = 0
@@ -268,6 +270,7 @@ async def move(source: Link, target: Link, size: int, pipes: Pipes) -> int:
         data = await source.read(min(size - moved, COPY_BYTES))
         if not data:
             break
+        came()
         await target.write(data)
         moved += len(data)
     return moved
@@ -278,7 +281,7 @@ def _break(error: OSError) -> ConnectionError:
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 
-async def _spliced(source: PlainLink, target: PlainLink, size: int, pipe: Pipe) -> int:
+async def _spliced(source: PlainLink, target: PlainLink, size: int, pipe: Pipe, came: Callable[[], None]) -> int:
     moved = 0
     while moved < size:
         count = pipe.fill(source.fileno(), size - moved)
@@ -287,6 +290,7 @@ async def _spliced(source: PlainLink, target: PlainLink, size: int, pipe: Pipe) 
             continue
         if not count:
             break
+        came()
         while pipe.held:
             if not pipe.drain(target.fileno()):
                 await target.writable()

@@ -22,9 +22,11 @@ __all__ = ["Ask", "Opened", "open_request", "open_response"]
 
 Ask = Callable[[Any], Awaitable[Any]]
 """Sends a request of our own (a kafka-python message with its version) on this connection, as the client that is
-connected; gives the answer, which the client never sees. Raises ConnectionError once the connection is gone."""
+connected; gives the answer, which the client never sees. Raises ConnectionError once the connection is gone, and
+DecodeError where the answer cannot be read."""
 
 _API_VERSIONS = 18
+_NO_SUCH_VERSION = (35).to_bytes(2, "big")
 _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
 """What kafka-python raises for bytes that do not follow their schema, text that is not UTF-8 included."""
 
@@ -65,8 +67,8 @@ def _open(kind: Any, version: int, frame: bytes) -> Opened:  # noqa: ANN401
         stream = io.BytesIO(frame)
         kind.parse_header(stream, version=version)
         header = stream.tell()
-        if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] != b"\0\0":
-            version = 0  # with an error the body is of version 0, so that every client can read it (KIP-511)
+        if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] == _NO_SUCH_VERSION:
+            version = 0  # which every client can read (KIP-511); other errors come in the version that was asked for
         message, end = _decoder(kind, version)(BoundedBytes(frame), header)
     except _BROKEN as error:
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None

@@ -15,7 +15,6 @@ class Refusal(StrEnum):
     FAILED = "failed"
     MALFORMED = "malformed"
     MISMATCHED = "mismatched"
-    NO_LISTENER = "no_listener"
     OVERSIZED = "oversized"
     ROOM = "room"
     SASL_V0 = "sasl_v0"

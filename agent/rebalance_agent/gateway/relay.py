@@ -20,6 +20,7 @@ from rebalance_agent.gateway.links import Link
 from rebalance_agent.gateway.messages import Ask, open_response
 from rebalance_agent.gateway.peeked import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.refusal import Refusal, RefusedError
+from rebalance_agent.gateway.room import Room
 from rebalance_agent.gateway.splicing import Pipes
 
 __all__ = ["IN_FLIGHT_MAX", "READ_ANSWER_BYTES_MAX", "READ_REQUEST_BYTES_MAX", "REQUEST_BYTES_MAX", "Relay", "Talk"]
@@ -89,11 +90,14 @@ class _Sent:
 class Relay:
     """Runs until both sides have ended. Nothing of another connection is touched, whatever comes here."""
 
-    def __init__(self, client: Link, broker: Link, talk: Talk, pipes: Pipes, counts: Counts, clock: Clock) -> None:
+    def __init__(
+        self, client: Link, broker: Link, talk: Talk, pipes: Pipes, memory: Room, counts: Counts, clock: Clock
+    ) -> None:
         """Both links are this relay's from now on."""
         self._client, self._broker, self._talk, self._counts, self._clock = client, broker, talk, counts, clock
-        self._up = Lane(client, broker, pipes, counts.sent_up)
-        self._down = Lane(broker, client, pipes, counts.sent_down)
+        self._memory = memory
+        self._up = Lane(client, broker, pipes, counts.up, clock)
+        self._down = Lane(broker, client, pipes, counts.down, clock)
         self._in_flight: deque[_Sent] = deque()
         self._room = asyncio.Event()
         self._ours = itertools.count(1)
@@ -176,10 +180,11 @@ class Relay:
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(Refusal.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
-        frame = await self._up.whole()
-        start = self._clock.monotonic()
-        changed = await self._talk.request(head, frame, self._ask)
-        await self._up.put(changed, self._registered(_Sent(head, self._talk.reads_answer(head))))
+        async with self._memory.taken(size):
+            frame = await self._up.whole()
+            start = self._clock.monotonic()
+            changed = await self._talk.request(head, frame, self._ask)
+            await self._up.put(changed, self._registered(_Sent(head, self._talk.reads_answer(head))))
         self._counts.read(head.api_key, self._clock.monotonic() - start)
 
     async def _answers(self) -> None:
@@ -201,13 +206,14 @@ class Relay:
     async def _show_answer(self, sent: _Sent, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(Refusal.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
-        frame = await self._down.whole()
-        if sent.asked:
-            if not sent.asked.done():
-                sent.asked.set_result(frame)
-            return
-        start = self._clock.monotonic()
-        await self._down.put(await self._talk.response(sent.head, frame))
+        async with self._memory.taken(size, urgent=bool(sent.asked)):
+            frame = await self._down.whole()
+            if sent.asked:
+                if not sent.asked.done():
+                    sent.asked.set_result(frame)
+                return
+            start = self._clock.monotonic()
+            await self._down.put(await self._talk.response(sent.head, frame))
         self._counts.read(sent.head.api_key, self._clock.monotonic() - start)
 
     async def _ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped

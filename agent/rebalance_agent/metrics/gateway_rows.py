@@ -8,11 +8,14 @@ from rebalance_agent.metrics.agent_rows import OTHER, agent_row
 from rebalance_agent.metrics.metric import Kind, Role
 
 __all__ = [
+    "DIRECTIONS",
     "GATEWAY_BROKERS",
+    "GATEWAY_BROKERS_SHUT",
     "GATEWAY_BYTES",
     "GATEWAY_CONNECTIONS",
     "GATEWAY_CONNECTIONS_TOTAL",
     "GATEWAY_OUTCOMES",
+    "GATEWAY_PASS_SECONDS",
     "GATEWAY_READ_SECONDS",
     "GATEWAY_REFUSED",
     "GATEWAY_ROWS",
@@ -29,6 +32,7 @@ READ_APIS: Mapping[int, str] = {
     13: "LeaveGroup",
     14: "SyncGroup",
     18: "ApiVersions",
+    28: "TxnOffsetCommit",
     60: "DescribeCluster",
     68: "ConsumerGroupHeartbeat",
 }
@@ -36,6 +40,11 @@ READ_APIS: Mapping[int, str] = {
 
 READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
 """Upper bounds in seconds: reading takes some 50 microseconds, and an assignment of a large group up to seconds."""
+
+PASS_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
+"""Upper bounds in seconds: a read and a write take some 30 microseconds; a client that is slow to read, any time."""
+
+DIRECTIONS = ("requests", "answers")
 
 
 GATEWAY_CONNECTIONS = agent_row(
@@ -54,7 +63,17 @@ GATEWAY_BYTES = agent_row(
     Role.GATEWAY,
     "Bytes sent on: requests to brokers, answers to clients.",
     "bytes",
-    {"direction": ("requests", "answers")},
+    {"direction": DIRECTIONS},
+)
+GATEWAY_PASS_SECONDS = agent_row(
+    "gateway_pass_seconds",
+    Kind.HISTOGRAM,
+    Role.GATEWAY,
+    "What the gateway added to frames that passed unread, from their last byte in to their last byte out; those that "
+    "went on together count once, and the wait for a side that does not read counts in.",
+    "seconds",
+    {"direction": DIRECTIONS},
+    PASS_BUCKETS,
 )
 GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
@@ -70,8 +89,8 @@ GATEWAY_REFUSED = agent_row(
     Kind.COUNTER,
     Role.GATEWAY,
     "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
-    "what came is not Kafka's protocol; no_listener: a port for a broker cannot be listened on; room: too many were "
-    "open; sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time; stuck: "
+    "what came is not Kafka's protocol; room: too many were open, or there were too many large frames that are read; "
+    "sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time; stuck: "
     "one side was gone, and the other took or gave nothing; tls: no handshake; unreachable: no broker "
     "took the connection.",
     "connections",
@@ -80,7 +99,6 @@ GATEWAY_REFUSED = agent_row(
             "failed",
             "malformed",
             "mismatched",
-            "no_listener",
             "oversized",
             "room",
             "sasl_v0",
@@ -94,6 +112,13 @@ GATEWAY_REFUSED = agent_row(
 )
 GATEWAY_BROKERS = agent_row(
     "gateway_brokers", Kind.GAUGE, Role.GATEWAY, "Brokers that have a port of their own.", "brokers"
+)
+GATEWAY_BROKERS_SHUT = agent_row(
+    "gateway_brokers_shut",
+    Kind.GAUGE,
+    Role.GATEWAY,
+    "Brokers that are down to clients here, since their port cannot be listened on or their address is none.",
+    "brokers",
 )
 
 GATEWAY_OUTCOMES = agent_row(
@@ -125,9 +150,11 @@ GATEWAY_ROWS = (
     GATEWAY_CONNECTIONS,
     GATEWAY_CONNECTIONS_TOTAL,
     GATEWAY_BYTES,
+    GATEWAY_PASS_SECONDS,
     GATEWAY_READ_SECONDS,
     GATEWAY_REFUSED,
     GATEWAY_BROKERS,
+    GATEWAY_BROKERS_SHUT,
     GATEWAY_OUTCOMES,
 )
 """In the order of the page."""

@@ -16,11 +16,10 @@ from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.exposition.loopback import is_loopback
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
-from rebalance_agent.gateway.addresses import Address
+from rebalance_agent.gateway.addresses import NODES_MAX, Address
 from rebalance_agent.gateway.counts import Counts
 from rebalance_agent.gateway.gateway import CONNECTIONS_MAX, Gateway, Places
 from rebalance_agent.gateway.groups import Groups, parse_rules
-from rebalance_agent.gateway.refusal import RefusedError
 from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.gateway_settings import GatewaySettings
@@ -36,8 +35,8 @@ GATEWAY = "gateway"
 STOP_CHECK_SECONDS = 0.2
 """How often it is noticed that the process shall stop: a signal can wake no event loop of another thread."""
 
-DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + 1_000
-"""Two for each connection, and room for listeners, pipes, posts and scrapes."""
+DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
+"""Two for each connection, one for each broker's port, and room for pipes, posts and scrapes."""
 
 KAFKA_PORT = 9092
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
@@ -97,6 +96,11 @@ class GatewayRole:
     def port(self) -> int:
         """Where /metrics is served, once `run` listens."""
         return self._sidecar.port
+
+    @property
+    def events_port(self) -> int:
+        """Where events are posted to, once `run` listens."""
+        return self._sidecar.events_port
 
     def run(self, stop: threading.Event) -> None:
         """Serve until ``stop`` is set, and then until the clients have gone, for a bounded time.
@@ -165,14 +169,7 @@ class GatewayRole:
                 self._log.info("brokers_unknown", reason=str(error), help="known as soon as a client asks for them")
                 await asyncio.sleep(backoff.next())
                 continue
-            try:
-                await gateway.known(brokers)
-            except RefusedError as error:
-                # Whoever holds that port may give it back.
-                self._sidecar.health.unready(GATEWAY, str(error))
-                await asyncio.sleep(backoff.next())
-                continue
-            self._sidecar.health.ready(GATEWAY)
+            await gateway.known(brokers)
             return
 
     def _emit(self, event: Event | Sequence[Event]) -> None:

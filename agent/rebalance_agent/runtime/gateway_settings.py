@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.groups.configured import RULE_TEXT_MAX, parse_rules
-from rebalance_agent.gateway.groups.deciding import ASSIGN_SECONDS
-from rebalance_agent.runtime.settings import TEXT_MAX, SidecarSettings, split_address
+from rebalance_agent.gateway.rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
+from rebalance_agent.runtime.settings import TEXT_MAX, SidecarSettings, overlap, split_address
 
-__all__ = ["GatewaySettings"]
+__all__ = ["GatewaySettings", "as_given"]
 
 
 def _address(text: str) -> str:
@@ -71,4 +70,22 @@ class GatewaySettings(SidecarSettings):
     )
     gateway_drain_seconds: float = Field(
         25.0, ge=0, le=3600, description="longest wait at stop for clients to go; more work for them goes on meanwhile"
+    )
+
+    @model_validator(mode="after")
+    def _own_bootstrap(self) -> Self:
+        for name in ("listen", "events_listen"):
+            other = getattr(self, name)
+            if other and overlap(split_address(self.gateway_listen), split_address(other)):
+                raise ValueError(f"gateway_listen: must have another port than {name}")
+        return self
+
+
+def as_given(settings: GatewaySettings) -> SidecarSettings:
+    """A sidecar is a gateway, too, where any setting of a gateway's own is given; else it has the sidecar's alone."""
+    fields = SidecarSettings.model_fields
+    if settings.model_fields_set - fields.keys():
+        return settings
+    return SidecarSettings.model_construct(
+        settings.model_fields_set, **{name: getattr(settings, name) for name in fields}
     )

@@ -53,11 +53,20 @@ def frame(fields, values, head):
 class Member:
     """Heartbeats through a talk; ``topics`` are those that the cluster tells of."""
 
-    def __init__(self):
-        self.gateway = Gateway()
+    def __init__(self, gateway=None):
+        self.gateway = gateway or Gateway()
         self.talk, self.asked = self.gateway.groups.talk(), []
 
     def beat(self, epoch, answer=None, **fields):
+        head = self.send(epoch, **fields)
+        if answer is not None:
+            self.answer(head, {"member_epoch": epoch, **answer})
+
+    def answer(self, head, answer):
+        data = frame(heartbeat._ANSWER, {**ANSWER, **answer}, struct.pack(">iB", 1, 0))
+        assert self.talk.response(head, data) == data
+
+    def send(self, epoch, **fields):
         request = frame(
             heartbeat._REQUEST,
             {**REQUEST, "member_epoch": epoch, **fields},
@@ -65,10 +74,7 @@ class Member:
         )
         head = RequestHead(68, 1, 1)
         assert asyncio.run(self.talk.request(head, request, self.ask)) == request
-        if answer is not None:
-            values = {**ANSWER, "member_epoch": epoch, **answer}
-            data = frame(heartbeat._ANSWER, values, struct.pack(">iB", 1, 0))
-            assert self.talk.response(head, data) == data
+        return head
 
     async def ask(self, message):
         self.asked.append([each.name or each.topic_id for each in message.topics])
@@ -89,7 +95,7 @@ def test_partitions_are_given_taken_and_given_up():
     one.beat(3, {"member_epoch": 4, "assignment": {"topic_partitions": parts(t=(0,))}})
     one.gateway.clock.advance(700)
     one.beat(4, {}, topic_partitions=parts(t=(0,)))
-    one.beat(-1)
+    one.beat(-1, {})
     assert one.told() == [
         (Callback.ASSIGNED, {"t": (0, 1)}, 3),
         (Callback.REVOKED, {"t": (1,)}, 4),
@@ -130,6 +136,94 @@ def test_a_static_member_that_comes_back_is_another_process_and_revoked_nothing(
     assert len({each.process for each in one.gateway.events}) == 2
     one.beat(2, {"error_code": 82}, member_id="m", instance_id="i")
     assert len(one.told()) == 2
+
+
+def given(one, **topics):
+    one.beat(
+        0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(**topics)}}, subscribed_topic_names=[*topics]
+    )
+    one.beat(2, {}, topic_partitions=parts(**topics))
+
+
+def test_who_leaves_has_left_when_the_coordinator_has_answered():
+    one = Member()
+    given(one, t=(0,))
+    head = one.send(-1)
+    assert len(one.told()) == 1
+    one.gateway.clock.advance(500)
+    one.answer(head, {"member_epoch": -1})
+    assert one.told()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
+    assert one.gateway.events[-1].timestamp_ms == one.gateway.clock.now_ms() - 500
+    assert one.gateway.groups.members == 0
+
+
+def test_who_is_gone_before_the_coordinator_has_answered_has_left_too():
+    one = Member()
+    given(one, t=(0,))
+    one.send(-1)
+    one.talk.closed()
+    assert one.told()[-1] == (Callback.LEFT, {"t": (0,)}, 2)
+
+
+@pytest.mark.parametrize(("error", "callback"), [(25, Callback.LOST), (16, Callback.REVOKED)])
+def test_who_is_not_let_go_has_not_left(error, callback):
+    one = Member()
+    given(one, t=(0,))
+    one.beat(-1, {"error_code": error})
+    one.beat(0, subscribed_topic_names=["t"])
+    assert [told[0] for told in one.told()] == [Callback.ASSIGNED, callback]
+
+
+def test_a_static_member_says_that_it_leaves_for_a_while():
+    one = Member()
+    given(one, t=(0,))
+    one.beat(-2, {})
+    assert (one.told()[-1][0], one.gateway.events[-1].reason) == (Callback.LEFT, "for a while")
+
+
+def test_what_a_member_still_says_that_it_has_is_not_given_up():
+    one = Member()
+    given(one, t=(0, 1), u=(3,))
+    one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 2), u=(3,))}})
+    one.gateway.clock.advance(100)
+    one.beat(3, {}, topic_partitions=parts(t=(0, 1), u=(3,)))  # to another coordinator: all that it has
+    one.gateway.clock.advance(100)
+    assert len(one.told()) == 1
+    one.beat(3, {}, topic_partitions=parts(t=(0,), u=(3,)))
+    assert one.told()[1:] == [(Callback.REVOKED, {"t": (1,)}, 3)]
+    assert one.gateway.events[-1].timestamp_ms - one.gateway.events[-1].started_ms == 200
+    one.beat(3, {}, topic_partitions=parts(t=(0, 2), u=(3,)))
+    assert one.told()[2:] == [(Callback.ASSIGNED, {"t": (2,)}, 3)]
+
+
+def test_an_epoch_that_gives_nothing_new_is_told_once():
+    one = Member()
+    one.beat(0, {"member_epoch": 2}, subscribed_topic_names=["t"])
+    assert one.told() == []
+    one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0,))}})
+    one.beat(3, {}, topic_partitions=parts(t=(0,)))
+    one.beat(3, {"member_epoch": 4})
+    one.beat(4, {})
+    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 3), (Callback.ASSIGNED, {}, 4)]
+
+
+def test_a_process_whose_place_was_taken_does_not_take_it_back():
+    one, names = Member(), {"instance_id": "i", "subscribed_topic_names": ["t"]}
+    one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, **names)
+    late = one.send(2, instance_id="i")
+    Member(one.gateway).beat(0, {"member_epoch": 2, "member_id": "n"}, member_id="n", **names)
+    one.answer(late, {"member_epoch": 2})
+    assert [seat.presence.member_id for seat in one.gateway.groups._shared.seats] == ["n"]
+
+
+def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():
+    async def broken(_):
+        raise DecodeError("Metadata v12 breaks its schema")
+
+    one = Member()
+    one.ask = broken
+    one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
+    assert (one.told(), one.gateway.outcomes) == ([], [])
 
 
 def test_of_who_was_there_before_nothing_is_made_up():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.gateway.groups import explain, parse_rules
+from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember
 
@@ -42,13 +42,30 @@ def test_a_group_without_a_rule_is_told_which_rules_there_are():
     [
         (group(assignor="weighted-sticky"), "it runs by the strategy"),
         (group(assignor="cooperative-sticky"), "weighted-sticky is eager, and a client with cooperative-sticky keeps"),
-        (group(assignor="stream"), "it is none of Kafka's own"),
+        (group(assignor="stream"), "its members offer stream, which is none of Kafka's own"),
         (group(members=0, assignor=None, state=GroupState.EMPTY), "nobody is in it"),
         (group(kind=GroupType.CONSUMER, assignor="uniform"), "in a consumer group the coordinator assigns"),
     ],
 )
 def test_what_stands_against_it_is_said(now, verdict):
     assert verdict in flat(explain(RULES, "orders", now))
+
+
+@pytest.mark.parametrize(
+    ("now", "reason"),
+    [
+        (group(), ""),
+        (group(assignor="weighted-sticky"), ""),
+        (group(members=0, assignor=None, state=GroupState.EMPTY), ""),
+        (group(assignor="cooperative-sticky"), "weighted-sticky is eager"),
+        (group(assignor="stream"), "none of Kafka's own"),
+        (group(kind=GroupType.SHARE, assignor=None), "in a share group the coordinator assigns"),
+    ],
+)
+def test_what_stands_against_a_rule_can_be_asked_for(now, reason):
+    found = stands_against(RULES.of("orders"), now)
+    assert bool(found) == bool(reason)
+    assert reason in found
 
 
 def test_why_the_group_is_not_known_is_said():

@@ -60,6 +60,7 @@ def test_a_pattern_matches_names_with_line_feeds_and_equals_signs():
         ("a=lag-aware", "use the library"),
         ("a=copartitioned-sticky,assignment.num.standbys=1", "cannot keep any"),
         ("a=range; " * 200, "at most 100 rules"),
+        ("a=range; b=sticky; a=weighted-sticky", "rule 'a=weighted-sticky': never counts"),
         ("a" * 70_000, "at most 65536 characters"),
     ],
 )

@@ -14,7 +14,7 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.exposition.server import ListenError
-from rebalance_agent.gateway import brokers, listeners
+from rebalance_agent.gateway import brokers, listeners, ports
 from rebalance_agent.gateway import gateway as gateway_module
 from rebalance_agent.gateway.head import read_head
 from rebalance_agent.gateway.messages import open_response
@@ -31,6 +31,7 @@ from support.gateway_transport import (
     through,
 )
 from support.gatewaying import free_base
+from support.scrapes import families
 
 HOST = "127.0.0.1"
 NOWHERE = ("192.0.2.1", 9)
@@ -179,14 +180,14 @@ async def test_a_broker_that_is_gone_loses_its_port_when_nobody_uses_it_any_more
         await client.send(request(2, 1, 1))
         await client.receive()
         clock.advance(int(listeners.GONE_SECONDS * 1000) + 1)
-        await it.gateway._listeners.sweep()
+        it.gateway._listeners.sweep()
         assert set(it.gateway.ports) == {1, 5, 6}, "nothing was told since: they may all be well"
         await it.ask(METADATA, metadata(9, {1: NOWHERE}))
-        await it.gateway._listeners.sweep()
+        it.gateway._listeners.sweep()
         assert set(it.gateway.ports) == {1, 5}, "somebody is still connected to 5"
         await client.close()
         await eventually(lambda: not it.gateway._listeners._listeners[5].connections)
-        await it.gateway._listeners.sweep()
+        it.gateway._listeners.sweep()
         assert set(it.gateway.ports) == {1}
         await other.stop()
 
@@ -194,14 +195,133 @@ async def test_a_broker_that_is_gone_loses_its_port_when_nobody_uses_it_any_more
 @run
 async def test_a_port_is_the_base_plus_the_node_id_and_no_others():
     base = free_base(8)
-    with socket.create_server((HOST, base + 7)):
-        async with Scripted(port_base=base) as it:
-            await it.ask(METADATA, metadata(9, {8: NOWHERE}))
-            assert it.gateway.ports == {8: base + 8}
-            it.next = metadata(9, {7: NOWHERE})
-            await it.client.send(request(METADATA, 9, 1))
-            assert (await it.client.ended())[0] == b""
-            assert refused(it.gateway) == {Refusal.NO_LISTENER: 1}
+    async with Scripted(port_base=base) as it:
+        await it.ask(METADATA, metadata(9, {8: NOWHERE}))
+        assert it.gateway.ports == {8: base + 8}
+
+
+def shut(gateway):
+    names = [f"rebalance_agent_gateway_brokers{end}" for end in ("", "_shut")]
+    return [families(gateway.counts.text())[name].samples[0].value for name in names]
+
+
+async def nobody_takes(where):
+    with pytest.raises(ConnectionRefusedError):
+        await asyncio.open_connection(*where)
+
+
+@run
+async def test_a_broker_whose_port_is_taken_is_down_to_clients_until_the_port_is_given_back(caplog):
+    base = free_base(8)
+    async with Scripted(port_base=base) as it:
+        with socket.create_server((HOST, base + 7)):
+            for _ in range(2):
+                told = where((await it.ask(METADATA, metadata(9, {7: NOWHERE, 8: NOWHERE}))).brokers)
+                assert told[8] == (HOST, base + 8)
+                assert told[7][1] not in (0, base + 7), "its clients would send their credentials to a stranger"
+                await nobody_takes(told[7])
+            with pytest.raises(OSError, match="in use"):
+                socket.create_server(told[7])
+            answer = await it.ask(FIND_COORDINATOR, coordinators(3, [("g", 7, *NOWHERE, 0)]))
+            assert (answer.host, answer.port) == told[7]
+            assert shut(it.gateway) == [1, 1]
+            assert it.gateway.health.parts["brokers"].startswith(f"broker 7: cannot listen on {HOST} port {base + 7}")
+        it.gateway._listeners.sweep()
+        assert it.gateway.ports == {7: base + 7, 8: base + 8}
+        assert where((await it.ask(METADATA, metadata(9, {7: NOWHERE}))).brokers) == {7: (HOST, base + 7)}
+        assert shut(it.gateway) == [2, 0]
+        assert it.gateway.health.parts["brokers"] is None
+        assert not refused(it.gateway)
+    assert len([record for record in caplog.records if "is down to clients here" in record.message]) == 1
+
+
+HOSTILE = [
+    ("a\nb", 9092),
+    ("\x1b]0;x", 9092),
+    (".b", 9092),
+    ("a..b", 9092),
+    ("x" * 30_000, 9092),
+    ("b", 0),
+    ("b", -1),
+    ("b", 70_000),
+    ("b" * 64, 9092),
+    ("/etc/passwd", 1),
+]
+
+
+@pytest.mark.parametrize("address", HOSTILE, ids=range(len(HOSTILE)))
+@run
+async def test_an_address_that_is_none_is_a_broker_that_is_down(address, caplog):
+    async with Scripted() as it:
+        told = where((await it.ask(METADATA, metadata(9, {1: address, 2: NOWHERE}))).brokers)
+        await nobody_takes(told[1])
+        assert told[2] == (HOST, it.gateway.ports[2])
+        assert shut(it.gateway) == [1, 1]
+    assert all(record.message.isprintable() and len(record.message) < 300 for record in caplog.records)
+
+
+@run
+async def test_a_broker_that_moves_to_an_address_that_is_none_is_down_until_it_has_one_again():
+    async with Scripted() as it:
+        first = where((await it.ask(METADATA, metadata(9, {1: NOWHERE}))).brokers)[1]
+        for address, number in ((("a b", 1), [0, 1]), (NOWHERE, [1, 0])):
+            told = where((await it.ask(METADATA, metadata(9, {1: address}))).brokers)[1]
+            assert (told == first, shut(it.gateway)) == (address == NOWHERE, number)
+
+
+@pytest.mark.parametrize("host", ["b", "kafka_1.example.", "::1", "fe80::1%eth0", "192.0.2.1", "b\u00fccher.example"])
+def test_addresses_of_every_kind_are_connected_to(host):
+    assert ports.address_problem((host, 9092)) == ""
+
+
+@run
+async def test_more_brokers_than_a_cluster_has_get_no_ports(monkeypatch):
+    monkeypatch.setattr(listeners, "NODES_MAX", 3)
+    async with Scripted() as it:
+        for first in (1, 3, 5):
+            told = where((await it.ask(METADATA, metadata(9, {first: NOWHERE, first + 1: NOWHERE}))).brokers)
+        assert list(it.gateway.ports) == [1, 2, 3]
+        await nobody_takes(told[5])
+
+
+@run
+async def test_a_port_that_any_connection_may_have_is_warned_of(monkeypatch, caplog):
+    base = free_base(3)
+    monkeypatch.setattr(listeners, "ephemeral_ports", lambda: range(base + 2, 61_000))
+    async with Scripted(port_base=base) as it:
+        await it.ask(METADATA, metadata(9, {1: NOWHERE}))
+        assert "choose a lower gateway_port_base" not in caplog.text
+        await it.ask(METADATA, metadata(9, {1: NOWHERE, 2: NOWHERE, 3: NOWHERE}))
+    assert f"port {base + 2} of broker 2 is among those" in caplog.text
+
+
+def test_the_ports_that_the_system_gives_out_are_read(tmp_path):
+    told = tmp_path / "range"
+    assert ports.ephemeral_ports(told) == range(0)
+    told.write_text("32768\t60999\n")
+    assert ports.ephemeral_ports(told) == range(32_768, 61_000)
+    told.write_text("nonsense")
+    assert ports.ephemeral_ports(told) == range(0)
+
+
+@run
+async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
+    broker = await RawBroker().start()
+    async with through(broker.port) as gateway:
+        ours, theirs = socket.socketpair()
+        gateway._came(ours)
+        await gateway.close()
+        assert ours.fileno() < 0
+        theirs.close()
+    await broker.stop()
+
+
+@run
+async def test_a_gateway_that_ends_opens_no_port_that_nobody_would_close():
+    async with Scripted() as it:
+        await it.gateway.close()
+        await it.gateway.known({1: NOWHERE})
+        assert it.gateway.ports == {}
 
 
 @run
@@ -311,6 +431,14 @@ async def test_versions_are_capped_where_answers_are_rewritten_and_nowhere_else(
         if version >= 3:
             assert [each.name for each in answer.supported_features] == ["f"]
             assert answer.finalized_features_epoch == 4
+
+
+@pytest.mark.parametrize("version", range(ApiVersionsResponse.max_version + 1))
+@run
+async def test_an_invalid_question_is_answered_in_its_own_version(version):
+    async with Scripted() as it:
+        assert (await it.ask(API_VERSIONS, versions(version, [(3, 0, 12)], error_code=42))).error_code == 42
+        assert not refused(it.gateway)
 
 
 @run

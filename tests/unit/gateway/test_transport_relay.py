@@ -15,6 +15,7 @@ import pytest
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka.protocol.producer import ProduceRequest
 
+from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway import lane, links, relay
 from rebalance_agent.gateway.refusal import Refusal
 from rebalance_agent.gateway.splicing import Pipes
@@ -34,6 +35,7 @@ from support.gateway_transport import (
     run,
     through,
 )
+from support.scrapes import families
 
 LIST_OFFSETS, FETCH, HEARTBEAT, SASL_HANDSHAKE = 2, 1, 12, 17
 LARGE = 5_000_000
@@ -83,6 +85,47 @@ async def test_frames_that_come_byte_by_byte_pass():
             await asyncio.sleep(0)
         await client.receive()
         assert broker.came == frame
+
+
+def passes(gateway):
+    """Direction -> how many times frames went on unread, and the seconds in sum."""
+    samples = families(gateway.counts.text())["rebalance_agent_gateway_pass_seconds"].samples
+    ends = {name: {} for name in ("_count", "_sum")}
+    for sample in samples:
+        for end, found in ends.items():
+            if sample.name.endswith(end):
+                found[sample.labels["direction"]] = sample.value
+    return {name: (ends["_count"][name], ends["_sum"][name]) for name in ends["_count"]}
+
+
+def sent_up(gateway):
+    samples = families(gateway.counts.text())["rebalance_agent_gateway_bytes_total"].samples
+    return next(sample.value for sample in samples if sample.labels["direction"] == "requests")
+
+
+@pytest.mark.parametrize("size", [10, LARGE])
+@run
+async def test_what_is_added_to_frames_that_pass_is_measured_in_both_directions(size):
+    async with joined() as (client, _, gateway):
+        for number in range(3):
+            await client.send(request(LIST_OFFSETS, 5, number, bytes(size)))
+            await client.receive()
+        await eventually(lambda: {count for count, _ in passes(gateway).values()} == {3})
+        assert all(0 < seconds < PATIENCE_S for _, seconds in passes(gateway).values())
+
+
+@run
+async def test_a_sender_that_takes_its_time_is_not_counted_as_ours():
+    clock = FakeClock()
+    frame = frame_of(request(LIST_OFFSETS, 5, 1, bytes(LARGE)))
+    async with joined(clock=clock) as (client, _, gateway):
+        client.writer.write(frame[: LARGE // 2])
+        await eventually(lambda: sent_up(gateway))
+        clock.advance(5_000)
+        client.writer.write(frame[LARGE // 2 :])
+        await client.receive()
+        await eventually(lambda: passes(gateway)["requests"][0])
+        assert passes(gateway)["requests"] == (1, 0)
 
 
 def produce(version, acks, correlation_id, client_id="app", transactional_id=None):
@@ -182,7 +225,7 @@ async def test_a_peer_that_vanished_is_a_broken_connection_and_no_fault_of_ours(
         await {
             "read": lambda: link.read(1),
             "write": lambda: link.write(b"x"),
-            "splice": lambda: links.move(link, link, links.SPLICE_BYTES_MIN, Pipes()),
+            "splice": lambda: links.move(link, link, links.SPLICE_BYTES_MIN, Pipes(), lambda: None),
         }[way]()
     await link.close()
 

@@ -11,7 +11,6 @@
 Nothing but `DecodeError` (a JoinGroup or SyncGroup that cannot be read) comes out of these; whatever goes wrong here,
 the client's own bytes go on, and it is counted and logged.
 
-- ``configured``: which groups, by which strategy.
 - ``offering``: what a JoinGroup offers, and what is put before it; ``answering``: what the client is told.
 - ``deciding``: the leader's part: partition counts asked for, our assignor run in a thread, in bounded time.
 - ``seats``: what each member behind this gateway was given; ``recovering``: that, learnt again after a restart.
@@ -22,8 +21,8 @@ the client's own bytes go on, and it is counted and logged.
 
 from __future__ import annotations
 
-from rebalance_agent.gateway.groups.configured import Rule, Rules, parse_rules
-from rebalance_agent.gateway.groups.explain import explain
+from rebalance_agent.gateway.groups.explain import explain, stands_against
 from rebalance_agent.gateway.groups.talk import Groups, GroupTalk
+from rebalance_agent.gateway.rules import Rule, Rules, parse_rules
 
-__all__ = ["GroupTalk", "Groups", "Rule", "Rules", "explain", "parse_rules"]
+__all__ = ["GroupTalk", "Groups", "Rule", "Rules", "explain", "parse_rules", "stands_against"]

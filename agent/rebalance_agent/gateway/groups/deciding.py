@@ -22,10 +22,7 @@ from rebalance_agent.gateway.messages import Ask
 from rebalance_agent.instrumentation.decision import Decision
 from rebalance_agent.model.subscription import TopicMetadata
 
-__all__ = ["ASSIGN_SECONDS", "Decided", "budget_seconds", "decide", "topics_of"]
-
-ASSIGN_SECONDS = 5.0
-"""How long a group may wait for topics and assignor together, by default."""
+__all__ = ["Decided", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
 """The first version that does not create the topics it asks for; every broker since 0.11 has it."""

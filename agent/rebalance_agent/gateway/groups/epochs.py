@@ -6,13 +6,14 @@ import asyncio
 import base64
 import contextlib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from kafka.protocol.metadata import MetadataRequest
 
-from rebalance_agent.gateway.groups.handlers import LOST, NO_ERROR, PASS, Handler, Step, lose
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.groups.handlers import NO_ERROR, PASS, Handler, Step, lose
 from rebalance_agent.gateway.groups.recovering import DESCRIBE_SECONDS
 from rebalance_agent.gateway.groups.seats import Seat
 from rebalance_agent.gateway.groups.shared import Shared
@@ -35,12 +36,13 @@ NAMES_MAX = 10_000
 METADATA_VERSION = 12
 """The first version that takes and tells ids; brokers with KIP-848 have it."""
 
-JOINING = 0
+JOINING, LEAVING_FOR_A_WHILE = 0, -2
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
     group: str
+    member_id: str
     instance_id: str | None
     epoch: int
     seat: Seat
@@ -70,10 +72,11 @@ class ConsumerHeartbeats(Handler):
         epoch, seats = message["member_epoch"], self._shared.seats
         seat = seats.find(group, member_id, instance_id)
         if epoch < JOINING:
-            if seat is not None:
-                seat.presence.left(None)
-                seats.forget(group, member_id, instance_id)
-            return PASS
+            if seat is None:
+                return PASS
+            # A static member keeps its place until its session ends.
+            seat.presence.leaving("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
+            return Step(memory=_Sent(group, member_id, instance_id, epoch, seat))
         if seat is None:
             seat = Seat(self._shared.presence(group, client_id, instance_id), blind=epoch > JOINING)
         presence = seat.presence
@@ -82,24 +85,39 @@ class ConsumerHeartbeats(Handler):
             presence.joining({})
         await self._learn(ask, message["subscribed_topic_names"] or (), seat)
         if message["topic_partitions"] is not None:
-            presence.released()
-            presence.settle()
-        return Step(memory=_Sent(group, instance_id, epoch, seat))
+            presence.holds(self._by_name(_by_id(message["topic_partitions"])))
+        return Step(memory=_Sent(group, member_id, instance_id, epoch, seat))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the epoch, and what the member is to have."""
         seat, presence = memory.seat, memory.seat.presence
         if message["error_code"] != NO_ERROR:
-            if message["error_code"] in LOST:
-                lose(seat, message["error_code"], "ConsumerGroupHeartbeat", memory.epoch)
+            epoch = memory.epoch if memory.epoch >= JOINING else presence.generation
+            lose(presence, message["error_code"], "ConsumerGroupHeartbeat", epoch)
+            presence.kept()
+            return False
+        if memory.epoch < JOINING:
+            self.unanswered(memory)
             return False
         presence.member_id = message["member_id"] or presence.member_id
+        names = memory.group, presence.member_id, memory.instance_id
+        # Of a static member another process may have taken the seat, while this one's last heartbeat was under way.
+        if memory.epoch == JOINING or self._shared.seats.vacant(*names):
+            self._shared.seats.put(*names, seat)
+        if message["assignment"] is None and seat.unnamed is None:
+            presence.advanced(message["member_epoch"])
+            return False
         presence.generation = message["member_epoch"]
-        self._shared.seats.put(memory.group, presence.member_id, memory.instance_id, seat)
         if message["assignment"] is not None:
-            seat.unnamed = {each["topic_id"]: each["partitions"] for each in message["assignment"]["topic_partitions"]}
+            seat.unnamed = _by_id(message["assignment"]["topic_partitions"])
             self._name(seat)
         return False
+
+    def unanswered(self, memory: _Sent) -> None:
+        """Who asked to leave has left: clients close the connection without waiting for long."""
+        if memory.epoch < JOINING:
+            memory.seat.presence.left()
+            self._shared.seats.forget(memory.group, memory.member_id, memory.instance_id)
 
     async def _learn(self, ask: Ask, names: Iterable[str], seat: Seat) -> None:
         """Ask for the ids of topics that are subscribed to, and for the names of those that were assigned."""
@@ -111,7 +129,7 @@ class ConsumerHeartbeats(Handler):
             wanted = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
             wanted += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(each)) for each in ids]
             request = MetadataRequest(version=METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
-            with contextlib.suppress(TimeoutError, ConnectionError):
+            with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
                 response = await asyncio.wait_for(ask(request), DESCRIBE_SECONDS)
                 known.update(_named(response))
         while len(known) > NAMES_MAX:
@@ -120,21 +138,27 @@ class ConsumerHeartbeats(Handler):
 
     def _name(self, seat: Seat) -> None:
         """Tell what was assigned, as soon as its topics' names are known."""
-        target, known = seat.unnamed, self._shared.topic_names
-        if target is None or not target.keys() <= known.keys():
+        target = seat.unnamed
+        if target is None or not target.keys() <= self._shared.topic_names.keys():
             return
         seat.unnamed = None
-        partitions: TopicPartitions = {
-            name: tuple(sorted(set(target[each])))
-            for name, each in sorted((known[each], each) for each in target)
-            if target[each]
-        }
+        partitions = self._by_name(target)
         if seat.blind:
             # Nobody knows what it had before.
             seat.presence.owned, seat.blind = partitions, False
             return
         seat.presence.given(partitions)
         self._shared.await_fetch(seat.presence)
+
+    def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:
+        """Those of topics whose names are known."""
+        known = self._shared.topic_names
+        named = sorted((known[each], each) for each in partitions.keys() & known.keys())
+        return {name: tuple(sorted(set(partitions[each]))) for name, each in named if partitions[each]}
+
+
+def _by_id(partitions: Iterable[Mapping[str, Any]]) -> Mapping[str, Sequence[int]]:
+    return {each["topic_id"]: each["partitions"] for each in partitions}
 
 
 def _uuid(text: str) -> uuid.UUID:

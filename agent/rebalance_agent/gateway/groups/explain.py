@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from rebalance_agent.gateway.groups.configured import Rule, Rules
 from rebalance_agent.gateway.groups.offering import KAFKAS_ASSIGNORS, serves
+from rebalance_agent.gateway.rules import Rule, Rules
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.rebalances.observations import DescribedGroup
 
-__all__ = ["MEMBERS_SHOWN_MAX", "explain"]
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "stands_against"]
 
 MEMBERS_SHOWN_MAX = 20
 """Members that are listed; of more it says how many there are."""
@@ -34,6 +34,17 @@ def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str =
     lines += _what(rule) if rule else _nothing(rules)
     lines += ["", *_state(rule, now, unknown)]
     return "\n".join(lines) + "\n"
+
+
+def stands_against(rule: Rule, now: DescribedGroup) -> str:
+    """Why nothing would be rewritten for the group as it is ``now``, and what to set; empty if nothing is known of."""
+    if now.group_type is not GroupType.CLASSIC:
+        return f"in a {now.group_type} group the coordinator assigns"
+    if not now.members or not now.assignor or now.assignor == rule.strategy.name:
+        return ""
+    if now.assignor not in KAFKAS_ASSIGNORS:
+        return f"its members offer {_shown(now.assignor)}, which is none of Kafka's own"
+    return serves(rule.strategy, (now.assignor,))
 
 
 def _nothing(rules: Rules) -> Iterator[str]:
@@ -90,16 +101,14 @@ def _entry(label: str, text: str) -> list[str]:
 
 def _verdict(rule: Rule, now: DescribedGroup) -> str:
     name = rule.strategy.name
-    if now.group_type is not GroupType.CLASSIC:
-        return f"nothing is rewritten: in a {now.group_type} group the coordinator assigns"
+    if problem := stands_against(rule, now):
+        known = now.group_type is not GroupType.CLASSIC or now.assignor not in KAFKAS_ASSIGNORS
+        condition = "" if known else " if this assignor is what its clients are configured with"
+        return f"nothing is rewritten{condition}: {problem}"
     if not now.members or not now.assignor:
         return "nobody is in it: what its members offer shows when they join"
     if now.assignor == name:
         return "it runs by the strategy"
-    if now.assignor not in KAFKAS_ASSIGNORS:
-        return f"nothing is rewritten for members that offer {_shown(now.assignor)}: it is none of Kafka's own"
-    if problem := serves(rule.strategy, (now.assignor,)):
-        return f"nothing is rewritten if this is what its clients are configured with: {problem}"
     return f"it runs by {name} from the first rebalance on in which every member comes through a gateway with this rule"
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.seats import Seat
+from rebalance_agent.gateway.groups.presence import Presence
 from rebalance_agent.gateway.head import RequestHead
 from rebalance_agent.gateway.messages import Ask, Opened, open_request, open_response
 
@@ -85,6 +85,9 @@ class Handler:
         """Look at the answer to a request that left ``memory``; True if it was changed."""
         return False
 
+    def unanswered(self, memory: Any) -> None:  # noqa: ANN401
+        """The connection is gone, and the answer to the request that left ``memory`` never came."""
+
 
 def _without_nulls(opened: Opened) -> Opened:
     """The same, after a look for null where none may be, which kafka-python reads and brokers refuse."""
@@ -106,8 +109,7 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
                 _refuse_nulls(each, version)
 
 
-def lose(seat: Seat, error_code: int, api: str, generation: int) -> None:
+def lose(presence: Presence, error_code: int, api: str, generation: int) -> None:
     """The answer to a request of ``generation`` says that the member is none; of an earlier one it says nothing."""
-    presence = seat.presence
     if error_code in LOST and generation == presence.generation and not presence.rejoining:
         presence.lost(f"{LOST[error_code]} in the answer to {api}")

@@ -10,12 +10,13 @@ from kafka.protocol.consumer.group import JoinGroupRequest, JoinGroupResponse
 
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.groups.answering import elected, tell_join
-from rebalance_agent.gateway.groups.configured import Rule
 from rebalance_agent.gateway.groups.handlers import LOST, NO_ERROR, Handler, Step
 from rebalance_agent.gateway.groups.offering import CONSUMER, Offer, Own, offer, own_protocols, serves
+from rebalance_agent.gateway.groups.presence import Presence
 from rebalance_agent.gateway.groups.seats import Seat
 from rebalance_agent.gateway.groups.shared import Outcome, Shared
 from rebalance_agent.gateway.messages import Ask
+from rebalance_agent.gateway.rules import Rule
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["Joins"]
@@ -28,9 +29,13 @@ RECENT_MAX = 32
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
+    """What the answer is held against: by then another process may have taken the static member's seat."""
+
     group: str
     instance_id: str | None
     seat: Seat
+    presence: Presence
+    offer: Offer | None
 
 
 class Joins(Handler):
@@ -59,31 +64,32 @@ class Joins(Handler):
         rebalance_ms = message.rebalance_timeout_ms
         seat.rebalance_seconds = seat.session_seconds if rebalance_ms < 0 else rebalance_ms / 1000
         keeps = own is not None and own.protocol is RebalanceProtocol.COOPERATIVE
-        seat.presence.joining(own.subscription.owned_partitions if own and keeps else None)
-        return Step(seat.offer is not None, _Sent(message.group_id, message.group_instance_id, seat))
+        seat.presence.joining(own.subscription.owned_partitions if own and keeps else None, message.reason)
+        sent = _Sent(message.group_id, message.group_instance_id, seat, seat.presence, seat.offer)
+        return Step(seat.offer is not None, sent)
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the generation, and what it runs by."""
-        seat, self._recent[memory.group] = memory.seat, memory.seat
+        seat, presence = memory.seat, memory.presence
+        self._recent[memory.group] = seat
         if len(self._recent) > RECENT_MAX:
             del self._recent[next(iter(self._recent))]
         if message.error_code != NO_ERROR:
             if message.error_code == MEMBER_ID_REQUIRED:
-                seat.presence.member_id = message.member_id  # under which it tries again
+                presence.member_id = message.member_id  # under which it tries again
             if message.error_code in LOST:
-                seat.presence.lost(f"{LOST[message.error_code]} in the answer to JoinGroup")
+                presence.lost(f"{LOST[message.error_code]} in the answer to JoinGroup")
             return False
-        seat.presence.joined(message.member_id, message.generation_id)
-        self._shared.seats.put(memory.group, message.member_id, memory.instance_id, seat)
-        seat.election = None
-        seat.chosen = seat.offer is not None and message.protocol_name == seat.offer.strategy.name
-        if seat.offer is not None:
-            self._shared.count(Outcome.CHOSEN if seat.chosen else Outcome.NOT_CHOSEN)
-        if seat.ours is None:
-            return False
-        seat.election = elected(message)
-        tell_join(message, seat.ours)
-        return True
+        presence.joined(message.member_id, message.generation_id)
+        chosen = memory.offer is not None and message.protocol_name == memory.offer.strategy.name
+        if memory.offer is not None:
+            self._shared.count(Outcome.CHOSEN if chosen else Outcome.NOT_CHOSEN)
+        if seat.presence is presence:
+            self._shared.seats.put(memory.group, message.member_id, memory.instance_id, seat)
+            seat.chosen, seat.election = chosen, elected(message) if chosen else None
+        if chosen and memory.offer is not None:
+            tell_join(message, memory.offer)
+        return chosen
 
     def _seat(self, message: Any, client_id: str) -> Seat:  # noqa: ANN401
         group, instance_id = message.group_id, message.group_instance_id

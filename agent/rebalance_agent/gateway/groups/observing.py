@@ -1,4 +1,4 @@
-"""Heartbeat, LeaveGroup, OffsetCommit and Fetch: read for what they tell, and never changed."""
+"""Heartbeat, LeaveGroup, commits of offsets and Fetch: read for what they tell, and never changed."""
 
 from __future__ import annotations
 
@@ -16,22 +16,35 @@ from kafka.protocol.consumer.group import (
     OffsetCommitRequest,
     OffsetCommitResponse,
 )
+from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
-from rebalance_agent.gateway.groups.handlers import LOST, PASS, REBALANCE_IN_PROGRESS, Handler, Step, lose
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.groups.handlers import LOST, NO_ERROR, PASS, REBALANCE_IN_PROGRESS, Handler, Step, lose
+from rebalance_agent.gateway.groups.presence import Presence
 from rebalance_agent.gateway.groups.recovering import DESCRIBE_SECONDS, recover
 from rebalance_agent.gateway.groups.seats import Seat
 from rebalance_agent.gateway.groups.shared import Shared
 from rebalance_agent.gateway.messages import Ask
 
-__all__ = ["Commits", "Fetches", "Heartbeats", "Leaves"]
+__all__ = ["Commits", "Fetches", "Heartbeats", "Leaves", "TransactionCommits"]
 
 STALE_MEMBER_EPOCH = 113
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    seat: Seat
+    """Whose request it was: by its answer another process may have taken a static member's seat."""
+
+    presence: Presence
     generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    presence: Presence
+    group: str
+    member_id: str
+    instance_id: str | None
 
 
 class Heartbeats(Handler):
@@ -54,13 +67,13 @@ class Heartbeats(Handler):
             return PASS
         seat.presence.settle()
         seat.presence.beat(self._shared.alive)
-        return Step(memory=_Sent(seat, message.generation_id))
+        return Step(memory=_Sent(seat.presence, message.generation_id))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note what it says."""
         if message.error_code == REBALANCE_IN_PROGRESS:
-            memory.seat.presence.announced()
-        lose(memory.seat, message.error_code, "Heartbeat", memory.generation)
+            memory.presence.announced()
+        lose(memory.presence, message.error_code, "Heartbeat", memory.generation)
         return False
 
     async def _recovered(self, message: Any, client_id: str, ask: Ask) -> Seat | None:  # noqa: ANN401
@@ -69,7 +82,7 @@ class Heartbeats(Handler):
         seat.presence.member_id = member_id
         # Whatever comes of it, it is asked once.
         self._shared.seats.put(group, member_id, instance_id, seat)
-        with contextlib.suppress(TimeoutError, ConnectionError):
+        with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
             owned, seat.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
             if owned is not None:
                 seat.presence.generation, seat.presence.owned = message.generation_id, owned
@@ -87,13 +100,37 @@ class Leaves(Handler):
         self._seats = shared.seats
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
-        """Told at once: clients close the connection without waiting for the answer."""
+        """Who asks, and when; told when the coordinator has answered."""
         members = [(each.member_id, each.group_instance_id, each.reason) for each in message.members or ()]
+        leaving = []
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
-            if seat := self._seats.find(message.group_id, member_id or "", instance_id):
-                seat.presence.left(reason)
-                self._seats.forget(message.group_id, member_id or "", instance_id)
-        return PASS
+            names = message.group_id, member_id or "", instance_id
+            if seat := self._seats.find(*names):
+                seat.presence.leaving(reason)
+                leaving.append(_Leaving(seat.presence, *names))
+        return Step(memory=tuple(leaving)) if leaving else PASS
+
+    def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
+        """Those that the coordinator let go have left. Who it does not know was expelled before; others stay."""
+        codes = {(each.member_id, each.group_instance_id): each.error_code for each in message.members or ()}
+        for each in memory:
+            code = message.error_code or codes.get((each.member_id, each.instance_id), NO_ERROR)
+            if code == NO_ERROR:
+                self._left(each)
+            elif code in LOST:
+                each.presence.lost(f"{LOST[code]} in the answer to LeaveGroup")
+            else:
+                each.presence.kept()
+        return False
+
+    def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
+        """Clients close the connection without waiting for long: what reached the coordinator was done."""
+        for each in memory:
+            self._left(each)
+
+    def _left(self, leaving: _Leaving) -> None:
+        leaving.presence.left()
+        self._seats.forget(leaving.group, leaving.member_id, leaving.instance_id)
 
 
 class Commits(Handler):
@@ -109,17 +146,39 @@ class Commits(Handler):
     async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
         """Whose it is."""
         seat = self._seats.find(message.group_id, message.member_id, message.group_instance_id)
-        return PASS if seat is None else Step(memory=_Sent(seat, message.generation_id_or_member_epoch))
+        return PASS if seat is None else Step(memory=_Sent(seat.presence, self._generation(message)))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """What was refused for the sake of a rebalance."""
         codes = [partition.error_code for topic in message.topics for partition in topic.partitions]
-        if REBALANCE_IN_PROGRESS in codes:
-            memory.seat.presence.announced()
         refused = sum(code in LOST or code in (REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH) for code in codes)
         if refused:
-            memory.seat.presence.commit_rejected(refused)
+            memory.presence.commit_rejected(refused)
+            self._heard(memory, codes)
         return False
+
+    def _generation(self, message: Any) -> int:  # noqa: ANN401
+        return int(message.generation_id_or_member_epoch)
+
+    def _heard(self, sent: _Sent, codes: list[int]) -> None:
+        """The consumer itself is told, and acts on it."""
+        if REBALANCE_IN_PROGRESS in codes:
+            sent.presence.announced()
+        for code in LOST.keys() & codes:
+            lose(sent.presence, code, "OffsetCommit", sent.generation)
+
+
+class TransactionCommits(Commits):
+    """Commits within a producer's transaction: the producer is told of their refusal, and the consumer is not."""
+
+    REQUEST = TxnOffsetCommitRequest
+    RESPONSE = TxnOffsetCommitResponse
+
+    def _generation(self, message: Any) -> int:  # noqa: ANN401
+        return int(message.generation_id)
+
+    def _heard(self, sent: _Sent, codes: list[int]) -> None:
+        """Nothing: the consumer learns of it by its next heartbeat."""
 
 
 class Fetches(Handler):

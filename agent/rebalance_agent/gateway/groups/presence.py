@@ -69,6 +69,8 @@ class Presence:
         self._announced: _Moment | None = None
         self._joining: _Moment | None = None
         self._joined: _Moment | None = None
+        self._join_reason: str | None = None
+        self._leaving: tuple[_Moment, str | None] | None = None
         self._waits: dict[str, Any] = {}
         self._giving_up: tuple[TopicPartitions, _Moment] | None = None
         self._assigned: MemberEvent | None = None
@@ -103,12 +105,17 @@ class Presence:
         self._joining = None
         self.announced()
 
-    def joining(self, held: TopicPartitions | None = None) -> None:
-        """JoinGroup was sent: all is given up but what is ``held`` (None: an eager consumer, which holds nothing)."""
+    def joining(self, held: TopicPartitions | None = None, reason: str | None = None) -> None:
+        """JoinGroup was sent: all is given up but what is ``held`` (None: an eager consumer, which holds nothing).
+
+        ``reason``: why the client says that it joins (KIP-800).
+        """
         self.settle()
+        self.left()  # its LeaveGroup was not answered yet
         if self._joining is not None:
             return  # it tries again
         now = self._joining = self._now()
+        self._join_reason = reason
         if held and self.generation < 0 and not self.owned:
             self.owned = held  # it was in the group before anybody here saw it
         gone = pairs(self.owned) - pairs(held or {})
@@ -119,6 +126,14 @@ class Presence:
         if gone:
             self._tell(Callback.REVOKED, topic_partitions(gone), now.ms, now.ms)
         self.owned = topic_partitions(pairs(self.owned) - gone)
+
+    def holds(self, partitions: TopicPartitions) -> None:
+        """The client says by its frame what it has: what it was told to give up, or given, may be among it or not."""
+        held = pairs(partitions)
+        if self._giving_up is not None and not held & pairs(self._giving_up[0]):
+            self.released()
+        if self._assigned is not None and held >= pairs(self._assigned.partitions):
+            self.settle()
 
     def released(self) -> None:
         """The client says by its frame that it has given up what it was told to."""
@@ -147,11 +162,19 @@ class Presence:
             self._giving_up = (topic_partitions(had - has), now)
         if not has - had and not self._waits:
             return  # nothing to tell
-        event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms)
+        event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms, self._join_reason)
+        self._join_reason = None
         if has - had:
             self._assigned, self._assigned_at = event, now
         else:
             self._emit_event(event)
+
+    def advanced(self, epoch: int) -> None:
+        """The coordinator says that the consumer is in ``epoch`` now, and with it gives nothing and takes nothing."""
+        before, self.generation = self.generation, epoch
+        if 0 <= before != epoch:
+            now = self._now()
+            self._tell(Callback.ASSIGNED, {}, now.ms, now.ms)
 
     def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
         """The client asks for records of these; topics are None where the frame has only their ids."""
@@ -176,20 +199,30 @@ class Presence:
     def lost(self, reason: str) -> None:
         """The coordinator does not know the consumer any more, or another took its place."""
         self.settle()
-        self._joining = self._joined = self._announced = None
+        self._joining = self._joined = self._announced = self._leaving = None
         gone = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {})
         self._giving_up, self.owned = None, {}
         if gone:
             now = self._now()
             self._tell(Callback.LOST, topic_partitions(gone), now.ms, now.ms, reason)
 
-    def left(self, reason: str | None) -> None:
-        """The consumer leaves on purpose."""
+    def leaving(self, reason: str | None) -> None:
+        """The consumer asks to leave, for a ``reason`` that it may say (KIP-800)."""
+        self._leaving = (self._now(), reason)
+
+    def kept(self) -> None:
+        """The coordinator has not let it go."""
+        self._leaving = None
+
+    def left(self) -> None:
+        """The coordinator has let it go, or will never say whether it did; nothing if it did not ask to leave."""
+        if self._leaving is None:
+            return
         self.settle()
+        (asked, reason), self._leaving = self._leaving, None
         owned, self.owned = self.owned, {}
         self._joining = self._joined = self._announced = self._giving_up = None
-        now = self._now()
-        self._tell(Callback.LEFT, owned, now.ms, now.ms, reason)
+        self._tell(Callback.LEFT, owned, asked.ms, asked.ms, reason)
 
     def decided(
         self,
@@ -229,10 +262,11 @@ class Presence:
     def _tell(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
     ) -> None:
-        event = self._event(callback, partitions, started_ms, at_ms)
-        self._emit_event(replace(event, reason=reason[:REASON_MAX] if reason else None))
+        self._emit_event(self._event(callback, partitions, started_ms, at_ms, reason))
 
-    def _event(self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int) -> MemberEvent:
+    def _event(
+        self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
+    ) -> MemberEvent:
         self._sequence += 1
         waits, self._waits = self._waits, {}
         rejected, self._rejected = self._rejected, 0
@@ -249,6 +283,7 @@ class Presence:
             process=self._process,
             sequence=self._sequence,
             instance_id=self.instance_id,
+            reason=reason[:REASON_MAX] if reason else None,
             evidence=Evidence.GATEWAY,
             rejected_commits=rejected or None,
             **waits,

@@ -29,6 +29,7 @@ async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions
 
     Raises:
         ConnectionError: the connection is gone.
+        DecodeError: the answer cannot be read.
     """
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
     foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups)

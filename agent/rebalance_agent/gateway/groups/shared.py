@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.groups.configured import Rules
 from rebalance_agent.gateway.groups.presence import Alive, Emit, Presence
 from rebalance_agent.gateway.groups.seats import Seats
+from rebalance_agent.gateway.rules import Rules
 
 __all__ = ["Count", "Outcome", "Shared"]
 
@@ -21,6 +21,9 @@ ASSIGNING_MAX = 2
 
 COMPLAINTS_MAX = 1_000
 """Complaints that are remembered not to be repeated; then all may be heard once more."""
+
+NAME_MAX, PROBLEM_MAX = 200, 1_000
+"""Characters of a complaint that are told and remembered: names from outside may have 32 KiB each."""
 
 
 class Outcome(StrEnum):
@@ -92,11 +95,12 @@ class Shared:
 
     def complain(self, level: int, group: str, client_id: str, problem: str) -> None:
         """Log once for this client what is wrong with it."""
-        if (group, client_id, problem) not in self._complaints:
+        complaint = group[:NAME_MAX], client_id[:NAME_MAX], problem[:PROBLEM_MAX]
+        if complaint not in self._complaints:
             if len(self._complaints) >= COMPLAINTS_MAX:
                 self._complaints.clear()
-            self._complaints.add((group, client_id, problem))
-            _logger.log(level, "group %.200r, client %.200r: %s", group, client_id, problem)
+            self._complaints.add(complaint)
+            _logger.log(level, "group %r, client %r: %s", *complaint)
 
     def close(self) -> None:
         """Assign no more."""

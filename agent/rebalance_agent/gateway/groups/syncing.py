@@ -43,6 +43,7 @@ class _Sent:
     client_id: str
     generation: int
     seat: Seat | None
+    presence: Presence | None
     ours: Offer | None
 
 
@@ -64,7 +65,8 @@ class Syncs(Handler):
         ours = seat.ours if seat is not None and current else None
         if seat is None and self._shared.rules.of(message.group_id) is None:
             return PASS
-        sent = _Sent(message.group_id, client_id, message.generation_id, seat, ours)
+        presence = seat.presence if seat else None
+        sent = _Sent(message.group_id, client_id, message.generation_id, seat, presence, ours)
         if seat is None or ours is None:
             return Step(memory=sent)
         rename(message, ours.told, ours.strategy.name)
@@ -74,7 +76,7 @@ class Syncs(Handler):
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Say the client's own name; note what it was given."""
-        seat, ours = memory.seat, memory.ours
+        seat, presence, ours = memory.seat, memory.presence, memory.ours
         if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
             # The JoinGroup was answered before this gateway began: only by rejoining the two agree again.
             self._shared.count(Outcome.SENT_BACK)
@@ -84,24 +86,25 @@ class Syncs(Handler):
             return True
         if ours is not None:
             rename(message, ours.strategy.name, ours.told)
-        if seat is None:
+        if seat is None or presence is None:
             return False
         if message.error_code == NO_ERROR:
-            self._given(message, seat, memory)
+            self._given(message, seat, presence, memory)
         elif message.error_code == REBALANCE_IN_PROGRESS:
-            seat.presence.interrupted()
+            presence.interrupted()
         else:
-            lose(seat, message.error_code, "SyncGroup", memory.generation)
+            lose(presence, message.error_code, "SyncGroup", memory.generation)
         return ours is not None
 
-    def _given(self, message: Any, seat: Seat, sent: _Sent) -> None:  # noqa: ANN401
+    def _given(self, message: Any, seat: Seat, presence: Presence, sent: _Sent) -> None:  # noqa: ANN401
         # A leader that forgets a member leaves it with no bytes at all: it owns nothing.
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
-        if given is None or sent.generation != seat.presence.generation:
+        if given is None or sent.generation != presence.generation:
             return
-        seat.presence.given(given.partitions)
-        self._shared.await_fetch(seat.presence)
-        if seat.participant is not None:
+        presence.given(given.partitions)
+        self._shared.await_fetch(presence)
+        # Another process may have taken the static member's seat meanwhile.
+        if seat.participant is not None and seat.presence is presence:
             strategy = sent.ours.strategy if sent.ours else None
             seat.participant.received(given.partitions, sent.generation, strategy, given.user_data)
         if sent.ours is not None:

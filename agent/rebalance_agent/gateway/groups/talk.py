@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import logging
 import struct
+from collections import deque
 from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.configured import Rules
-from rebalance_agent.gateway.groups.deciding import ASSIGN_SECONDS
 from rebalance_agent.gateway.groups.epochs import ConsumerHeartbeats
 from rebalance_agent.gateway.groups.handlers import Handler
 from rebalance_agent.gateway.groups.joining import Joins
-from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves
+from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
 from rebalance_agent.gateway.groups.presence import Alive, Emit
 from rebalance_agent.gateway.groups.shared import Count, Outcome, Shared
 from rebalance_agent.gateway.groups.syncing import Syncs
 from rebalance_agent.gateway.head import HEAD_BYTES_MIN, RequestHead
 from rebalance_agent.gateway.messages import Ask
+from rebalance_agent.gateway.rules import ASSIGN_SECONDS, Rules
 
 __all__ = ["WAITING_MAX", "GroupTalk", "Groups"]
 
 WAITING_MAX = 1_000
 """Requests of one connection whose answers are to be read; clients have a few under way. More pass unread."""
 
-_HANDLERS = (Joins, Syncs, Heartbeats, Leaves, Commits, Fetches, ConsumerHeartbeats)
+_HANDLERS = (Joins, Syncs, Heartbeats, Leaves, Commits, TransactionCommits, Fetches, ConsumerHeartbeats)
 _LENGTH = struct.Struct(">h")
+_Waiting = tuple[RequestHead, Handler, Any]
 _logger = logging.getLogger(__name__)
 
 
@@ -72,7 +73,7 @@ class GroupTalk:
         """Share seats with the gateway's other connections."""
         self._shared = shared
         self._handlers: dict[int, Handler] = {each.API_KEY: each(shared) for each in _HANDLERS}
-        self._waiting: dict[int, tuple[Handler, Any]] = {}
+        self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
 
     def wants(self, head: RequestHead) -> bool:
         """Whether a request is to be shown.
@@ -86,8 +87,12 @@ class GroupTalk:
         return head.api_key != Fetches.API_KEY or bool(self._shared.awaiting)
 
     def wants_answer(self, head: RequestHead) -> bool:
-        """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large."""
-        return head.correlation_id in self._waiting
+        """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large.
+
+        ``head`` is the very object that the request was shown with: correlation ids are the client's, who may repeat
+        them. Asked of the newest request, and of the oldest when its answer is there.
+        """
+        return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
         """The frame to send to the broker.
@@ -111,7 +116,7 @@ class GroupTalk:
             self._failed(head, error)
             return frame
         if step.memory is not None and len(self._waiting) < WAITING_MAX:
-            self._waiting[head.correlation_id] = (handler, step.memory)
+            self._waiting.append((head, handler, step.memory))
         return changed
 
     def response(self, head: RequestHead, frame: bytes) -> bytes:
@@ -120,10 +125,9 @@ class GroupTalk:
         Raises:
             DecodeError: the answer to a JoinGroup or SyncGroup breaks its schema.
         """
-        waiting = self._waiting.pop(head.correlation_id, None)
-        if waiting is None:
+        if not self._waiting or self._waiting[0][0] is not head:
             return frame
-        handler, memory = waiting
+        _, handler, memory = self._waiting.popleft()
         try:
             opened = handler.open_response(head, frame)
         except DecodeError:
@@ -138,7 +142,9 @@ class GroupTalk:
 
     def closed(self) -> None:
         """The connection is gone; its members may come back by another."""
-        self._waiting.clear()
+        while self._waiting:
+            _, handler, memory = self._waiting.popleft()
+            handler.unanswered(memory)
 
     def _failed(self, head: RequestHead, error: Exception) -> None:
         self._shared.count(Outcome.FAILED)

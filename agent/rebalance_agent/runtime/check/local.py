@@ -13,17 +13,16 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.tls import client_context
 from rebalance_agent.runtime.check.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
 from rebalance_agent.runtime.check.findings import Finding, Status
-from rebalance_agent.runtime.listening import bearer_of, events_tls, token_file, web_tls
+from rebalance_agent.runtime.listening import bearer_of, events_tls, token_file, web_tls, webhook_tls
 from rebalance_agent.runtime.posts import events_endpoint
 from rebalance_agent.runtime.settings import AgentSettings, TakingSettings, split_address
 from rebalance_agent.runtime.sink_file import EventsFile
 from rebalance_agent.runtime.sink_webhook import webhook_target
 from rebalance_agent.runtime.sinks_set import SinkSet
 
-__all__ = ["local_findings"]
+__all__ = ["free_address", "local_findings"]
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 
@@ -34,7 +33,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     What a role refuses to start with is found by the functions by which it refuses.
     """
     yield from _files(settings, clock)
-    yield _address("listen", settings.listen, "metrics, health and the API are served there")
+    yield free_address("listen", settings.listen, "metrics, health and the API are served there")
     if isinstance(settings, TakingSettings) and settings.events_listen:
         yield _events_listen(settings, clock)
     if settings.events_file:
@@ -76,10 +75,11 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
 def _events_listen(settings: TakingSettings, clock: Clock) -> Finding:
     purpose = "members' events are posted there"
     refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
-    return refused or _address("events_listen", settings.events_listen, purpose)
+    return refused or free_address("events_listen", settings.events_listen, purpose)
 
 
-def _address(setting: str, address: str, purpose: str) -> Finding:
+def free_address(setting: str, address: str, purpose: str, own: str = "") -> Finding:
+    """Whether ``address`` can be listened on. ``own``: that of the agent's web port, where it is not itself one."""
     name = f"{setting} {address}"
     host, port = split_address(address)
     try:
@@ -88,7 +88,7 @@ def _address(setting: str, address: str, purpose: str) -> Finding:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as error:
-        if _agent_answers(host, port):
+        if _agent_answers(*(split_address(own) if own else (host, port))):
             return Finding(name, Status.OK, purpose, "an agent listens there now")
         flag = "--" + setting.replace("_", "-")
         return Finding(
@@ -150,8 +150,7 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
         return refused
     trouble = connection_trouble(target.host, target.port)
     if not trouble and target.scheme == "https":
-        context = client_context(("events_webhook_ca_file", settings.events_webhook_ca_file))
-        trouble = tls_trouble(target.host, target.port, context)
+        trouble = tls_trouble(target.host, target.port, webhook_tls(settings, clock).get())
     if trouble:
         return Finding(name, Status.FAILED, purpose, trouble[0], fix=trouble[1])
     return Finding(name, Status.OK, purpose, "takes connections; nothing was posted")

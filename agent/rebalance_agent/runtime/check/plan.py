@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.errors import ClusterError
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.runtime.check.findings import Finding, Status
 from rebalance_agent.runtime.check.granted import rights_findings
 from rebalance_agent.runtime.check.local import local_findings
 from rebalance_agent.runtime.check.servers import Reached, other_brokers, reach, servers_of
+from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.publisher import events_producer
 from rebalance_agent.runtime.settings import AgentSettings
 
 __all__ = ["findings"]
@@ -18,10 +20,18 @@ __all__ = ["findings"]
 def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
     """One finding after the other, as they are made; librdkafka's ``properties`` are complete."""
     yield from local_findings(settings, clock)
+    if isinstance(settings, GatewaySettings):
+        from rebalance_agent.runtime.check.gateway import gateway_findings  # noqa: PLC0415 - others have no kafka-python
+
+        yield from gateway_findings(settings, properties, clock)
+        if not settings.events_topic:
+            return  # its clients log in, and it may have no login of its own
     servers = servers_of(properties)
     if not servers:
         yield Finding("cluster", Status.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
         return
+    if settings.events_topic:
+        yield from _refused_producer(settings.events_topic, properties)
     reached: list[Reached] = []
     for each in reach(servers, properties, clock):
         reached.append(each)
@@ -38,6 +48,15 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
         yield Finding("rights", Status.FAILED, detail=str(error), fix="look after the cluster, and check again")
+
+
+def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
+    """What the role refuses to start with: consumers take properties that no safe producer does."""
+    try:
+        events_producer(properties)
+    except InvalidInputError as error:
+        purpose = "events are published there, each once"
+        yield Finding(f"events_topic {topic}", Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
 
 
 def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:

@@ -1,4 +1,7 @@
-"""Which groups the gateway rewrites, with which strategy: rules in one line of text, the first that matches counts."""
+"""Which groups the gateway rewrites, with which strategy: rules in one line of text, the first that matches counts.
+
+Settings are checked by this alone, in roles, too, that have no package which reads Kafka's frames.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,10 @@ from rebalance_agent.assignors import Strategy, strategy
 from rebalance_agent.assignors.units.standbys import NUM_STANDBYS
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 
-__all__ = ["RULES_MAX", "RULE_TEXT_MAX", "Rule", "Rules", "parse_rules"]
+__all__ = ["ASSIGN_SECONDS", "RULES_MAX", "RULE_TEXT_MAX", "Rule", "Rules", "parse_rules"]
+
+ASSIGN_SECONDS = 5.0
+"""How long a group may wait for topics and assignor together, by default."""
 
 RULES_MAX = 100
 """Rules of one gateway: a pod has consumers of a few groups, and every unknown name is held against all of them."""
@@ -68,7 +74,12 @@ def parse_rules(text: str) -> Rules:
     parts = [part for part in _RULES.split(text.strip().rstrip(";")) if part]
     if len(parts) > RULES_MAX:
         raise InvalidInputError(FIELD, f"must be at most {RULES_MAX} rules")
-    return Rules(map(_rule, parts))
+    rules = tuple(map(_rule, parts))
+    for number, rule in enumerate(rules):
+        if any(rule.pattern.pattern == before.pattern.pattern for before in rules[:number]):
+            text = f"rule {str(rule)[:200]!r}: never counts, since a rule before it has the same pattern"
+            raise InvalidInputError(FIELD, text)
+    return Rules(rules)
 
 
 def _rule(text: str) -> Rule:

@@ -1,0 +1,74 @@
+"""What a gateway has not to change it does not change: every API and version that a broker offers, on both sides."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
+
+from rebalance_agent.gateway.addresses import names_addresses
+from rebalance_agent.gateway.head import read_head
+from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.offered import API_VERSIONS
+from support.gateway_frames import apis, framed
+from support.gateway_recorder import Recorder
+from support.gateway_running import gateway
+from support.gateway_transport import frame_of, request
+from support.observing import PATIENCE_S
+
+pytestmark = pytest.mark.integration
+
+REFUSED = {(17, 0)}
+"""SaslHandshake v0 is followed by bytes that are no frames."""
+
+
+def exchanged(address, frame):
+    """Everything that is answered to ``frame``, until the broker ends the connection because the client has."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as connection:
+        connection.sendall(frame_of(frame))
+        connection.shutdown(socket.SHUT_WR)
+        with connection.makefile("rb") as file:
+            return file.read()
+
+
+NEVER_ANSWERED = {(24, 4), (24, 5)}
+"""AddPartitionsToTxn of no transaction: a broker keeps its client waiting, with a gateway or without."""
+
+
+def every_version(address):
+    """API key and version of all that the broker offers."""
+    frame = framed(ApiVersionsRequest(version=0))
+    answer = open_response(ApiVersionsResponse, read_head(frame), exchanged(address, frame)[4:]).message
+    return [
+        (each.api_key, version) for each in answer.api_keys for version in range(each.min_version, each.max_version + 1)
+    ]
+
+
+def asked(key, version):
+    """A request by kafka-python's class, or where it has none one that the broker refuses."""
+    api = apis().get(key)
+    if api is None or version > api.request.max_version or (key, version) in NEVER_ANSWERED:
+        return request(key, version, 7, b"what nobody here can read")
+    return framed(api.request(version=version), correlation_id=7)
+
+
+def test_requests_and_answers_of_every_api_and_version_are_the_same_bytes_on_both_sides(kafka):
+    differ, sizes = set(), {}
+    with Recorder(kafka.bootstrap_servers) as recorder, gateway(recorder.address, "orders=weighted-sticky") as through:
+        offered = [each for each in every_version(kafka.bootstrap_servers) if each not in REFUSED]
+        for number, (key, version) in enumerate(offered):
+            frame = asked(key, version)
+            got = exchanged(through.bootstrap, frame)
+            recorded = recorder.connection(number)
+            assert recorded.came == frame_of(frame), (key, version)
+            if got != recorded.went:
+                differ.add((key, version))
+            sizes[key, version] = len(got)
+    assert len(recorder) == len(offered) > 200
+    rewritten = {(key, version) for key, version in offered if names_addresses(read_head(asked(key, version)))}
+    assert differ <= rewritten | {(key, version) for key, version in offered if key == API_VERSIONS}
+    assert differ, "answers that name brokers were expected to differ"
+    answered = {key for (key, _), size in sizes.items() if size}
+    assert len(answered) > 40, "most requests are meant to be answered"

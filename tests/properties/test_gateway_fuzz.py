@@ -1,0 +1,22 @@
+"""Hostile clients and brokers, by seeds: they lose their own connections, and nobody else notices."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.gateway.refusal import Refusal
+from support.gateway_fuzz import fuzz
+
+CONNECTIONS = 150
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hostile_frames_end_their_own_connections_alone(seed):
+    report = asyncio.run(fuzz(seed, CONNECTIONS))
+    assert report.faults == []
+    assert report.rebalances > 1
+    assert report.outcomes[Outcome.ASSIGNED] >= report.rebalances
+    assert {Refusal.MALFORMED, Refusal.OVERSIZED, Refusal.TRUNCATED, Refusal.MISMATCHED} <= report.refused.keys()

@@ -1,0 +1,77 @@
+"""The gateway's fuzzer for minutes; and how much memory it takes of those who mean ill."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import gc
+import socket
+
+import psutil
+import pytest
+
+from rebalance_agent.gateway.splicing import IDLE_MAX
+from support.gateway_fuzz import fuzz
+from support.gateway_transport import LENGTH, RawBroker, eventually, open_connections, request, run, through
+
+pytestmark = pytest.mark.slow
+
+CONNECTIONS = 3_000
+CLIENTS = 100
+GROWN_BYTES_MAX = 16 * 2**20
+OBJECTS_MAX = 5_000
+"""Of Python's, more than before: one connection takes some dozens."""
+
+HELD_BYTES_MAX = 40 * 2**20
+"""Of the whole process while 100 clients push and the broker takes nothing; sockets hold theirs in the kernel."""
+
+LIST_OFFSETS = 2
+CHUNK = bytes(2**20)
+
+
+class Footprint:
+    """What this process holds once all that is free has been given back."""
+
+    def __init__(self):
+        gc.collect()
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL("libc.so.6").malloc_trim(0)
+        process = psutil.Process()
+        self.bytes, self.descriptors = process.memory_info().rss, process.num_fds()
+        self.objects = len(gc.get_objects())
+
+
+def test_thousands_of_hostile_connections_leave_nothing_behind():
+    asyncio.run(fuzz(1, CONNECTIONS // 4))
+    before = Footprint()
+    report = asyncio.run(fuzz(2, CONNECTIONS))
+    after = Footprint()
+    assert report.faults == []
+    assert report.rebalances > CONNECTIONS / 100
+    assert after.bytes - before.bytes < GROWN_BYTES_MAX
+    assert after.objects - before.objects < OBJECTS_MAX
+    assert after.descriptors <= before.descriptors + 2 * IDLE_MAX
+
+
+@run
+async def test_what_nobody_takes_waits_with_those_who_send_it():
+    broker = await RawBroker().start()
+    async with through(broker.port) as gateway, contextlib.AsyncExitStack() as stack:
+        broker.reading.clear()
+        clients = []
+        for _ in range(CLIENTS):
+            clients.append(stack.enter_context(socket.create_connection(("127.0.0.1", gateway.port))))
+            clients[-1].setblocking(False)
+            clients[-1].send(LENGTH.pack(64 * 2**20) + request(LIST_OFFSETS, 5, 0))
+        await eventually(lambda: open_connections(gateway) == CLIENTS)
+        before, sent = psutil.Process().memory_info().rss, 0
+        for _ in range(50):
+            for each in clients:
+                with contextlib.suppress(BlockingIOError):
+                    sent += each.send(CHUNK)
+            await asyncio.sleep(0.02)
+        assert sent > CLIENTS * len(CHUNK)
+        assert psutil.Process().memory_info().rss - before < HELD_BYTES_MAX
+        broker.reading.set()
+    await broker.stop()

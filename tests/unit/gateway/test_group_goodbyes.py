@@ -1,0 +1,332 @@
+"""How members go, why they join, and whose answer it was: requests whose answers come late, or never."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from kafka.protocol.consumer.group import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
+from kafka.protocol.producer import TxnOffsetCommitRequest
+
+from rebalance_agent.gateway.groups.presence import REASON_MAX
+from rebalance_agent.gateway.groups.shared import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
+from rebalance_agent.gateway.head import read_head
+from rebalance_agent.gateway.messages import open_request
+from rebalance_agent.model.events import Callback
+from support.gateway_coordinator import ToyCoordinator
+from support.gateway_groups import Client, Gateway, Line
+
+
+def member(broker=None, rules="", **options):
+    gateway = Gateway(rules)
+    one = Client(Line(gateway, broker or ToyCoordinator(1)), **options)
+    one.gateway = gateway
+    return one
+
+
+async def assigned(one, given):
+    await one.join()
+    await one.sync({one.member_id: given})
+    await one.heartbeat()
+
+
+class Flying:
+    """A request that has been sent, and whose answer comes when a test lets it."""
+
+    @classmethod
+    async def send(cls, line, message):
+        self = cls()
+        frame = line.framed(message)
+        self.line, self.head = line, read_head(frame)
+        self.sent = open_request(type(message), self.head, await line.talk.request(self.head, frame, line.ask)).message
+        self.shown = line.talk.wants_answer(self.head)
+        return self
+
+    async def land(self):
+        answer = await self.line.answer(self.sent)
+        answer.with_header(correlation_id=self.head.correlation_id)
+        return self.line.talk.response(self.head, bytes(answer.encode(header=True)))
+
+
+def leave(one, version=5, reason="bye"):
+    why = {"reason": reason} if version >= 5 else {}
+    who = LeaveGroupRequest.MemberIdentity(version=version, member_id=one.member_id, group_instance_id=None, **why)
+    return LeaveGroupRequest(version=version, group_id=one.group, members=[who])
+
+
+def heartbeat(one):
+    return HeartbeatRequest(
+        version=4,
+        group_id=one.group,
+        generation_id=one.generation,
+        member_id=one.member_id,
+        group_instance_id=one.instance_id,
+    )
+
+
+def commit(one, kind=OffsetCommitRequest, version=8):
+    topic = next(value for name, value in vars(kind).items() if name.endswith("RequestTopic"))
+    each = next(value for name, value in vars(topic).items() if name.endswith("RequestPartition"))
+    offsets = [
+        each(version=version, partition_index=number, committed_offset=1, committed_leader_epoch=-1)
+        for number in (0, 1)
+    ]
+    generation = "generation_id" if kind is TxnOffsetCommitRequest else "generation_id_or_member_epoch"
+    return kind(
+        version=version,
+        group_id=one.group,
+        member_id=one.member_id,
+        group_instance_id=None,
+        topics=[topic(version=version, name="t", partitions=offsets)],
+        **{generation: one.generation},
+    )
+
+
+def told(one):
+    return [(event.callback, dict(event.partitions)) for event in one.gateway.events]
+
+
+ASSIGNED = (Callback.ASSIGNED, {"t": (0,)})
+
+
+def test_who_leaves_has_left_when_the_coordinator_says_so_and_stopped_when_it_asked():
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        flying = await Flying.send(one.line, leave(one))
+        asked_ms = one.gateway.clock.now_ms()
+        one.gateway.clock.advance(300)
+        before = told(one)
+        await flying.land()
+        return before, asked_ms
+
+    before, asked_ms = asyncio.run(go())
+    assert before == [ASSIGNED]
+    left = one.gateway.events[-1]
+    assert (left.callback, left.reason, left.started_ms, left.timestamp_ms) == (
+        Callback.LEFT,
+        "bye",
+        asked_ms,
+        asked_ms,
+    )
+    assert one.gateway.groups.members == 0
+
+
+@pytest.mark.parametrize("version", [2, 4])
+def test_who_is_not_let_go_has_not_left(version):
+    broker = ToyCoordinator(1)
+    one = member(broker)
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        broker.errors[LeaveGroupRequest] = 16
+        request = leave(one, 4) if version == 4 else None
+        request = request or LeaveGroupRequest(version=2, group_id=one.group, member_id=one.member_id)
+        await (await Flying.send(one.line, request)).land()
+        members = one.gateway.groups.members
+        await one.join()
+        return members
+
+    assert asyncio.run(go()) == 1
+    assert told(one) == [ASSIGNED, (Callback.REVOKED, {"t": (0,)})]
+
+
+def test_of_several_that_leave_each_has_an_answer_of_its_own():
+    broker = ToyCoordinator(2)
+    one = member(broker)
+    other = Client(Line(one.gateway, broker))
+
+    async def go():
+        await asyncio.gather(one.join(), other.join())
+        given = {one.member_id: {"t": (0,)}, other.member_id: {"t": (1,)}}
+        await asyncio.gather(one.sync(given), other.sync(given))
+        kind = LeaveGroupRequest.MemberIdentity
+        both = [kind(version=5, member_id=each.member_id, reason="removed") for each in (one, other)]
+        flying = await Flying.send(one.line, LeaveGroupRequest(version=5, group_id="orders", members=both))
+        answered = LeaveGroupResponse.MemberResponse
+        codes = ((one, 25), (other, 0))
+        members = [
+            answered(version=5, member_id=each.member_id, group_instance_id=None, error_code=code)
+            for each, code in codes
+        ]
+        answer = LeaveGroupResponse(version=5, error_code=0, members=members)
+        answer.with_header(correlation_id=flying.head.correlation_id)
+        one.line.talk.response(flying.head, bytes(answer.encode(header=True)))
+
+    asyncio.run(go())
+    ended = [event for event in one.gateway.events if event.callback is not Callback.ASSIGNED]
+    assert [(event.callback, event.member_id, event.reason) for event in ended] == [
+        (Callback.LOST, one.member_id, "UNKNOWN_MEMBER_ID in the answer to LeaveGroup"),
+        (Callback.LEFT, other.member_id, "removed"),
+    ]
+
+
+def test_who_ends_the_connection_before_the_answer_has_left():
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        await Flying.send(one.line, leave(one))
+        one.line.talk.closed()
+        one.line.talk.closed()
+
+    asyncio.run(go())
+    assert told(one) == [ASSIGNED, (Callback.LEFT, {"t": (0,)})]
+
+
+def test_who_joins_again_before_the_answer_has_left_once():
+    one = member()
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        flying = await Flying.send(one.line, leave(one))
+        one.member_id, one.generation = "", -1
+        await one.join()
+        await one.sync({one.member_id: {"t": (0,)}})
+        before = one.gateway.groups.members
+        flying.line.talk.closed()
+        return before
+
+    # The toy answers the second request first; a broker would not, and then the goodbye has long been told.
+    assert asyncio.run(go()) == 1
+    assert [callback for callback, _ in told(one)] == [Callback.ASSIGNED, Callback.LEFT]
+
+
+def test_why_a_member_joined_stands_with_what_it_was_given():
+    one = member()
+    long = "metadata has changed " * 100
+
+    async def go():
+        await one.join(reason=None)
+        await one.sync({one.member_id: {"t": (0,)}})
+        await one.join(reason=long)
+        await one.join(reason="another attempt")
+        await one.sync({one.member_id: {"t": (0,)}})
+        await one.heartbeat()
+
+    asyncio.run(go())
+    assert [(event.callback, event.reason) for event in one.gateway.events] == [
+        (Callback.ASSIGNED, None),
+        (Callback.REVOKED, None),
+        (Callback.ASSIGNED, long[:REASON_MAX]),
+    ]
+
+
+def test_a_refused_commit_tells_who_is_no_member_any_more():
+    broker = ToyCoordinator(1)
+    one = member(broker)
+
+    async def go():
+        await assigned(one, {"t": (0, 1)})
+        broker.errors[OffsetCommitRequest] = 25
+        await one.line.send(commit(one))
+
+    asyncio.run(go())
+    lost = one.gateway.events[-1]
+    assert (lost.callback, lost.rejected_commits) == (Callback.LOST, 2)
+    assert lost.reason == "UNKNOWN_MEMBER_ID in the answer to OffsetCommit"
+
+
+@pytest.mark.parametrize("version", range(TxnOffsetCommitRequest.max_version + 1))
+def test_refused_commits_of_transactions_are_counted_where_they_name_their_member(version):
+    broker = ToyCoordinator(1)
+    one = member(broker)
+    producer = Line(one.gateway, broker, "producer")
+
+    async def go():
+        await assigned(one, {"t": (0, 1)})
+        await producer.send(commit(one, TxnOffsetCommitRequest, version))
+        broker.errors[TxnOffsetCommitRequest] = 22
+        await producer.send(commit(one, TxnOffsetCommitRequest, version))
+        await one.heartbeat()
+        await one.join()
+
+    asyncio.run(go())
+    revoked = one.gateway.events[-1]
+    assert (revoked.callback, revoked.rejected_commits) == (Callback.REVOKED, 2 if version >= 3 else None)
+
+
+@pytest.mark.parametrize("kind", [HeartbeatRequest, SyncGroupRequest, JoinGroupRequest])
+def test_an_answer_under_way_is_told_of_the_process_that_asked_though_another_has_its_seat(kind):
+    broker = ToyCoordinator(1)
+    old = member(broker, "orders=weighted-sticky", instance_id="i")
+    new = Client(Line(old.gateway, broker), instance_id="i")
+
+    async def go():
+        await old.join()
+        await old.sync({old.member_id: {"t": (0,)}})
+        await old.heartbeat()
+        if kind is JoinGroupRequest:
+            flying = await Flying.send(old.line, old.join_request())
+        elif kind is SyncGroupRequest:
+            request = SyncGroupRequest(
+                version=5,
+                group_id="orders",
+                generation_id=old.generation,
+                member_id=old.member_id,
+                group_instance_id="i",
+                protocol_type="consumer",
+                protocol_name="range",
+                assignments=[],
+            )
+            flying = await Flying.send(old.line, request)
+        else:
+            flying = await Flying.send(old.line, heartbeat(old))
+        broker.generation -= 1
+        await new.join()
+        await new.sync({})
+        await new.heartbeat()
+        (seat,) = old.gateway.groups._shared.seats
+        seat.presence.member_id = "another"  # as a coordinator says
+        broker.errors[kind] = 82
+        await flying.land()
+        return seat
+
+    seat = asyncio.run(go())
+    assert seat.presence.generation == new.generation
+    assert seat.presence.owned == new.owned
+    processes = {}
+    for event in old.gateway.events:
+        if hasattr(event, "callback"):
+            processes.setdefault(event.process, []).append(event.callback)
+    ended = Callback.REVOKED if kind is JoinGroupRequest else Callback.LOST
+    assert list(processes.values()) == [[Callback.ASSIGNED, ended], [Callback.ASSIGNED]]
+
+
+def test_correlation_ids_are_the_clients_who_may_repeat_them():
+    broker = ToyCoordinator(1)
+    one = member(broker)
+
+    async def go():
+        await assigned(one, {"t": (0,)})
+        one.line._numbers = iter([7] * 3)
+        first, second = await Flying.send(one.line, heartbeat(one)), await Flying.send(one.line, commit(one))
+        stranger = await Flying.send(one.line, OffsetCommitRequest(version=8, group_id="x", member_id="", topics=[]))
+        await first.land()
+        broker.errors[OffsetCommitRequest] = 22
+        await second.land()
+        return first.shown, second.shown, stranger.shown
+
+    assert asyncio.run(go()) == (True, True, False)
+    assert told(one)[-1] == (Callback.LOST, {"t": (0,)})
+
+
+def test_complaints_are_told_once_and_kept_short(caplog):
+    shared = Gateway().groups._shared
+    for _ in range(2):
+        shared.complain(logging.ERROR, "g" * 40_000, "c" * 40_000, "p" * 40_000)
+    (record,) = caplog.records
+    assert len(record.getMessage()) < 2 * NAME_MAX + PROBLEM_MAX + 100
+    for number in range(COMPLAINTS_MAX):
+        shared.complain(logging.ERROR, f"{number}", "c" * 40_000, "p")
+    assert len(shared._complaints) <= COMPLAINTS_MAX
+    assert max(len(part) for complaint in shared._complaints for part in complaint) <= PROBLEM_MAX

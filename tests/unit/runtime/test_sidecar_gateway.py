@@ -1,0 +1,81 @@
+"""A sidecar is a gateway, too, as soon as any setting says something of a gateway; and else needs nothing of it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rebalance_agent.cli import main, sidecar
+from rebalance_agent.runtime.gateway import GatewayRole
+from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings import SidecarSettings
+from rebalance_agent.runtime.shown import shown_settings
+from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.runtime.sources import SettingsErrors, load
+
+FREE = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
+KAFKA = {"bootstrap.servers": "127.0.0.1:1"}
+
+
+def role(flags=(), monkeypatch=None, **environment):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return sidecar._role(load(GatewaySettings, None, {**FREE, **dict(flags)}), KAFKA)
+
+
+@pytest.mark.parametrize(
+    "flags", [{"gateway_groups": "orders=weighted-sticky"}, {"gateway_listen": "127.0.0.1:0"}, {"gateway_groups": ""}]
+)
+def test_a_flag_of_the_gateways_makes_the_sidecar_one(flags):
+    assert isinstance(role(flags), GatewayRole)
+
+
+def test_a_variable_or_a_file_does_so_too(monkeypatch, tmp_path):
+    assert isinstance(role(monkeypatch=monkeypatch, REBALANCE_AGENT_GATEWAY_PORT_BASE="0"), GatewayRole)
+    monkeypatch.delenv("REBALANCE_AGENT_GATEWAY_PORT_BASE")
+    (tmp_path / "sidecar.yaml").write_text("gateway_groups: orders=sticky\n")
+    loaded = load(GatewaySettings, str(tmp_path / "sidecar.yaml"), {})
+    assert as_given(loaded).gateway_groups == "orders=sticky"
+
+
+def test_without_any_it_is_a_sidecar_alone_whatever_a_service_of_kubernetes_is_called(monkeypatch):
+    one = role(
+        monkeypatch=monkeypatch,
+        REBALANCE_AGENT_GATEWAY_PORT="tcp://10.0.0.1:29092",
+        REBALANCE_AGENT_GATEWAY_SERVICE_HOST="10.0.0.1",
+    )
+    assert isinstance(one, Sidecar)
+
+
+def test_a_sidecar_alone_shows_its_own_settings_with_what_was_given():
+    given = as_given(load(GatewaySettings, None, {**FREE, "stop_seconds": "1", "kafka": KAFKA}))
+    assert given == SidecarSettings(**FREE, stop_seconds=1, kafka=KAFKA)
+    assert not [name for name in shown_settings(given)["settings"] if name.startswith("gateway")]
+
+
+def test_a_gateway_that_cannot_begin_ends_the_sidecar_with_two(capsys):
+    assert main.main(["sidecar", "--listen", "127.0.0.1:0", "--gateway-groups", "orders=nothing"]) == 2
+    assert capsys.readouterr().err.startswith("rebalance-agent sidecar: gateway_groups: rule 'orders=nothing'")
+
+
+def test_a_gateway_takes_no_port_of_the_sidecars():
+    for name in FREE:
+        with pytest.raises(SettingsErrors, match=f"gateway_listen: must have another port than {name}"):
+            load(GatewaySettings, None, {**FREE, name: "127.0.0.1:9000", "gateway_listen": "127.0.0.1:9000"})
+
+
+def test_without_kafka_python_a_sidecar_runs_and_a_gateway_says_what_to_install():
+    script = (
+        "import sys; sys.modules['kafka'] = None; from rebalance_agent.cli import main; "
+        "raise SystemExit(main.main(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", script, "check", "--role", "sidecar", "--listen", "127.0.0.1:0"]
+    free = ["--events-listen", "127.0.0.1:0"]
+    alone = subprocess.run([*command, *free], capture_output=True, text=True, timeout=60, check=False)
+    assert alone.returncode == 0, alone.stderr
+    gateway = [*command, *free, "--gateway-listen", "127.0.0.1:0"]
+    missing = subprocess.run(gateway, capture_output=True, text=True, timeout=60, check=False)
+    assert missing.returncode == 1
+    assert "pip install 'kafka-rebalance-agent[gateway]'" in missing.stderr
