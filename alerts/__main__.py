@@ -1,0 +1,41 @@
+"""``python -m alerts``: write the files anew, or somewhere else with other thresholds."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from alerts.files import documents, rule_files
+from alerts.values import ValuesError, load
+
+HERE = Path(__file__).parent
+
+
+def main() -> int:
+    """Write; exit status 2 if a file of values is wrong."""
+    parser = argparse.ArgumentParser(prog="python -m alerts", description=__doc__)
+    parser.add_argument("--values", type=Path, action="append", default=[], help="YAML with the values that differ")
+    parser.add_argument("--out", type=Path, help="write rules/ and alertmanager/ there, and no documentation")
+    parser.add_argument("--placeholders", action="store_true", help="keep ${ALERT.PARAMETER} in place of values")
+    options = parser.parse_args()
+    if not options.out and (options.values or options.placeholders):
+        parser.error("other values belong elsewhere: name a folder with --out")
+    try:
+        values = load(*options.values)
+    except (OSError, ValuesError) as error:
+        parser.exit(2, f"{error}\n")
+    files = {
+        (options.out or HERE) / path: text
+        for path, text in rule_files(values, placeholders=options.placeholders).items()
+    }
+    if not options.out:
+        files |= {HERE.parent / path: text for path, text in documents(values).items()}
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""What rebalances leave behind: partitions without an owner, members with too much, moves that were not needed."""
+
+from __future__ import annotations
+
+from alerts.rule import Alert, RuleGroup
+
+__all__ = ["ASSIGNMENTS"]
+
+SKEWED = Alert(
+    "KafkaGroupAssignmentSkewed",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_assignment_skew_ratio{weight="partitions"}) > $ratio
+      and max by (cluster, consumergroup) (kafka_rebalance_members) > $members
+    """,
+    "$group is shared out unevenly",
+    "The most loaded member of consumer group $group has had {{ $value | humanize }} times the "
+    "partitions that it could have, for $for.",
+)
+
+IMBALANCED = Alert(
+    "KafkaGroupAssignmentImbalanced",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_assignment_imbalance_partitions) > $partitions
+    """,
+    "$group could be balanced better",
+    "Partitions that a member of consumer group $group has had beyond what it needs to have, for $for: "
+    "{{ $value | humanize }}.",
+)
+
+CLUSTERED = Alert(
+    "KafkaGroupTopicClustered",
+    """
+    min by (cluster, consumergroup, topic) (kafka_rebalance_topic_spread_ratio) < $ratio
+    """,
+    "{{ $labels.topic }} sits on few members of $group",
+    "The partitions of topic {{ $labels.topic }} have been on {{ $value | humanizePercentage }} of the members of "
+    "consumer group $group that could share them, for $for.",
+)
+
+UNASSIGNED = Alert(
+    "KafkaGroupPartitionsUnassigned",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_partitions_unassigned) >= $partitions
+      and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
+      unless max by (cluster, consumergroup) (kafka_rebalance_in_progress_seconds) > 0
+    """,
+    "Nobody consumes some partitions of $group",
+    "Partitions that consumer group $group subscribes to and that have had no owner for $for, while no rebalance runs: "
+    "{{ $value | humanize }}. Nobody reads them.",
+)
+
+LOST = Alert(
+    "KafkaGroupPartitionsLost",
+    """
+    round($across by (cluster, consumergroup) (increase(kafka_rebalance_partitions_lost_total[$window]))) >= $partitions
+    """,
+    "Members of $group went without giving up their partitions",
+    "Partitions of consumer group $group that were taken from members that failed within $window: "
+    "{{ $value | humanize }}. They stood still until the session timed out, and records may be read twice.",
+)
+
+EXCESS = Alert(
+    "KafkaGroupExcessMoves",
+    """
+    round(cluster_consumergroup:kafka_rebalance_partitions_moved_excess:increase$window) > $moves
+      and cluster_consumergroup:kafka_rebalance_partitions_moved_excess:increase$window
+        > $share * max by (cluster, consumergroup) (kafka_rebalance_partitions)
+    """,
+    "$group moves partitions that could stay",
+    "Rebalances of consumer group $group moved {{ $value | humanize }} partitions within $window that "
+    "an equally good balance would have left where they were.",
+)
+
+IDLE = Alert(
+    "KafkaGroupIdleMembers",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_idle_members) >= $members
+    """,
+    "Members of $group have nothing to do",
+    "Members of consumer group $group that have had no partition for $for: {{ $value | humanize }}. Standbys are not "
+    "counted.",
+)
+
+STANDBY = Alert(
+    "KafkaGroupStandbyMissing",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_members) < $members
+      and on (cluster, consumergroup) kafka_rebalance_group_info{assignor=~"(cooperative-)?failover"} == 1
+      and max by (cluster, consumergroup) (kafka_rebalance_members) > 0
+    """,
+    "$group has no standby",
+    "Members of consumer group $group, which runs a failover assignor, for $for: {{ $value | humanize }}. Nobody would "
+    "take over.",
+)
+
+METADATA = Alert(
+    "KafkaGroupMetadataNearLimit",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_group_metadata_bytes)
+      / on (cluster) group_left () (
+        max by (cluster) (rebalance_agent_offsets_message_max_bytes)
+        or 0 * max by (cluster) (kafka_rebalance_group_metadata_bytes) + $limit_bytes
+      )
+      > $share
+    """,
+    "$group is near the largest group that Kafka can store",
+    "The record of consumer group $group takes {{ $value | humanizePercentage }} of what a record of "
+    "__consumer_offsets may have. Above all of it the group can no longer rebalance.",
+)
+
+ASSIGNMENTS = RuleGroup(
+    "kafka-rebalance-assignments",
+    "What rebalances leave behind: partitions without an owner, members with too much, moves that were not needed.",
+    (SKEWED, IMBALANCED, CLUSTERED, UNASSIGNED, LOST, EXCESS, IDLE, STANDBY, METADATA),
+)

@@ -1,0 +1,36 @@
+"""Which alert keeps which other silent, as Alertmanager's ``inhibit_rules``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["inhibit_rules"]
+
+_GROUP = ["cluster", "consumergroup"]
+
+
+def inhibit_rules() -> list[dict[str, Any]]:
+    """The rules; labels in ``equal`` that neither alert has count as equal."""
+    return [
+        _rule(
+            ['alertname="RebalanceAgentDown"'],
+            ['alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|Undecodable)"'],
+            ["cluster"],
+        ),
+        _rule(
+            ['alertname=~"KafkaGroup.+"', 'severity="critical"'],
+            ['alertname=~"KafkaGroup.+"', 'severity=~"warning|info"'],
+            _GROUP,
+        ),
+        _rule(
+            ['alertname="KafkaGroupRolloutInProgress"'],
+            ['alertname=~"KafkaGroup(RebalanceStorm|MemberFlapping)"'],
+            _GROUP,
+        ),
+        _rule(['alertname="KafkaGroupStallBudgetBurnMedium"'], ['alertname="KafkaGroupStallBudgetBurnSlow"'], _GROUP),
+        _rule(['alertname="KafkaGroupAssignmentSkewed"'], ['alertname="KafkaGroupAssignmentImbalanced"'], _GROUP),
+    ]
+
+
+def _rule(source: list[str], target: list[str], equal: list[str]) -> dict[str, Any]:
+    return {"source_matchers": source, "target_matchers": target, "equal": equal}

@@ -1,0 +1,82 @@
+"""From rules as data to what Prometheus loads, with values put in or with placeholders kept for a chart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from textwrap import dedent
+from typing import Any
+
+from alerts.rule import Alert, Board, Recording, RuleGroup
+from alerts.values import FIXED, Value, Values, seconds
+
+__all__ = ["rules"]
+
+_NAME = re.compile(r"\$([a-z_]+)")
+_PROMETHEUS = ("labels", "value")
+"""Names that belong to the templates of Prometheus."""
+
+_GROUP_LABELS = "var-cluster={{ $labels.cluster | urlquery }}&var-consumergroup={{ $labels.consumergroup | urlquery }}"
+
+
+def rules(group: RuleGroup, values: Values, *, placeholders: bool = False) -> dict[str, Any]:
+    """A rule file as Prometheus reads it.
+
+    With ``placeholders`` each value that a chart may set is ``${ALERT.PARAMETER}`` or ``${shared.PARAMETER}``, to be
+    replaced as text; windows stay, for names of recording rules hold them.
+    """
+    written: dict[str, dict[str, Any]] = {}
+    for rule in group.rules:
+        if isinstance(rule, Alert):
+            written[rule.name] = _alert(rule, values, placeholders=placeholders)
+        else:
+            recording = _recording(rule, values, placeholders=placeholders)
+            written[recording["record"]] = recording  # the same window of two alerts is one rule
+    interval = str(values.shared["interval"])
+    return {"groups": [{"name": group.name, "interval": interval, "rules": list(written.values())}]}
+
+
+def _alert(alert: Alert, values: Values, *, placeholders: bool) -> dict[str, Any]:
+    own = values.alerts[alert.name]
+    known = _known(alert.name, own, values, placeholders=placeholders)
+    written: dict[str, Any] = {"alert": alert.name, "expr": _filled(alert.expression, known)}
+    for key in ("for", "keep_firing_for"):
+        if key in own:
+            written[key] = known[key]
+    written["labels"] = {"severity": known["severity"]}
+    written["annotations"] = {
+        "summary": _filled(alert.summary, known),
+        "description": _filled(alert.description, known),
+        "runbook_url": f"{known['runbooks']}/{alert.name}.md",
+        "dashboard_url": f"{known['dashboards']}/d/{alert.board}" + _at(alert.board),
+    }
+    return written
+
+
+def _at(board: Board) -> str:
+    return "" if board is Board.AGENT else f"?{_GROUP_LABELS}"
+
+
+def _recording(recording: Recording, values: Values, *, placeholders: bool) -> dict[str, Any]:
+    window = {"window": values.alerts[recording.of][recording.key]}
+    known = _known(recording.of, window, values, placeholders=placeholders)
+    return {"record": _filled(recording.record, known), "expr": _filled(recording.expression, known)}
+
+
+def _known(name: str, own: Mapping[str, Value], values: Values, *, placeholders: bool) -> dict[str, str]:
+    """What ``$name`` can stand for: the group, values of all and of the alert, and the seconds of each duration."""
+    known = {"group": "{{ $labels.consumergroup }}"}
+    for place, chosen in (("shared", values.shared), (name, own)):
+        for key, value in chosen.items():
+            kept = placeholders and key not in FIXED
+            known[key] = f"${{{place}.{key}}}" if kept else str(value)
+            if key in FIXED:
+                known[f"{key}_seconds"] = f"{seconds(str(value)):g}"
+    return known
+
+
+def _filled(template: str, known: Mapping[str, str]) -> str:
+    def put(found: re.Match[str]) -> str:
+        return found[0] if found[1] in _PROMETHEUS else known[found[1]]
+
+    return _NAME.sub(put, dedent(template).strip())

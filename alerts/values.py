@@ -1,0 +1,93 @@
+"""Thresholds: ``values.yaml``, with what somebody sets differently laid over it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+__all__ = ["DEFAULTS", "FIXED", "SEVERITIES", "Value", "Values", "ValuesError", "load", "seconds"]
+
+Value = str | int | float
+
+DEFAULTS = Path(__file__).with_name("values.yaml")
+SEVERITIES = ("critical", "warning", "info")
+
+FIXED = frozenset({"interval", "long", "memory", "short", "window"})
+"""What names of recording rules and computed numbers depend on: no placeholder can stand for it."""
+
+_DURATION = re.compile(r"(\d+)(ms|[smhd])")
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class ValuesError(ValueError):
+    """A value that is unknown or of the wrong kind; says which, and what may be there."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """``shared`` holds for all, ``alerts`` by the alert's name: parameter -> number, duration or word."""
+
+    shared: Mapping[str, Value]
+    alerts: Mapping[str, Mapping[str, Value]]
+
+
+def load(*overrides: Path) -> Values:
+    """The defaults with the files laid over them in order.
+
+    Raises:
+        ValuesError: a file names what there is not, or gives a number where a word belongs.
+    """
+    chosen = _read(DEFAULTS)
+    for path in overrides:
+        chosen = _over(chosen, _read(path), str(path))
+    return Values(chosen["shared"], chosen["alerts"])
+
+
+def seconds(duration: str) -> float:
+    """The length of Prometheus' ``15m``.
+
+    Raises:
+        ValuesError: it is none.
+    """
+    if not (matched := _DURATION.fullmatch(duration)):
+        raise ValuesError(f"{duration!r} is no duration: write 30s, 15m, 6h or 3d")
+    return int(matched[1]) * _SECONDS[matched[2]]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    if not isinstance(found, dict):
+        raise ValuesError(f"{path}: wants the keys of {DEFAULTS.name}")
+    return found
+
+
+def _over(base: object, above: object, where: str) -> Any:  # noqa: ANN401 - as deep as the file
+    if isinstance(base, dict):
+        if not isinstance(above, dict):
+            raise ValuesError(f"{where}: wants {', '.join(base)} under it")
+        if unknown := sorted(set(above) - set(base)):
+            raise ValuesError(f"{where}: there is no {', '.join(map(str, unknown))}; there are {', '.join(base)}")
+        return base | {key: _over(base[key], value, f"{where}: {key}") for key, value in above.items()}
+    return _words(base, above, where) if isinstance(base, str) else _number(base, above, where)
+
+
+def _words(base: str, above: object, where: str) -> str:
+    if not isinstance(above, str):
+        raise ValuesError(f"{where}: {above!r} is no text such as {base}")
+    for closed in (SEVERITIES, ("sum", "max")):
+        if base in closed and above not in closed:
+            raise ValuesError(f"{where}: {above!r} is none of {', '.join(closed)}")
+    if _DURATION.fullmatch(base):
+        seconds(above)
+    return above
+
+
+def _number(base: object, above: object, where: str) -> int | float:
+    if isinstance(above, bool) or not isinstance(above, int | float):
+        raise ValuesError(f"{where}: {above!r} is no number such as {base}")
+    return above

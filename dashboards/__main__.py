@@ -1,0 +1,13 @@
+"""``python -m dashboards``: write the boards' JSON, and what their pages say of panels, anew."""
+
+from __future__ import annotations
+
+from dashboards.boards import BOARDS, FOLDER
+from dashboards.normalise import text
+from dashboards.pages import PAGES, page
+
+FOLDER.mkdir(exist_ok=True)
+for board in BOARDS:
+    (FOLDER / f"{board.uid}.json").write_text(text(board), encoding="utf-8")
+    told = PAGES / f"{board.uid}.md"
+    told.write_text(page(told.read_text(encoding="utf-8"), board), encoding="utf-8")

@@ -1,0 +1,369 @@
+"""Agent: is the watcher well, and does it see everything."""
+
+from __future__ import annotations
+
+from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.grid import Row
+from dashboards.panel import BAD, GOOD, Column, Look, Panel, above
+from dashboards.query import ROLE, Query, quantile, rate_of, times_in
+from dashboards.variables import cluster, instance, job
+
+__all__ = ["AGENT"]
+
+TARGET = 'job=~"$job", instance=~"$instance"'
+"""Prometheus' own ``up`` knows no ``cluster``."""
+
+NO = {"0": ("no", BAD), "1": ("yes", GOOD)}
+
+
+def highest(metric: str, *by: str) -> str:
+    """A gauge by agent."""
+    return f"max by ({', '.join((*by, 'instance'))}) ({metric}{{{ROLE}}})"
+
+
+def in_all(metric: str) -> str:
+    """Counted by all agents in the time range."""
+    return f"round(sum(increase({metric}{{{ROLE}}}[$__range])))"
+
+
+def counted(metric: str, legend: str, *by: str) -> Query:
+    """The counter since the point before, of all agents; by labels only those that went up, for most never do."""
+    asked = times_in(metric, ROLE, *(by or ("cluster",)), window="$__rate_interval", across="sum")
+    return Query(f"{asked} > 0" if by else asked, legend)
+
+
+def rate(metric: str, legend: str, *by: str) -> Query:
+    """The counter per second, of all agents."""
+    return Query(rate_of(metric, ROLE, *(by or ("cluster",))), legend)
+
+
+NUMBERS = (
+    Panel(
+        1,
+        "Agents down",
+        "Is an agent not answering Prometheus? What it watches is not on the other boards then.",
+        (Query(f"sum(up{{{TARGET}}} == bool 0)", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no agent is a target",
+    ),
+    Panel(
+        2,
+        "Parts not ready",
+        "Does an agent run without doing its work? Each of its parts counts; the chart of parts below names them.",
+        (Query(f"sum(rebalance_agent_ready{{{ROLE}}} == bool 0)", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        empty="no agent answers",
+    ),
+    Panel(
+        3,
+        "Degraded modes",
+        "Does an agent lack a right, and so knows less than it could? The chart of modes says which; docs/security.md "
+        "has the commands that grant it.",
+        (Query(f"sum(rebalance_agent_degraded{{{ROLE}}})", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(1),
+        empty="no agent answers",
+    ),
+    Panel(
+        4,
+        "Behind the offsets topic",
+        "Does the observer keep up with what coordinators write? Records that it has not read yet; what happened in "
+        "them is missing on the boards.",
+        (Query(f"max(rebalance_agent_tail_lag_records{{{ROLE}}})", now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(1_000, 100_000),
+        decimals=0,
+        empty="no observer reads the topic",
+    ),
+    Panel(
+        5,
+        "Events lost",
+        "Were events of rebalances lost on their way in the time range? The history has holes then; the metrics have "
+        "not.",
+        (Query(in_all("rebalance_agent_events_dropped_total"), now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        decimals=0,
+        empty="no agent answers",
+    ),
+    Panel(
+        6,
+        "Records not understood",
+        "Did records break their schema in the time range? One is worth a report with the output of "
+        "rebalance-agent decode.",
+        (Query(in_all("rebalance_agent_decode_errors_total"), now=True),),
+        Look.NUMBER,
+        width=4,
+        thresholds=above(bad=1),
+        decimals=0,
+        empty="no observer reads the topic",
+    ),
+)
+
+READY = Panel(
+    7,
+    "Parts that work",
+    "Which part of which agent worked when? Red is a part that does not do its work; /readyz of the agent says why.",
+    (Query(f"min by (job, instance, part) (rebalance_agent_ready{{{ROLE}}})", "{{job}} {{instance}} {{part}}"),),
+    Look.STATES,
+    "bool_yes_no",
+    width=12,
+    least=None,
+    mappings=NO,
+    empty="no agent answers",
+)
+BUILDS = Panel(
+    8,
+    "Agents",
+    "Which versions run, and is each told which Kafka to watch? Configured no: it idles without bootstrap servers.",
+    (
+        Query(
+            f"max by (job, instance, role, version, python) (rebalance_agent_build_info{{{ROLE}}})",
+            rows=True,
+        ),
+        Query(f"max by (job, instance) (rebalance_agent_configured{{{ROLE}}})", rows=True),
+    ),
+    Look.TABLE,
+    width=12,
+    empty="no agent answers",
+    columns=(
+        Column("role", "Role", width=100),
+        Column("job", "Job"),
+        Column("instance", "Instance"),
+        Column("version", "Version", width=100),
+        Column("python", "Python", width=90),
+        Column("Value #B", "Configured", "bool_yes_no", None, ((None, BAD), (1, GOOD)), width=110),
+    ),
+)
+DEGRADED = Panel(
+    9,
+    "Which modes",
+    "What do agents not know for lack of a right, and since when? A line at 1 is a mode that holds.",
+    (Query(f"{highest('rebalance_agent_degraded', 'mode')} > 0", "{{instance}} {{mode}}"),),
+    empty="no mode: every right is there",
+    decimals=0,
+)
+LAG = Panel(
+    10,
+    "Tail of the offsets topic",
+    "Does the observer fall behind, and does it catch up? A peak after a start is normal, for it reads the topic's "
+    "past.",
+    (Query(highest("rebalance_agent_tail_lag_records"), "{{instance}}"),),
+    thresholds=above(1_000, 100_000),
+    decimals=0,
+    empty="no observer reads the topic",
+)
+READ = Panel(
+    11,
+    "Read from Kafka",
+    "How much does the observer read? Mostly commits of offsets, which it passes over; replayed ones it read again "
+    "after a start or a takeover.",
+    (
+        rate("rebalance_agent_read_records_total", "records"),
+        rate("rebalance_agent_replayed_records_total", "replayed"),
+    ),
+    unit="cps",
+    empty="no observer reads the topic",
+)
+BYTES = Panel(
+    12,
+    "Bytes",
+    "How much goes through the agents? Read from the offsets topic, written as snapshots, and sent on by gateways.",
+    (
+        rate("rebalance_agent_read_bytes_total", "read"),
+        rate("rebalance_agent_snapshot_written_bytes_total", "snapshots"),
+        rate("rebalance_agent_gateway_bytes_total", "gateways' {{direction}}", "direction"),
+    ),
+    unit="Bps",
+    empty="no agent answers",
+)
+POLLS = Panel(
+    13,
+    "Polls",
+    "How long do the observer's questions to Kafka take, and when did each last succeed? p95 in the time of each "
+    "point, and the age of the last success; an age that climbs is a question that fails.",
+    (
+        Query(f"{quantile(0.95, 'rebalance_agent_poll_duration_seconds', ROLE, 'poll')} >= 0", "p95 {{poll}}"),
+        Query(
+            f"time() - max by (poll) (rebalance_agent_last_poll_timestamp_seconds{{{ROLE}}})",
+            "age {{poll}}",
+        ),
+    ),
+    unit="s",
+    thresholds=above(60, 300),
+    empty="no observer polls",
+)
+EVENTS = Panel(
+    14,
+    "Events",
+    "Do events come in and go out? received from members, published to each sink; dropped ones are lost, by where.",
+    (
+        counted("rebalance_agent_events_received_total", "received {{kind}}", "kind"),
+        counted("rebalance_agent_events_published_total", "published {{kind}} to {{sink}}", "kind", "sink"),
+        counted("rebalance_agent_events_dropped_total", "dropped {{where}}", "where"),
+    ),
+    step="1m",
+    empty="no agent answers",
+)
+UNREAD = Panel(
+    15,
+    "Not understood",
+    "What did the agent pass over because it does not know it, or because it is broken? Unknown versions and tagged "
+    "fields come with a newer Kafka: update the agent.",
+    (
+        counted("rebalance_agent_decode_errors_total", "broken, key version {{key_version}}", "key_version"),
+        counted("rebalance_agent_unknown_records_total", "unknown {{unknown}}", "unknown"),
+        counted("rebalance_agent_unknown_tagged_fields_total", "unknown tagged fields"),
+        counted("rebalance_agent_events_malformed_total", "events malformed"),
+        counted("rebalance_agent_baselines_malformed_total", "baselines malformed"),
+    ),
+    step="1m",
+    empty="no observer reads the topic",
+)
+REFUSED = Panel(
+    16,
+    "Refused and cut",
+    "Does the agent turn somebody away? Posts refused by HTTP status (401: a wrong token; 413, 429: too much), and "
+    "connections that it ended.",
+    (
+        counted("rebalance_agent_requests_rejected_total", "status {{status}}", "status"),
+        counted("rebalance_agent_connections_cut_total", "cut: {{reason}}", "reason"),
+    ),
+    step="1m",
+    empty="none counted: good, if agents are scraped",
+)
+SNAPSHOTS = Panel(
+    17,
+    "Snapshots",
+    "How much would a restart have to read again? The age of the newest snapshot of any partition; problems make the "
+    "next start read the topic from its beginning.",
+    (
+        Query(
+            f"time() - max by (instance) (rebalance_agent_last_snapshot_timestamp_seconds{{{ROLE}}} > 0)",
+            "age {{instance}}",
+        ),
+    ),
+    unit="s",
+    thresholds=above(3_600),
+    empty="no snapshot: state is not saved",
+)
+PROBLEMS = Panel(
+    18,
+    "Trouble with Kafka",
+    "Were connections, snapshots or the share of work unsteady? reconnects: the cluster was lost and reached again; "
+    "changes of ownership: replicas came and went.",
+    (
+        counted("rebalance_agent_reconnects_total", "reconnects"),
+        counted("rebalance_agent_snapshot_problems_total", "snapshot {{problem}}", "problem"),
+        counted("rebalance_agent_ownership_changes_total", "ownership changes"),
+    ),
+    step="1m",
+    empty="no agent answers",
+)
+SHARE = Panel(
+    19,
+    "Bounds and shares",
+    "Does an agent work within its bounds? Offsets partitions it speaks for (each must be somebody's), series folded "
+    "into others, and partitions whose lag is not followed since there are too many.",
+    (
+        Query(highest("rebalance_agent_owned_partitions"), "{{instance}} owns partitions"),
+        Query(highest("rebalance_agent_series_folded"), "{{instance}} series folded"),
+        Query(highest("rebalance_agent_loads_left_out_partitions"), "{{instance}} without lag"),
+    ),
+    decimals=0,
+    empty="no agent answers",
+)
+CONNECTIONS = Panel(
+    20,
+    "Gateways: connections",
+    "How many clients go through gateways, and do they stay? Opened per second far above 0 is a client that cannot "
+    "stay connected; a shut broker is one that clients cannot reach through the gateway.",
+    (
+        Query(f"sum(rebalance_agent_gateway_connections{{{ROLE}}})", "open"),
+        rate("rebalance_agent_gateway_connections_opened_total", "opened per second"),
+        Query(f"max(rebalance_agent_gateway_brokers{{{ROLE}}})", "brokers"),
+        Query(f"sum(rebalance_agent_gateway_brokers_shut{{{ROLE}}})", "brokers shut"),
+    ),
+    empty="no gateway is scraped",
+    colours={"brokers shut": "red"},
+)
+DELAY = Panel(
+    21,
+    "Gateways: delay p99",
+    "What do gateways add to the way between clients and brokers? pass: frames that go on unread; read: those that "
+    "are looked into, by kind.",
+    (
+        Query(
+            f"{quantile(0.99, 'rebalance_agent_gateway_pass_seconds', ROLE, 'direction')} >= 0", "pass {{direction}}"
+        ),
+        Query(f"{quantile(0.99, 'rebalance_agent_gateway_read_seconds', ROLE, 'api')} >= 0", "read {{api}}"),
+    ),
+    unit="s",
+    thresholds=above(0.01, 0.1),
+    empty="no gateway is scraped",
+)
+GATEWAY_REFUSED = Panel(
+    22,
+    "Gateways: refused",
+    "Do gateways end connections, and why? unreachable: no broker took it; tls: no handshake; the others are clients "
+    "that do not speak Kafka's protocol, or too many.",
+    (counted("rebalance_agent_gateway_refused_total", "{{reason}}", "reason"),),
+    Look.COUNTS,
+    step="1m",
+    empty="none counted: good, if agents are scraped",
+)
+FRAMES = Panel(
+    23,
+    "Gateways: what became of strategies",
+    "Do the groups run by the strategy that their gateway offers? assigned is good; not_chosen: a member without a "
+    "gateway does not know it; misfit, foreign: it does not fit the client; failed ones went on unchanged.",
+    (counted("rebalance_agent_gateway_group_frames_total", "{{outcome}}", "outcome"),),
+    Look.COUNTS,
+    step="1m",
+    empty="no gateway with a rule for a group is scraped",
+    colours={"assigned": "green", "assign_failed": "red", "failed": "red"},
+)
+
+AGENT = Board(
+    AGENT_UID,
+    "Kafka rebalances / Agent",
+    "Is the watcher well, and does it see everything: observers, sidecars and gateways.",
+    (
+        cluster("rebalance_agent_build_info"),
+        job("rebalance_agent_build_info", "agents"),
+        instance("rebalance_agent_build_info"),
+    ),
+    (
+        Row(4, NUMBERS),
+        Row(8, (READY, BUILDS)),
+        Row(9, (DEGRADED, LAG, POLLS)),
+        Row(9, (READ, BYTES, EVENTS)),
+        Row(9, (UNREAD, REFUSED, PROBLEMS)),
+        Row(9, (SNAPSHOTS, SHARE, CONNECTIONS)),
+        Row(9, (DELAY, GATEWAY_REFUSED, FRAMES)),
+    ),
+    (
+        leads_to(FLEET_UID, "Fleet"),
+        leads_to(GROUP_UID, "Group"),
+        leads_to(MEMBERS_UID, "Members"),
+    ),
+    (
+        Annotation(
+            "Takeovers and reconnects",
+            f"sum by (instance) (increase(rebalance_agent_ownership_changes_total{{{ROLE}}}[$__rate_interval])) > 0 "
+            f"or sum by (instance) (increase(rebalance_agent_reconnects_total{{{ROLE}}}[$__rate_interval])) > 0",
+            "Took over, or reconnected",
+            "{{instance}}",
+            "purple",
+            on=True,
+            moments=False,
+        ),
+    ),
+)

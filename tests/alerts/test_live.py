@@ -1,0 +1,80 @@
+"""The alerts in a real Prometheus while the demo's timetable runs: those that should fire do so, and no other.
+
+As they are committed, but for how often they are evaluated; and some with less patience (``pace="short"``).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from support.live_prometheus import SCRAPE_SECONDS, Live
+from support.live_rules import SHORT
+from support.observing import eventually
+
+pytestmark = pytest.mark.timeout(600)
+
+LATE_SECONDS = 25
+"""A session timeout of 6 s, the members' way to the sidecar, the observer's wait for them, a scrape before and after,
+and a machine that others use as well."""
+
+EXPECTED = {
+    # The killed member had all of them.
+    ("KafkaGroupPartitionsLost", "payments-failover"): "kill -9",
+    # Six seconds in its revoked callback, where others take some milliseconds.
+    ("KafkaGroupRevokeCallbackSlow", "orders-weighted"): "slow consumer",
+}
+"""(alert, group) -> the step of the timetable that brings it."""
+
+
+def firing(live: Live, pace: str) -> dict[tuple[str, str], list[float]]:
+    """(alert, group) -> when it was seen to fire, until the timetable was over."""
+    series = live.prometheus.over(f'ALERTS{{alertstate="firing", pace="{pace}"}}', live.began, live.ended)
+    return {
+        (each.labels["alertname"], each.labels.get("consumergroup", "")): [at for at, _ in each.points]
+        for each in series
+    }
+
+
+def test_what_the_timetable_brings_fires_and_nothing_else(live):
+    assert set(firing(live, "")) == set(EXPECTED), "\n".join(live.lines)
+
+
+@pytest.mark.parametrize(
+    ("alert", "step"), EXPECTED.items(), ids=lambda each: each if isinstance(each, str) else each[0]
+)
+def test_it_fires_at_its_moment(live, alert, step):
+    began = live.step(step)
+    assert began < firing(live, "")[alert][0] < began + LATE_SECONDS
+
+
+def test_with_less_patience_what_the_demo_is_about_is_told(live):
+    assert {(alert, group) for alert, group in firing(live, "short") if group} == {
+        ("KafkaGroupAssignmentSkewed", "clicks-range"),
+        ("KafkaGroupIdleMembers", "clicks-range"),
+        ("KafkaGroupStandbyMissing", "payments-failover"),
+    }
+
+
+def test_the_standby_is_missed_from_the_kill_until_the_failback(live):
+    times = firing(live, "short")["KafkaGroupStandbyMissing", "payments-failover"]
+    assert live.step("kill -9") < times[0] < live.step("failback")
+    assert times[-1] < live.step("failback") + LATE_SECONDS
+
+
+def test_the_agent_is_missed_before_it_comes_and_when_it_is_gone(live):
+    ask = 'ALERTS{alertname="RebalanceAgentDown", alertstate="firing", pace="short"}'
+    assert live.prometheus.over(ask, live.began + 10, live.ended - SCRAPE_SECONDS) == []
+    eventually(lambda: live.prometheus.answer("query", query=ask)["result"], told="the observer is missed")
+
+
+def test_every_rule_is_evaluated_without_an_error(live):
+    rules = [rule for group in live.prometheus.answer("rules")["groups"] for rule in group["rules"]]
+    assert {(rule["name"], rule.get("lastError", "")) for rule in rules if rule["health"] == "err"} == set()
+    assert {rule["name"] for rule in rules} >= set(SHORT)
+
+
+def test_recording_rules_have_values(live):
+    rules = [rule for group in live.prometheus.answer("rules")["groups"] for rule in group["rules"]]
+    recorded = {rule["name"] for rule in rules if rule["type"] == "recording"}
+    assert len(recorded) >= 8
+    assert [name for name in sorted(recorded) if not live.prometheus.over(name, live.began, live.ended)] == []

@@ -1,0 +1,257 @@
+"""What Grafana's builders and linter do not check in the boards' JSON, on the files as they are committed."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+import pytest
+from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID
+from dashboards.boards import BOARDS
+from dashboards.grid import Row, lay
+from dashboards.normalise import text
+from dashboards.pages import PAGES, page
+from dashboards.panel import Panel
+
+from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
+from rebalance_agent.metrics.metric import Kind
+from support.boards import BUILT_IN, FOLDER, boards, questions, variables_in
+
+COMMITTED = boards()
+ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))
+
+PROMETHEUS_OWN = {"up": {"job", "instance"}}
+"""What Prometheus makes of every target."""
+
+ADDED = {"job", "instance", "cluster"}
+"""Labels of every series: the first two are Prometheus', the last is set by ``cluster_name``."""
+
+NOT_ON_A_BOARD: dict[str, str] = {}
+"""Metric -> why no panel needs it."""
+
+PARTS = re.compile(r"_(bucket|sum|count)$")
+SELECTOR = re.compile(r"\b(up|kafka_rebalance_\w+|rebalance_agent_\w+)\b(?:\{([^}]*)\})?")
+MATCHER = re.compile(r"(\w+)\s*(?:=~|!~|!=|=)\s*\"")
+GROUPING = re.compile(r"\b(?:by|on|without|ignoring)\s*\(([^)]*)\)")
+
+
+def expressions(board):
+    """Where it stands -> PromQL, of panels, annotations and variables."""
+    for question in questions(board["uid"], board):
+        yield f"{question.panel} {question.target}", question.expression
+    for annotation in board["annotations"]["list"]:
+        yield f"annotation {annotation['name']}", annotation["target"]["expr"]
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            yield f"variable {variable['name']}", variable["query"]["query"]
+
+
+def rows_of(name):
+    """The catalogue's row of a series' name, and whether it counts."""
+    if name in BY_NAME:
+        row = BY_NAME[name]
+        return row, row.kind is Kind.COUNTER
+    row = BY_NAME[PARTS.sub("", name)]
+    assert row.kind is Kind.HISTOGRAM, f"{name} is no histogram"
+    return row, True
+
+
+def test_the_committed_files_are_those_that_the_boards_make():
+    made = {f"{board.uid}.json": text(board) for board in BOARDS}
+    assert {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*")} == made, "run `make dashboards`"
+
+
+def test_the_pages_tell_of_the_panels_that_there_are():
+    for board in BOARDS:
+        written = (PAGES / f"{board.uid}.md").read_text(encoding="utf-8")
+        assert page(written, board) == written, "run `make dashboards`"
+    with pytest.raises(ValueError, match="no line"):
+        page("# A page", BOARDS[0])
+
+
+def test_the_boards_are_these_four():
+    assert set(COMMITTED) == {FLEET_UID, GROUP_UID, MEMBERS_UID, AGENT_UID}
+    assert len({board["title"] for board in COMMITTED.values()}) == len(COMMITTED)
+
+
+@ALL
+def test_a_board_is_what_every_grafana_from_11_on_reads(uid):
+    board = COMMITTED[uid]
+    assert (board["uid"], board["id"], board["schemaVersion"]) == (uid, None, 39)
+    assert board["graphTooltip"] == 1, "the crosshair is shared"
+    assert board["description"]
+    assert "kafka-rebalance" in board["tags"]
+    assert not any("placement" in each for each in (*board["links"], *board["annotations"]["list"]))
+    assert len(board["panels"]) <= 25
+
+
+@ALL
+def test_panels_have_ids_and_titles_of_their_own_and_a_place_where_no_other_is(uid):
+    panels = COMMITTED[uid]["panels"]
+    assert len({panel["id"] for panel in panels}) == len(panels)
+    assert len({panel["title"] for panel in panels}) == len(panels)
+    for panel in panels:
+        place = panel["gridPos"]
+        assert place["w"] > 0
+        assert place["h"] > 0
+        assert 0 <= place["x"] <= place["x"] + place["w"] <= 24
+    for one, other in combinations((panel["gridPos"] for panel in panels), 2):
+        beside = one["x"] + one["w"] <= other["x"] or other["x"] + other["w"] <= one["x"]
+        over = one["y"] + one["h"] <= other["y"] or other["y"] + other["h"] <= one["y"]
+        assert beside or over, (one, other)
+
+
+def test_a_row_that_is_too_wide_or_has_a_gap_is_refused():
+    panel = Panel(1, "t", "q?", (), width=12)
+    assert [spot.x for _, spot in lay([Row(4, (panel, panel))])] == [0, 12]
+    for panels in ((panel,), (panel,) * 3):
+        with pytest.raises(ValueError, match="wide"):
+            list(lay([Row(4, panels)]))
+
+
+@ALL
+def test_each_panel_says_which_question_it_answers_and_how_the_answer_is_read(uid):
+    for panel in COMMITTED[uid]["panels"]:
+        title, told = panel["title"], panel["description"]
+        assert re.match(r"[A-Z][^.]*\?", told), f"{title}: a description begins with its question"
+        defaults = panel["fieldConfig"]["defaults"]
+        assert defaults["unit"], title
+        assert defaults["noValue"], title
+        assert defaults["thresholds"]["steps"], f"{title}: Grafana's own thresholds say that 80 is bad"
+        assert defaults["thresholds"]["steps"][0]["value"] is None, title
+        reduced = panel["options"].get("reduceOptions")
+        assert reduced is None or reduced["calcs"] == ["lastNotNull"], title
+        legend = panel["options"].get("legend", {"calcs": []})
+        assert "sum" not in legend["calcs"], f"{title}: the sum of a rate is nothing"
+
+
+@ALL
+def test_the_chosen_datasource_is_asked_everywhere(uid):
+    board = COMMITTED[uid]
+    chosen = {"type": "prometheus", "uid": "${datasource}"}
+    assert [variable["type"] for variable in board["templating"]["list"]].index("datasource") == 0
+    asked = [*board["panels"], *board["annotations"]["list"]]
+    asked += [target for panel in board["panels"] for target in panel["targets"]]
+    asked += [variable for variable in board["templating"]["list"] if variable["type"] == "query"]
+    assert {str(each["datasource"]) for each in asked} == {str(chosen)}
+
+
+@ALL
+def test_no_target_is_empty_and_lines_have_names(uid):
+    for panel in COMMITTED[uid]["panels"]:
+        assert panel["targets"], panel["title"]
+        assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])
+        for target in panel["targets"]:
+            assert target["expr"].strip(), panel["title"]
+            assert target["instant"] is not target["range"]
+            if target["range"]:
+                assert target["legendFormat"], f"{panel['title']}: Grafana would show the query"
+
+
+@ALL
+def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid):
+    board = COMMITTED[uid]
+    known = set()
+    for variable in board["templating"]["list"]:
+        if variable["type"] == "query":
+            assert variables_in(variable["query"]["query"]) <= known, variable["name"]
+            assert variable["refresh"] == 2, "anew when the time range changes"
+        assert not any(key.startswith("auto") for key in variable)
+        known.add(variable["name"])
+    assert [*known & {"datasource", "cluster", "job", "instance"}], uid
+    used = set()
+    for _, expression in expressions(board):
+        used |= variables_in(expression)
+    for link in [*board["links"], *links(board)]:
+        used |= variables_in(link["url"])
+    assert used - BUILT_IN <= known
+    assert known - used == set()
+
+
+@ALL
+def test_every_query_asks_only_the_chosen_agents(uid):
+    for question in questions(uid, COMMITTED[uid]):
+        for name, matchers in SELECTOR.findall(question.expression):
+            wanted = {"job", "instance"} | (set() if name == "up" else {"cluster"})
+            assert wanted <= set(MATCHER.findall(matchers)), f"{question}: {name}"
+
+
+def links(board):
+    """Links of panels and of columns."""
+    for panel in board["panels"]:
+        yield from panel["fieldConfig"]["defaults"].get("links", [])
+        for override in panel["fieldConfig"]["overrides"]:
+            for looks in override["properties"]:
+                if looks["id"] == "links":
+                    yield from looks["value"]
+
+
+@ALL
+def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
+    board = COMMITTED[uid]
+    leads = {link["url"].split("?")[0].removeprefix("/d/") for link in board["links"]}
+    assert leads == set(COMMITTED) - {uid}
+    for link in board["links"]:
+        assert link["keepTime"]
+    for link in links(board):
+        assert "from=${__from}&to=${__to}" in link["url"]
+    for link in [*board["links"], *links(board)]:
+        target = link["url"].split("?")[0].removeprefix("/d/")
+        there = {variable["name"] for variable in COMMITTED[target]["templating"]["list"]}
+        taken = {name for name in variables_in(link["url"]) if not name.startswith("__")}
+        assert {"datasource", "cluster"} <= taken <= there, link["url"]
+
+
+@ALL
+def test_counters_are_asked_only_for_how_much_they_went_up(uid):
+    for where, expression in expressions(COMMITTED[uid]):
+        for found in SELECTOR.finditer(expression):
+            if found[1] == "up" or where.startswith("variable"):
+                continue
+            _, counts = rows_of(found[1])
+            before, after = expression[: found.start()], expression[found.end() :]
+            asked_so = re.search(r"\b(rate|increase)\($", before) and after.startswith("[")
+            assert bool(asked_so) is counts, f"{where}: {found[0]}"
+
+
+@ALL
+def test_metrics_are_in_the_catalogue_and_have_these_labels(uid):
+    for where, expression in expressions(COMMITTED[uid]):
+        labels_here = set()
+        for name, matchers in SELECTOR.findall(expression):
+            labels = PROMETHEUS_OWN.get(name)
+            if labels is None:
+                row, _ = rows_of(name)
+                labels = {*row.labels, *ADDED} | ({"le"} if row.kind is Kind.HISTOGRAM else set())
+                for label, value in re.findall(r'(\w+)!?="(\w+)"', matchers):
+                    assert label not in row.values or value in row.values[label], f"{where}: {label}={value}"
+            assert set(MATCHER.findall(matchers)) <= labels, f"{where}: {name}"
+            labels_here |= labels
+        grouped = {label.strip() for group in GROUPING.findall(expression) for label in group.split(",")} - {""}
+        assert grouped <= labels_here, where
+
+
+@ALL
+def test_legends_and_columns_name_labels_that_the_answer_has(uid):
+    for panel in COMMITTED[uid]["panels"]:
+        for target in panel["targets"]:
+            named = set(re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "")))
+            kept = {label.strip() for group in GROUPING.findall(target["expr"]) for label in group.split(",")}
+            assert named <= kept, panel["title"]
+
+
+def test_every_metric_is_on_a_board_or_there_is_a_reason():
+    shown = set()
+    for board in COMMITTED.values():
+        for question in questions(board["uid"], board):
+            shown |= {name for name, _ in SELECTOR.findall(question.expression)}
+    shown |= {PARTS.sub("", name) for name in shown}
+    assert {row.name for row in CATALOGUE} - shown == set(NOT_ON_A_BOARD)
+
+
+def test_gauges_of_several_observers_are_not_added_up():
+    for board in COMMITTED.values():
+        for where, expression in expressions(board):
+            for found in re.finditer(r"\b(sum|avg)\s*(?:by \([^)]*\) )?\((kafka_rebalance_\w+)", expression):
+                row, counts = rows_of(found[2])
+                assert counts or row.role == "sidecar", f"{board['uid']}: {where}"

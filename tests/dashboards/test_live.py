@@ -1,0 +1,278 @@
+"""Every question of every board, asked of a real Prometheus that scraped real agents while the demo's timetable ran."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from rebalance_agent.demo.stories import GROUPS as DEMO
+from support.board_picture import picture
+from support.boards import ROOT, boards, filled, put_in, questions
+from support.grafana_answers import answers
+from support.node import packages, program
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
+
+BOARDS = boards()
+PICTURES = ROOT / "docs" / "images" / "boards"
+GROUPS = tuple(group.name for group in DEMO)
+EVERY = tuple(question for uid, board in BOARDS.items() for question in questions(uid, board))
+
+SILENT = {
+    "rebalance-agent: Bounds and shares C": "lag_groups is not set",
+    "rebalance-fleet: Where the time goes C": "no group of type consumer, share or streams",
+    "rebalance-group: Stall of each rebalance C": "no pipeline has learnt what is normal",
+    "rebalance-group: Phases of the last rebalance C": "no group of type consumer, share or streams",
+    "rebalance-group: What is wrong with the assignment C": "no group is declared to be co-partitioned",
+    "rebalance-group: Rebalances for nothing D": "the offsets topic may be read, so nothing is only polled",
+}
+"""What this run cannot answer, and why."""
+
+COUNTED = "[$__rate_interval]))) > 0"
+
+FLEETING = {
+    "rebalance-agent: Events C": "no event is lost",
+    "rebalance-agent: Not understood A": "no record is broken",
+    "rebalance-agent: Not understood B": "this Kafka is known",
+    "rebalance-agent: Refused and cut A": "nobody is turned away",
+    "rebalance-agent: Refused and cut B": "nobody is turned away",
+    "rebalance-agent: Trouble with Kafka B": "snapshots have no problem",
+    "rebalance-agent: Gateways: refused A": "nobody is turned away",
+    "rebalance-members: assign() in trouble A": "no assignor fails",
+    "rebalance-members: assign() in trouble B": "user data is understood",
+    "rebalance-agent: Which modes A": "only while an agent starts",
+    "rebalance-members: Given up, received, lost C": "only of a member that was thought to be dead on a busy machine",
+    "rebalance-members: Work done again A": "only if a commit came late on a busy machine",
+    "rebalance-members: Work done again B": "only if a commit came late on a busy machine",
+    "rebalance-group: Topics on few members A": "a topic is crowded only between two steps of a cooperative group",
+}
+"""What it answers only if something goes wrong, or if Prometheus looks at the right moment."""
+
+QUIET = {"cluster": "no cluster_name is set", "annotation Takeovers and reconnects": "one observer, one broker"}
+
+
+def asked(live, question, group, across="sum"):
+    """Series with something to show."""
+    expression = filled(question.expression, live.seconds, question.step, group, across)
+    if question.now:
+        found = live.prometheus.at(expression, live.ended)
+    else:
+        found = live.prometheus.over(expression, live.began, live.ended)
+    return [each for each in found if any(math.isfinite(value) for _, value in each.points)]
+
+
+def groups_of(question):
+    """All at once, where the board allows it; else one after the other, for some have what others have not."""
+    return GROUPS if question.board == "rebalance-group" else (".+",)
+
+
+@pytest.mark.parametrize("question", EVERY, ids=str)
+def test_each_question_is_answered(question, live):
+    answered = any(asked(live, question, group) for group in groups_of(question))
+    if str(question) in SILENT:
+        assert not answered, "it can be answered: take it off the list"
+    elif str(question) in FLEETING and question.expression.endswith(COUNTED):
+        # Where nothing went up, how much everything did is known nevertheless.
+        all_of_it = replace(question, expression=question.expression.removesuffix(" > 0"))
+        assert any(asked(live, all_of_it, group) for group in groups_of(question))
+    else:
+        assert answered or str(question) in FLEETING
+
+
+def test_the_list_of_the_unanswerable_names_questions_that_there_are():
+    assert {*SILENT, *FLEETING} <= {str(question) for question in EVERY}
+
+
+def test_one_observer_is_the_same_whether_observers_share_or_each_see_all(live):
+    for question in EVERY:
+        if "$across" in question.expression:
+            group = groups_of(question)[0]
+            shared, apart = (
+                {str(each.labels): str(each.points) for each in asked(live, question, group, across)}
+                for across in ("sum", "max")
+            )
+            assert shared == apart, question
+
+
+@pytest.mark.parametrize("uid", BOARDS)
+def test_each_variable_offers_something(uid, live):
+    chosen = {"cluster": ".*", "job": ".+", "instance": ".+"}
+    for variable in BOARDS[uid]["templating"]["list"]:
+        if variable["type"] != "query":
+            continue
+        query = put_in(variable["query"]["query"], chosen)
+        metric, label = re.fullmatch(r"label_values\((.*), (\w+)\)", query).groups()
+        offered = live.prometheus.answer(
+            f"label/{label}/values", **{"match[]": metric, "start": live.began, "end": live.ended}
+        )
+        assert bool(offered) is (variable["name"] not in QUIET), variable["name"]
+        if variable["name"] == "consumergroup":
+            untold = {"readings-cooperative"} if uid == "rebalance-members" else set()
+            assert set(offered) == {group.name for group in DEMO} - untold, "plain clients tell nothing"
+
+
+@pytest.mark.parametrize("uid", BOARDS)
+def test_annotations_mark_the_moments_of_rebalances(uid, live):
+    for annotation in BOARDS[uid]["annotations"]["list"]:
+        group = "orders-weighted"
+        expression = filled(annotation["target"]["expr"], live.seconds, 0, group)
+        found = live.prometheus.over(expression, live.began, live.ended)
+        if f"annotation {annotation['name']}" in QUIET:
+            continue
+        times = {value / 1000 for each in found for _, value in each.points}
+        inside = [each for each in times if live.began <= each <= live.ended]
+        assert annotation["useValueForTime"]
+        # Its members left and came back while all was scraped, the second time with a slow callback.
+        assert len(inside) >= 2, times
+        slow = live.step("slow consumer")
+        assert any(slow + 6 <= each <= slow + 30 for each in inside), (times, slow)
+
+
+# -- as a new user reads them --------------------------------------------------------------------------------------
+
+
+def the(uid, title, target="A"):
+    return next(
+        question for question in EVERY if (question.board, question.panel, question.target) == (uid, title, target)
+    )
+
+
+def test_the_fleet_board_says_which_group_hurts_and_why(live):
+    lost, _, _, trigger, _, slowest = (
+        {each.labels["consumergroup"]: each for each in asked(live, question, ".+")}
+        for question in EVERY
+        if question.panel == "Which groups hurt, and why" and question.target in "ABCDEF"
+    )
+    worst = max(lost, key=lambda group: lost[group].value)
+    assert worst == "orders-weighted", "100 partitions waited 6 s for one member"
+    assert slowest[worst].labels["client_id"] == "orders-90"
+    assert 5 < slowest[worst].value < 20
+    # Of as many of each, any; and on a busy machine nobody may have told in time that the member left.
+    assert trigger[worst].labels["trigger"] in {"member_joined", "member_left", "member_gone"}
+
+
+def test_the_group_board_shows_the_wait_the_states_and_the_moves(live):
+    (state,) = asked(live, the("rebalance-group", "State"), "orders-weighted")
+    assert {1.0, 2.0} <= {value for _, value in state.points}, "Stable, and PreparingRebalance for 6 s"
+    joins = asked(live, the("rebalance-group", "Phases of the last rebalance"), "orders-weighted")
+    assert max(value for _, value in joins[0].points) > 5
+    owners = asked(live, the("rebalance-group", "Owners now"), "orders-weighted")
+    assert {each.labels["client_id"]: each.value for each in owners} == {
+        "orders-900": 90,
+        "orders-90": 9,
+        "orders-10": 1,
+    }
+    (uneven,) = asked(live, the("rebalance-group", "What is wrong with the assignment"), "clicks-range")
+    assert uneven.value > 20
+
+
+def test_the_members_board_shows_whose_callback_was_slow(live):
+    slowest = {
+        each.labels["callback"]: each for each in asked(live, the("rebalance-members", "Slowest callbacks"), ".+")
+    }
+    assert {"revoked", "assigned"} <= set(slowest)
+    revoked = [
+        each
+        for each in asked(live, the("rebalance-members", "Slowest callbacks"), "orders-weighted")
+        if each.labels["callback"] == "revoked"
+    ]
+    assert max(value for _, value in revoked[0].points if math.isfinite(value)) > 5
+
+
+# -- as Grafana shows them -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def shown(live, tmp_path_factory):
+    """Uid -> panel -> what Grafana's own functions make of the answers."""
+    folder, modules = tmp_path_factory.mktemp("shown"), packages()
+    documents = {
+        "boards": BOARDS,
+        "answers": {
+            uid: answers(live, board, "orders-weighted" if uid == "rebalance-group" else ".+")
+            for uid, board in BOARDS.items()
+        },
+    }
+    for name, document in documents.items():
+        (folder / f"{name}.json").write_text(json.dumps(document))
+    script = str(Path(__file__).with_name("apply.mjs"))
+    paths = [str(folder / f"{name}.json") for name in ("boards", "answers", "shown")]
+    done = program("node", script, *paths, folder=modules, seconds=120)
+    assert done.returncode == 0, done.stderr
+    return json.loads((folder / "shown.json").read_text())
+
+
+def column(frame, name):
+    """Texts and colours of a table's column."""
+    return next(field["values"] for field in frame["fields"] if field["name"] == name)
+
+
+def test_grafana_makes_one_table_of_the_groups(shown):
+    (frame,) = shown["rebalance-fleet"]["Which groups hurt, and why"]
+    names = [field["name"] for field in frame["fields"]]
+    assert names == [
+        *("Group", "Partition time lost", "Availability", "Rebalances", "Most often because of", "Mean stall"),
+        *("Slowest member", "It took", "Skew", "Needless moves", "Failed", "Flapping", "Idle", "Running for"),
+    ]
+    groups = [value["text"] for value in column(frame, "Group")]
+    assert len(groups) == len(set(groups)) == 6
+    at = groups.index("orders-weighted")
+    assert re.fullmatch(r"\d+\.\d mins", column(frame, "Partition time lost")[at]["text"])
+    assert column(frame, "Slowest member")[at]["text"] == "orders-90"
+    assert re.fullmatch(r"\d+\.\d s", column(frame, "It took")[at]["text"])
+    assert "no group is watched" not in json.dumps(frame), "an empty cell says -"
+    link = next(field["link"] for field in frame["fields"] if field["name"] == "Group")
+    assert link.startswith("/d/rebalance-group?var-consumergroup=${__data.fields.Group:percentencode}&")
+
+
+def test_tables_have_no_column_that_nobody_named(shown):
+    for uid, board in BOARDS.items():
+        for panel in board["panels"]:
+            if panel["type"] == "table":
+                headings = set(panel["transformations"][-1]["options"]["renameByName"].values())
+                (frame,) = shown[uid][panel["title"]]
+                assert {field["name"] for field in frame["fields"]} <= headings, panel["title"]
+
+
+def test_grafana_knows_states_units_and_colours(shown):
+    states = {(value["text"], value["color"]) for value in shown["rebalance-group"]["State"][0]["fields"][1]["values"]}
+    assert {text for text, _ in states} <= {"Stable", "PreparingRebalance", "CompletingRebalance", "Empty"}
+    assert len({color for _, color in states}) == len(states) >= 2
+    availability = shown["rebalance-fleet"]["Partition availability"][0]["fields"][1]["values"][0]
+    assert re.fullmatch(r"\d\d\.\d\d%", availability["text"])
+    healthy = shown["rebalance-fleet"]["Stuck now"][0]["fields"][1]["values"][0]
+    assert healthy["text"] == "0"
+    assert availability["color"] != healthy["color"], "92 % is not good, no stuck group is"
+    (agents,) = shown["rebalance-agent"]["Agents"]
+    assert {value["text"] for value in column(agents, "Configured")} == {"Yes"}
+    assert {value["text"] for value in column(agents, "Role")} == {"observer", "sidecar", "gateway"}
+
+
+def test_lines_have_the_names_of_their_legends(shown):
+    names = {
+        field["name"]
+        for frame in shown["rebalance-group"]["Partitions by member"]
+        for field in frame["fields"]
+        if field["name"] != "Time"
+    }
+    assert names == {f"orders-{weight} 127.0.0.1" for weight in (900, 90, 10)}
+
+
+@pytest.mark.parametrize("uid", BOARDS)
+def test_the_picture_of_the_board_is_of_what_it_shows(uid, shown):
+    """With ``REBALANCE_AGENT_PICTURES=write`` the documentation's pictures are drawn anew, of this run."""
+    drawn, committed = picture(BOARDS[uid], shown[uid]), PICTURES / f"{uid}.svg"
+    if os.environ.get("REBALANCE_AGENT_PICTURES") == "write":
+        PICTURES.mkdir(exist_ok=True)
+        committed.write_text(drawn, encoding="utf-8")
+    for svg in (drawn, committed.read_text(encoding="utf-8")):
+        texts = [element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+        titles = [panel["title"] for panel in BOARDS[uid]["panels"]]
+        assert [title for title in titles if title not in texts] == [], "draw it anew"

@@ -1,0 +1,63 @@
+"""The boards are what Grafana 11 and 12 say that a dashboard is: TypeScript checks the JSON against their own types."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from support.boards import boards
+from support.node import packages, program
+
+HERE = Path(__file__).parent
+SCHEMAS = ("schema-11", "schema-12")
+SECONDS_MAX = 280
+"""A second or three on a quiet machine."""
+
+OPTIONS = ("--noEmit", "--strict", "--skipLibCheck", "--module", "esnext", "--moduleResolution", "bundler")
+TARGET = ("--target", "es2022", "--lib", "es2022,dom")
+
+pytestmark = pytest.mark.timeout(900)  # the first time, packages come from the network
+
+
+FLEET = boards()["rebalance-fleet"]
+BROKEN = {
+    "a number for a choice": {**FLEET, "graphTooltip": 7},
+    "a name that is none": {**FLEET, "panels": [{**FLEET["panels"][0], "gridPosition": {}}]},
+    "a number for a text": {**FLEET, "refresh": 30},
+}
+
+
+@pytest.fixture(scope="module")
+def said():
+    """(Grafana's version, document) -> what the compiler says of it. One run: most of it is reading the types."""
+    folder, documents = packages(), {**boards(), **BROKEN}
+    with tempfile.TemporaryDirectory(dir=folder) as name:
+        files = {}
+        for schema in SCHEMAS:
+            types = (HERE / "board.d.ts").read_text().replace("@grafana/schema", f"@grafana/{schema}")
+            (Path(name) / f"{schema}.d.ts").write_text(types)
+            for at, (title, document) in enumerate(documents.items()):
+                path = Path(name) / f"{schema}-{at}.ts"
+                path.write_text(
+                    f"import type {{ Board }} from './{schema}';\nexport const x: Board = {json.dumps(document)};"
+                )
+                files[schema, title] = path
+        compiler = str(folder / "node_modules" / "typescript" / "bin" / "tsc")
+        paths = map(str, files.values())
+        done = program("node", compiler, *OPTIONS, *TARGET, *paths, folder=folder, seconds=SECONDS_MAX)
+        lines = (done.stdout + done.stderr).splitlines()
+        return {key: [line for line in lines if path.name in line] for key, path in files.items()} | {None: lines}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_the_boards_have_the_types_of_both(schema, said):
+    assert {uid: said[schema, uid] for uid in boards() if said[schema, uid]} == {}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+@pytest.mark.parametrize("title", BROKEN)
+def test_what_grafana_does_not_know_is_noticed(title, schema, said):
+    assert said[schema, title], said[None]

@@ -1,0 +1,149 @@
+"""Alerts that the demo does not bring, in a real Prometheus, each at its moment and over when its cause is.
+
+Groups of real consumers on an embedded broker, an observer, and the rules with windows and thresholds of seconds.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from contextlib import contextmanager
+
+import pytest
+from confluent_kafka import Consumer
+from confluent_kafka.admin import AdminClient, NewPartitions
+
+from rebalance_agent.clock import SystemClock
+from support.live_prometheus import Prometheus, server
+from support.live_rules import short
+from support.observing import create_topic, eventually, members, observing
+
+pytestmark = [pytest.mark.slow, pytest.mark.integration]
+
+ALERTS = {
+    # Kafka's shortest session timeout is 6 s; the members' rebalance timeout here 45 s: stuck from 5 s on.
+    "KafkaGroupRebalanceStuck": {"margin_seconds": -40},
+    "KafkaGroupRebalanceSlow": {"seconds": 2, "for": "1s"},
+    "KafkaGroupRebalanceStorm": {"window": "30s", "rebalances": 4, "per_member": 1, "keep_firing_for": "1s"},
+    "KafkaGroupPartitionsUnassigned": {"for": "2s"},
+    "KafkaGroupPartitionsLost": {"window": "20s"},
+    "RebalanceAgentDown": {"for": "2s", "memory": "10m"},
+}
+
+
+class Watch:
+    """What fires now."""
+
+    def __init__(self, prometheus):
+        self._prometheus = prometheus
+
+    def now(self):
+        """Alerts with their group."""
+        found = self._prometheus.answer("query", query='ALERTS{alertstate="firing"}')["result"]
+        return {(each["metric"]["alertname"], each["metric"].get("consumergroup", "")) for each in found}
+
+    def sees(self, expression):
+        eventually(lambda: self._prometheus.answer("query", query=expression)["result"], told=expression)
+
+    def fires(self, alert, group=""):
+        eventually(lambda: (alert, group) in self.now(), told=f"{alert} fires")
+
+    def ends(self, alert, group=""):
+        eventually(lambda: (alert, group) not in self.now(), told=f"{alert} ends")
+
+
+@pytest.fixture(scope="module")
+def watching(tmp_path_factory, kafka):
+    """Prometheus and an observer on the session's broker; groups are new in each test."""
+    if server() is None:
+        pytest.skip("no prometheus: run by `make test-slow`")
+    folder = tmp_path_factory.mktemp("prometheus")
+    rules = [short(folder, "1s", ALERTS)]
+    with Prometheus(server(), folder, rules, scrape_seconds=1) as prometheus:
+        with observing(kafka.bootstrap_servers, topics_interval_seconds=1) as watched:
+            prometheus.watch("observer", "kafka-rebalance-agent", f"127.0.0.1:{watched.role.port}")
+            yield Watch(prometheus)
+        # It has ended: that is the last thing there is to see.
+        Watch(prometheus).fires("RebalanceAgentDown")
+
+
+@pytest.fixture
+def place(kafka):
+    """A topic of four partitions and a name for a group."""
+    unique = uuid.uuid4().hex[:8]
+    create_topic(kafka.bootstrap_servers, f"topic-{unique}", 4)
+    return f"topic-{unique}", f"group-{unique}"
+
+
+@contextmanager
+def unpolled(bootstrap, topic, group):
+    """A member that joins, and then does not poll until it is told to: it heartbeats, and lets nobody rebalance."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": "unpolled",
+            "max.poll.interval.ms": 45_000,
+            "session.timeout.ms": 6_000,
+            "heartbeat.interval.ms": 200,
+            "log_level": 0,
+        }
+    )
+    # With a callback of its own librdkafka waits for poll() before it gives anything up; without, it does so by itself.
+    joined, busy, over = threading.Event(), threading.Event(), threading.Event()
+    consumer.subscribe([topic], on_assign=lambda *_: joined.set(), on_revoke=lambda *_: None)
+
+    def poll():
+        pause = threading.Event()
+        while not over.is_set():
+            if busy.is_set():
+                pause.wait(0.05)
+            else:
+                consumer.poll(0.05)
+        consumer.close()
+
+    thread = threading.Thread(target=poll, daemon=True)
+    thread.start()
+    try:
+        eventually(joined.is_set, told="it has joined")
+        yield busy
+    finally:
+        busy.clear()
+        over.set()
+        thread.join(60)
+
+
+def test_a_member_that_does_not_let_go_makes_a_rebalance_slow_and_then_stuck(kafka, watching, place):
+    topic, group = place
+    with unpolled(kafka.bootstrap_servers, topic, group) as busy:
+        busy.set()
+        with members(kafka.bootstrap_servers, group, topic, **{"max.poll.interval.ms": 45_000}):
+            watching.fires("KafkaGroupRebalanceSlow", group)
+            watching.fires("KafkaGroupRebalanceStuck", group)
+            busy.clear()
+            watching.ends("KafkaGroupRebalanceStuck", group)
+            watching.ends("KafkaGroupRebalanceSlow", group)
+
+
+def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
+    topic, group = place
+    clock = SystemClock()
+    with members(kafka.bootstrap_servers, group, topic):
+        end = clock.monotonic() + 90
+        while ("KafkaGroupRebalanceStorm", group) not in watching.now():
+            assert clock.monotonic() < end, "no storm was seen"
+            with members(kafka.bootstrap_servers, group, topic) as closers:
+                closers[0]()
+        watching.ends("KafkaGroupRebalanceStorm", group)
+
+
+def test_partitions_that_are_new_to_the_members_have_no_owner(kafka, watching, place):
+    topic, group = place
+    late = {"topic.metadata.refresh.interval.ms": 15_000, "metadata.max.age.ms": 30_000}
+    with members(kafka.bootstrap_servers, group, topic, **late):
+        watching.sees(f'kafka_rebalance_members{{consumergroup="{group}"}} == 1')
+        eventually(lambda: watching.now() is not None)
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+        admin.create_partitions([NewPartitions(topic, 6)])[topic].result()
+        watching.fires("KafkaGroupPartitionsUnassigned", group)
+        watching.ends("KafkaGroupPartitionsUnassigned", group)
