@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.assignors import STRATEGIES
@@ -88,7 +88,7 @@ def racked_groups(draw):
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
 def test_same_as_kafkas_own(java, name):
     @given(groups().filter(lambda subject: subject.members))  # Java refuses a group without members
-    @settings(deadline=None, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=400)
     def agree(subject):
         assert STRATEGIES[name].assign(subject).members == kafkas_own(java, name, subject)
 
@@ -99,7 +99,7 @@ def test_range_matches_racks_as_kafkas_own_does(java):
     matched = 0
 
     @given(racked_groups())
-    @settings(deadline=None, max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=600)
     def agree(subject):
         nonlocal matched
         ours = STRATEGIES["range"].assign(subject).members

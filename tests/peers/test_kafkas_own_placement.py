@@ -13,7 +13,7 @@ from support.kafkas_java import start_java
 pytestmark = pytest.mark.integration
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.text(max_size=40), st.sampled_from([1, 4, 50, 1_000]))
 def test_a_group_is_where_its_coordinator_is(group, partitions):
     start_java()

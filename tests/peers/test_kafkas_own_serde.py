@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
@@ -22,7 +22,7 @@ KEYS = {table.key.name for table in RECORDS.values()}
 NOT_KEYS = tuple(message for message in MESSAGES if message.name not in KEYS)
 BY_NAME = {message.name: message for message in NOT_KEYS}
 LATER = tuple(of_the_future(message) for message in NOT_KEYS if message._flexible_since is not None)
-SLOW = settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=300)
 
 kafkas = functools.cache(KafkasMessage)
 

@@ -23,7 +23,7 @@ STEPS = 8
 
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky", "weighted-sticky"])
 @given(seed=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=WALKS)
+@settings(max_examples=WALKS)
 def test_no_better_balance_and_no_fewer_moves_are_possible(name, seed):
     strategy = STRATEGIES[name]
     for stop in Walk(seed).stops(strategy, STEPS):

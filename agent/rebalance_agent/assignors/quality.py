@@ -22,7 +22,6 @@ from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.placement import best, place
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.facts import (
-    Owners,
     copartition_breaks,
     count_moved,
     count_unassigned,
@@ -36,7 +35,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
 
-__all__ = ["SWAPS_MAX", "Judgement", "judge", "judgement"]
+__all__ = ["SWAPS_MAX", "Balance", "Judgement", "balance_of", "judge", "judgement"]
 
 SWAPS_MAX = 24
 """Ways to swap loads that are tried for ``moved_min``, each with a flow of its own: four members in any order."""
@@ -47,6 +46,15 @@ class Judgement(NamedTuple):
 
     quality: AssignmentQuality
     targets: Mapping[str, int]
+
+
+class Balance(NamedTuple):
+    """What every judgement begins with; lists go by the roster's members. Names as in `AssignmentQuality`."""
+
+    targets: Sequence[int]
+    skew_ratio: float
+    imbalance: int
+    moved_min: int | None
 
 
 def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> AssignmentQuality:
@@ -64,26 +72,40 @@ def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: S
         AssignmentError: a member id appears twice, or a configured value is out of bounds.
     """
     roster = call_the_roll(group) if strategy is None else strategy.roster(group)
-    promise = by_count(roster) if strategy is None else strategy.promise(roster)
     owners = owners_of(roster, assignment.target)
     loads = [count_partitions(assignment.target.get(member.member_id, {})) for member in roster.members]
-    best_balance = best(roster, promise)
-    targets = promise.targets(best_balance[0] if best_balance else loads)
     moved = count_moved(roster, owners)
+    promise = by_count(roster) if strategy is None else strategy.promise(roster)
+    found = balance_of(roster, promise, loads, moved, plain=owners.plain)
     quality = AssignmentQuality(
         spread=max(loads, default=0) - min(loads, default=0),
         max_mean_ratio=max(loads) * len(loads) / sum(loads) if any(loads) else None,
-        skew_ratio=max((_skew(load, target) for load, target in zip(loads, targets, strict=True)), default=1.0),
-        imbalance=max((load - target for load, target in zip(loads, targets, strict=True) if load > target), default=0),
+        skew_ratio=found.skew_ratio,
+        imbalance=found.imbalance,
         moved=moved,
-        moved_min=_moved_min(_Case(roster, promise, owners, loads, best_balance), moved),
+        moved_min=found.moved_min,
         unassigned=count_unassigned(roster, owners),
-        topic_spread=topic_spread(roster, owners, targets),
+        topic_spread=topic_spread(roster, owners, found.targets),
         copartition_breaks=copartition_breaks(roster, owners),
         rack_misses=rack_misses(roster, owners),
     )
     names = (member.member_id for member in roster.members)
-    return Judgement(quality, dict(zip(names, targets, strict=True)))
+    return Judgement(quality, dict(zip(names, found.targets, strict=True)))
+
+
+def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: int, *, plain: bool) -> Balance:
+    """Measure ``loads`` (by member) against ``promise``; of what members own, ``moved`` did not stay with its owner.
+
+    ``plain``: as in `Owners`, which all our own plans are where each partition has one owner.
+    """
+    best_balance = best(roster, promise)
+    targets = promise.targets(best_balance[0] if best_balance else loads)
+    return Balance(
+        targets=targets,
+        skew_ratio=max(map(_skew, loads, targets), default=1.0),
+        imbalance=max((load - target for load, target in zip(loads, targets, strict=True) if load > target), default=0),
+        moved_min=_moved_min(_Case(roster, promise, loads, best_balance), moved) if plain else None,
+    )
 
 
 def _skew(load: int, target: int) -> float:
@@ -95,14 +117,11 @@ def _skew(load: int, target: int) -> float:
 class _Case:
     roster: Roster
     promise: Promise
-    owners: Owners
     loads: Sequence[int]
     best: tuple[tuple[int, ...], int] | None
 
 
-def _moved_min(case: _Case, moved: int) -> int | None:
-    if not case.owners.plain:
-        return None
+def _moved_min(case: _Case, moved: int) -> int:
     if not moved:
         return 0
     owned = case.roster.owned_counts()

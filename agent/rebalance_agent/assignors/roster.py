@@ -5,7 +5,6 @@ From here on members and topics are integers, places in `Roster.members` and `Ro
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -24,7 +23,7 @@ from rebalance_agent.model.subscription import (
     member_order,
 )
 
-__all__ = ["Notes", "Plan", "Reader", "Roster", "Told", "call_the_roll"]
+__all__ = ["Notes", "Plan", "Reader", "Roster", "Told", "call_again", "call_the_roll"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """What each member is to own, by its place in the roster: topic -> ascending partition numbers."""
@@ -51,9 +50,13 @@ _T = TypeVar("_T")
 
 @dataclass(slots=True)
 class Notes:
-    """What has been worked out about a roster, so that it is not worked out again. No part of its value."""
+    """What has been worked out about a roster, so that it is not worked out again. No part of its value.
+
+    ``even``: the promise of `promise.by_count`, which depends on nothing that is owned.
+    """
 
     ledger: Ledger | None = None
+    even: Any = None
     counts: tuple[int, ...] | None = None
     drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
 
@@ -64,9 +67,8 @@ class Roster:
 
     ``members`` are in Java's order, ``topics`` those that somebody subscribes to and that have partitions, sorted as
     Java sorts strings. ``subscribers`` and ``ownership`` go by topic, ``settings`` (name -> values) and ``standbys``
-    (copies that a member has, without partitions that are known not to exist) by member. Topics with the same
-    subscribers share one tuple of them. ``twins`` are member ids that appeared more than once: one subscription of
-    each counts.
+    (the copies that a member says it has) by member. Topics with the same subscribers share one tuple of them.
+    ``twins`` are member ids that appeared more than once: one subscription of each counts.
     """
 
     group: str
@@ -171,13 +173,54 @@ def call_the_roll(
         ownership=ledger.ownership,
         settings={setting.name: _values(setting, members, told) for setting in settings if not setting.shared},
         shared={setting.name: setting.of(group.config) for setting in settings if setting.shared},
-        standbys=tuple(_standbys(member, report, group.topics) for member, report in zip(members, told, strict=True)),
+        standbys=tuple(_standbys(member, report) for member, report in zip(members, told, strict=True)),
         unknown_topics=tuple(sorted(by_topic.keys() - set(topics))),
         user_data_errors=errors,
         twins=twins,
     )
     roster.notes.ledger = ledger
     return roster
+
+
+def call_again(
+    roster: Roster,
+    holdings: Sequence[TopicPartitions],
+    told: Sequence[Told | None],
+    settings: Sequence[Setting[Any]] = (),
+    config: Mapping[str, str] | None = None,
+    standbys: Sequence[TopicPartitions] | None = None,
+) -> Roster:
+    """The members of ``roster`` again, as a strategy with these ``settings`` reads them: nothing is ordered anew.
+
+    By member: they claim ``holdings``, all since one generation, have copies of ``standbys``, and say in user data what
+    is in ``told``, ownership apart. All of them are configured with ``config``.
+
+    Raises:
+        AssignmentError: a configured value is not what its setting takes.
+    """
+    ledger = settle_all(
+        [(0, owned) for owned in holdings],
+        dict(zip(roster.topics, roster.partitions, strict=True)),
+        roster.subscribers,
+        [member.topics for member in roster.members],
+    )
+    values = {setting.name: setting.of(config or {}) for setting in settings}
+    again = replace(
+        roster,
+        ownership=ledger.ownership,
+        settings={
+            each.name: tuple(
+                [report.settings.get(each.name, values[each.name]) if report else values[each.name] for report in told]
+            )
+            for each in settings
+            if not each.shared
+        },
+        shared={each.name: values[each.name] for each in settings if each.shared},
+        standbys=tuple(map(_in_sets, standbys)) if standbys else ({},) * len(holdings),
+        user_data_errors={},
+    )
+    again.notes.ledger, again.notes.even = ledger, roster.notes.even
+    return again
 
 
 def _utf16(text: str) -> bytes:
@@ -235,17 +278,14 @@ def _claims(members: Sequence[MemberSubscription], told: Sequence[Told | None]) 
     return claims
 
 
-def _standbys(member: MemberSubscription, report: Told | None, topics: Mapping[str, TopicMetadata]) -> TopicPartitions:
-    claimed = member.standbys or (report.standbys if report else {})
-    # Of a changelog that nobody subscribes to, a leader may have no metadata: its copies are there all the same.
-    return {
-        topic: tuple(sorted({number for number in numbers if 0 <= number < _end(topics.get(topic))}))
-        for topic, numbers in claimed.items()
-    }
+def _standbys(member: MemberSubscription, report: Told | None) -> TopicPartitions:
+    return _in_sets(member.standbys or (report.standbys if report else {}))
 
 
-def _end(topic: TopicMetadata | None) -> float:
-    return math.inf if topic is None else topic.partitions
+def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
+    # Which copies there can be is for the plan to say, so that what it gave counts as kept: of a changelog that nobody
+    # subscribes to, a leader may know too little, or nothing.
+    return {topic: tuple(sorted(set(numbers))) for topic, numbers in claimed.items()}
 
 
 def _values(setting: Setting[_T], members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> tuple[_T, ...]:

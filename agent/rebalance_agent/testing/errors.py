@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from rebalance_agent.errors import RebalanceAgentError
 
-__all__ = ["ArtifactError", "BrokerError"]
-
-
-class ArtifactError(RebalanceAgentError):
-    """Kafka's jars or the Java runtime cannot be had, or are not the bytes the lock file names."""
+__all__ = ["BrokerError"]
 
 
 class BrokerError(RebalanceAgentError):

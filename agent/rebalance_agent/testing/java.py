@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from rebalance_agent.artifacts.errors import ArtifactError
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing.archive import build_in_background
-from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
-from rebalance_agent.testing.errors import ArtifactError
 from rebalance_agent.testing.lockfile import LOCK_FILE, locked_artifacts
 
 __all__ = ["Runtime", "java_environment", "java_runtime"]

@@ -34,6 +34,8 @@ def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> 
         UserScramCredentialUpsertion,
     )
 
+    from rebalance_agent.collectors.answers import Asking  # noqa: PLC0415
+
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     # A request each: Kafka refuses one that names a user twice, which may be there with two mechanisms.
     for mechanism, users in wanted:
@@ -42,7 +44,7 @@ def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> 
             UserScramCredentialUpsertion(user, kind, password.encode()) for user, password in users.items()
         ]
         try:
-            for future in admin.alter_user_scram_credentials(changes, request_timeout=TIMEOUT_S).values():
-                future.result(TIMEOUT_S)
+            for future in Asking(TIMEOUT_S)(admin.alter_user_scram_credentials, changes).values():
+                future.result()
         except KafkaException as error:
             raise BrokerError(f"the users of SCRAM could not be stored: {error.args[0].str()}") from None

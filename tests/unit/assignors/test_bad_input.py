@@ -70,7 +70,7 @@ def check_user_data(name, data):
 class TestUserData:
     @READING
     @given(data=st.binary(max_size=64))
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_random_bytes(self, name, data):
         check_user_data(name, data)
 
@@ -84,7 +84,7 @@ class TestUserData:
 
     @READING
     @given(data=st.data())
-    @settings(deadline=None, max_examples=60)
+    @settings(max_examples=60)
     def test_any_word_replaced_by_a_huge_or_negative_number(self, name, data):
         whole = STRATEGIES[name].user_data({}, {"t": (0, 3), "u": (1,)}, 7) or b""
         at = data.draw(st.integers(0, len(whole)))

@@ -344,12 +344,14 @@ def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
     coordinator = Coordinator(agenda, AT_ONCE, chronicle := Chronicle(agenda, Ledger()))
     offers = {"range": MemberSubscription("", ("t",))}
     parties = {name: Recorder(name) for name in "ab"}
+    states = []
 
     def join(name, member_id, instance_id):
         request = JoinRequest(member_id, instance_id, offers, 10_000, 10_000, Trigger.REJOIN)
         coordinator.join(request, parties[name])
         agenda.run(agenda.now_ms, 1_000)
-        return chronicle.timeline(settled=True).states[-1].state
+        states.extend(chronicle.take(settled=True).states)
+        return states[-1].state
 
     join("a", "", "i-a")
     plan = GroupAssignment({"i-a-1": {}, "i-b-1": {}}, {})

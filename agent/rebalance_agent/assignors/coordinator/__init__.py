@@ -29,7 +29,7 @@ from rebalance_agent.assignors.coordinator.script import (
     TopicGrows,
     restart,
 )
-from rebalance_agent.assignors.coordinator.simulation import simulate
+from rebalance_agent.assignors.coordinator.simulation import Simulation, simulate
 from rebalance_agent.assignors.coordinator.timeline import (
     Generation,
     Handover,
@@ -51,6 +51,7 @@ __all__ = [
     "Replacement",
     "Settings",
     "SimulatedMember",
+    "Simulation",
     "Stall",
     "StateChange",
     "Step",

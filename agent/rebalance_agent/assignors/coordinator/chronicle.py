@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rebalance_agent.assignors.coordinator.agenda import Agenda
 from rebalance_agent.assignors.coordinator.ledger import Ledger
@@ -15,6 +16,8 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment
 
 __all__ = ["Chronicle"]
+
+_Noted = TypeVar("_Noted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class Chronicle:
             members={member_id: member.party.name for member_id, member in members.items()},
             joins={key: member.joined_ms for key, member in members.items() if member.joined_ms is not None},
             expelled=expelled,
+            subscriptions={key: member.request.offers[strategy] for key, member in members.items()},
         )
         if members:
             self._running = generation
@@ -94,17 +98,22 @@ class Chronicle:
         """A member's process ends because the coordinator will not have it."""
         self._refusals.append(Refusal(self._agenda.now_ms, member, explanation))
 
-    def timeline(self, *, settled: bool) -> Timeline:
-        """The story so far."""
-        self._ledger.close()
+    def take(self, *, settled: bool) -> Timeline:
+        """The story since this was last asked for."""
         return Timeline(
-            generations=tuple(self._generations),
-            aborted=tuple(self._aborted),
-            stalls=tuple(self._ledger.stalls),
-            handovers=tuple(self._ledger.handovers),
-            refusals=tuple(self._refusals),
-            replacements=tuple(self._replacements),
-            states=tuple(self._states),
+            generations=_taken(self._generations),
+            aborted=_taken(self._aborted),
+            stalls=_taken(self._ledger.stalls),
+            handovers=_taken(self._ledger.handovers),
+            refusals=_taken(self._refusals),
+            replacements=_taken(self._replacements),
+            states=_taken(self._states),
             settled=settled,
             end_ms=self._agenda.now_ms,
         )
+
+
+def _taken(kept: list[_Noted]) -> tuple[_Noted, ...]:
+    taken = tuple(kept)
+    kept.clear()
+    return taken

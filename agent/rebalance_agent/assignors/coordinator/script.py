@@ -135,8 +135,10 @@ def restart(at_ms: int, member: SimulatedMember, down_ms: int = 0) -> tuple[Leav
     return Leave(at_ms, member.name), Join(at_ms + down_ms, member)
 
 
-def check_script(script: Sequence[Step], settings: Settings) -> list[Step]:
+def check_script(script: Sequence[Step], settings: Settings, present: set[str] | None = None) -> list[Step]:
     """The steps in the order of their time; those of one time as they were given.
+
+    ``present``: who is there before the first step; afterwards, who is there after the last one.
 
     Raises:
         InvalidInputError: a value is out of its bounds, or a step is about a member that is not there then, or is.
@@ -146,7 +148,7 @@ def check_script(script: Sequence[Step], settings: Settings) -> list[Step]:
         raise InvalidInputError("script", f"has {len(script)} steps, more than {STEPS_MAX}")
     for name in ("initial_rebalance_delay_ms", "latency_ms", "patience_ms"):
         _at_least(f"settings.{name}", getattr(settings, name), 0)
-    present: set[str] = set()
+    present = set() if present is None else present
     ordered = sorted(enumerate(script), key=lambda numbered: numbered[1].at_ms)
     for place, step in ordered:
         path = f"script[{place}]"

@@ -24,10 +24,40 @@ from rebalance_agent.assignors.coordinator.timeline import Timeline
 from rebalance_agent.assignors.coordinator.world import World
 from rebalance_agent.model.subscription import TopicMetadata
 
-__all__ = ["simulate"]
+__all__ = ["Simulation", "simulate"]
 
 APPOINTMENTS_MAX = 20_000_000
-"""Of one simulation: a group that does not come to rest must not keep anybody waiting for hours."""
+"""Of one piece: a group that does not come to rest must not keep anybody waiting for hours."""
+
+
+class Simulation:
+    """A classic group whose script comes in pieces: of a long story only the latest piece is kept in memory."""
+
+    def __init__(self, topics: Mapping[str, TopicMetadata], settings: Settings | None = None) -> None:
+        """A group that nobody has joined."""
+        self._settings = settings or Settings()
+        self._agenda, self._ledger = Agenda(), Ledger()
+        self._chronicle = Chronicle(self._agenda, self._ledger)
+        coordinator = Coordinator(self._agenda, self._settings, self._chronicle)
+        latency_ms = self._settings.latency_ms
+        self._world = World(self._agenda, self._ledger, self._chronicle, coordinator, latency_ms, dict(topics))
+        self._members: dict[str, Member] = {}
+        self._present: set[str] = set()
+
+    def play(self, script: Sequence[Step], until_ms: int, *, ends: bool = False) -> Timeline:
+        """What the group goes through up to ``until_ms``, since `play` was last called.
+
+        What runs then goes on in the next piece; so does a stall, unless the story ``ends``.
+
+        Raises:
+            InvalidInputError, AssignmentError: as `simulate`.
+        """
+        for step in check_script(script, self._settings, self._present):
+            self._agenda.at(step.at_ms, partial(_take, step, self._world, self._members))
+        settled = self._agenda.run(until_ms, APPOINTMENTS_MAX)
+        if ends:
+            self._ledger.close()
+        return self._chronicle.take(settled=settled)
 
 
 def simulate(topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: Settings | None = None) -> Timeline:
@@ -38,17 +68,8 @@ def simulate(topics: Mapping[str, TopicMetadata], script: Sequence[Step], settin
         AssignmentError: a member names an unknown strategy, or configures one with what it does not take.
     """
     settings = settings or Settings()
-    steps = check_script(script, settings)
-    agenda, ledger = Agenda(), Ledger()
-    chronicle = Chronicle(agenda, ledger)
-    coordinator = Coordinator(agenda, settings, chronicle)
-    world = World(agenda, ledger, chronicle, coordinator, settings.latency_ms, dict(topics))
-    members: dict[str, Member] = {}
-    for step in steps:
-        agenda.at(step.at_ms, partial(_take, step, world, members))
-    last_ms = steps[-1].at_ms if steps else 0
-    settled = agenda.run(last_ms + settings.patience_ms, APPOINTMENTS_MAX)
-    return chronicle.timeline(settled=settled)
+    last_ms = max((step.at_ms for step in script), default=0)
+    return Simulation(topics, settings).play(script, last_ms + settings.patience_ms, ends=True)
 
 
 def _take(step: Step, world: World, members: dict[str, Member]) -> None:
@@ -57,9 +78,9 @@ def _take(step: Step, world: World, members: dict[str, Member]) -> None:
         members[step.member.name] = Member(step.member, world)
         members[step.member.name].start()
     elif isinstance(step, Leave):
-        members[step.name].close()
+        members.pop(step.name).close()
     elif isinstance(step, Crash):
-        members[step.name].crash()
+        members.pop(step.name).crash()
     elif isinstance(step, Subscribe):
         members[step.name].subscribe(step.topics)
     elif isinstance(step, TopicGrows):

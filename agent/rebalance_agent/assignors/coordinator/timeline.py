@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.subscription import MemberSubscription
 
 __all__ = ["Generation", "Handover", "Refusal", "Replacement", "Stall", "StateChange", "Timeline"]
 
@@ -21,6 +22,7 @@ class Generation:
     the generation was aborted. ``members`` has names, ``assignment`` partitions, ``joins`` the moment of the JoinGroup
     that counted, all by member id; a static member that did not join in time has no entry in ``joins``. ``expelled``
     names the members that were waited for in vain. ``strategy`` and ``leader`` are None when nobody is left.
+    ``subscriptions``: what each member sent for the strategy, without its id; the coordinator's log has it, too.
     """
 
     number: int
@@ -35,6 +37,7 @@ class Generation:
     assignment: Mapping[str, TopicPartitions] = field(default_factory=dict)
     joins: Mapping[str, int] = field(default_factory=dict)
     expelled: tuple[str, ...] = ()
+    subscriptions: Mapping[str, MemberSubscription] = field(default_factory=dict)
 
     @property
     def last_to_join(self) -> str | None:

@@ -64,9 +64,7 @@ def plan_units(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]) -
         ],
     )
     members = case.among_members(every, places, case.owned, case.copied)
-    counts = dict(zip(roster.topics, roster.partitions, strict=True))
-    contents = [{roster.topics[topic]: counts[roster.topics[topic]] for topic in kind.topics} for kind in kinds]
-    return _as_plan(roster, contents, every, members)
+    return _as_plan(roster, case.contents, every, members)
 
 
 def plan_standbys(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int], count: int, plan: Plan) -> Plan:
@@ -78,7 +76,7 @@ def plan_standbys(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]
     if not count or not every:
         return roster.empty_plan()
     case = _Case(roster, kinds, place_of)
-    active = _Held([{roster.topics[topic] for topic in kind.topics} for kind in kinds], _inverted(plan))
+    active = _Held(case.contents, _inverted(plan))
     demands = []
     for kind, number in every:
         (place,) = case.places(kind, active.most(kind, number))
@@ -96,17 +94,18 @@ def plan_standbys(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]
 
 
 class _Held:
-    """Who has how much of each unit."""
+    """Who has how much of each unit; ``contents`` is what units of a kind are made of, topic -> partitions."""
 
-    def __init__(self, topics: Sequence[Iterable[str]], by_topic: _ByTopic) -> None:
+    def __init__(self, contents: Sequence[Mapping[str, int]], by_topic: _ByTopic) -> None:
         self._counts: list[dict[int, dict[int, int]]] = []
-        for names in topics:
+        for topics in contents:
             counts: dict[int, dict[int, int]] = {}
-            for name in names:
+            for name, partitions in topics.items():
                 for member, numbers in by_topic.get(name, {}).items():
                     for number in numbers:
-                        of_unit = counts.setdefault(number, {})
-                        of_unit[member] = of_unit.get(member, 0) + 1
+                        if number < partitions:
+                            of_unit = counts.setdefault(number, {})
+                            of_unit[member] = of_unit.get(member, 0) + 1
             self._counts.append(counts)
 
     def most(self, kind: int, number: int) -> tuple[int, ...]:
@@ -121,7 +120,11 @@ class _Held:
 
 
 class _Case:
-    """A roster's units and places. ``rooms``: by kind, place -> subscribers there; ``sizes``: by place, all of them."""
+    """A roster's units and places.
+
+    ``contents``: by kind, what its units are made of, topic -> partitions; ``rooms``: by kind, place -> subscribers
+    there; ``sizes``: by place, all of them.
+    """
 
     def __init__(self, roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]) -> None:
         self._kinds = kinds
@@ -136,8 +139,10 @@ class _Case:
             for member in kind.members:
                 rooms[place_of[member]] = rooms.get(place_of[member], 0) + 1
             self.rooms.append(rooms)
+        counts = roster.partitions
+        self.contents = [{roster.topics[topic]: counts[topic] for topic in kind.topics} for kind in kinds]
         owned = {name: topic.owned for name, topic in zip(roster.topics, roster.ownership, strict=True)}
-        self.owned = _Held([[roster.topics[topic] for topic in kind.topics] for kind in kinds], owned)
+        self.owned = _Held(self.contents, owned)
         self.copied = _Held([kind.copied for kind in kinds], _inverted(roster.standbys))
 
     def places(self, kind: int, members: Iterable[int]) -> tuple[int, ...]:

@@ -7,11 +7,12 @@ from threading import Barrier, Thread
 
 import pytest
 
-from rebalance_agent.testing import ArtifactError
-from rebalance_agent.testing.artifacts import ATTEMPTS_MAX, cache_directory, ensure_artifacts
-from rebalance_agent.testing.lock import lock_text
-from rebalance_agent.testing.lockfile import Artifact, locked_artifacts, parse_lock
-from rebalance_agent.testing.progress import Progress
+from rebalance_agent.artifacts.errors import ArtifactError
+from rebalance_agent.artifacts.fetching import ATTEMPTS_MAX, cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.lock import lock_text
+from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
+from rebalance_agent.artifacts.progress import Progress
+from rebalance_agent.testing.lockfile import locked_artifacts
 
 CONTENT = {"a": b"one jar", "b": b"another jar"}
 
@@ -64,7 +65,7 @@ def test_the_committed_lock_has_broker_tools_and_a_logger_and_no_name_twice():
 
 
 def test_a_written_lock_reads_back_sorted():
-    assert parse_lock(lock_text(ARTIFACTS[::-1])) == tuple(ARTIFACTS)
+    assert parse_lock(lock_text(ARTIFACTS[::-1], ["g:a:1"])) == tuple(ARTIFACTS)
 
 
 def test_fetched_once_then_reused_without_asking_again(tmp_path):

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from rebalance_agent.testing.errors import ArtifactError
-from rebalance_agent.testing.lockfile import Artifact
-from rebalance_agent.testing.progress import Progress
+from rebalance_agent.artifacts.errors import ArtifactError
+from rebalance_agent.artifacts.lockfile import Artifact
+from rebalance_agent.artifacts.progress import Progress
 
 __all__ = ["Fetch", "cache_directory", "ensure_artifacts"]
 
@@ -44,14 +44,17 @@ def cache_directory() -> Path:
     try:
         return Path.home() / ".cache" / "rebalance-agent"
     except RuntimeError as error:
-        msg = "there is no home directory to keep Kafka's jars in: set REBALANCE_AGENT_CACHE to a writable directory"
+        msg = "there is no home directory to keep jars in: set REBALANCE_AGENT_CACHE to a writable directory"
         raise ArtifactError(msg) from error
 
 
-def ensure_artifacts(artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | None = None) -> tuple[Path, ...]:
+def ensure_artifacts(
+    artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | None = None, *, title: str = "embedded Kafka"
+) -> tuple[Path, ...]:
     """Paths of ``artifacts`` in ``cache``, in their order, after fetching those that are not there yet.
 
-    Needs no network when all are there. ``fetch`` is by default a download through jgo.
+    Needs no network when all are there. ``fetch`` is by default a download through jgo;
+    ``title`` is what progress calls them.
 
     Raises:
         ArtifactError: an artifact cannot be fetched or its checksum differs, or the cache is not writable.
@@ -64,9 +67,9 @@ def ensure_artifacts(artifacts: Sequence[Artifact], cache: Path, fetch: Fetch | 
             with _exclusive(cache / "jars.lock"):
                 missing = _missing(artifacts, folder)  # another process may have fetched them meanwhile
                 if missing:
-                    _fetch_all(missing, folder, fetch or _jgo_fetch())
+                    _fetch_all(missing, folder, fetch or _jgo_fetch(), title)
         except OSError as error:
-            msg = f"cannot keep Kafka's jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
+            msg = f"cannot keep jars in {cache}: {error}. Set REBALANCE_AGENT_CACHE to a writable directory"
             raise ArtifactError(msg) from error
     return tuple(folder / artifact.filename for artifact in artifacts)
 
@@ -89,12 +92,12 @@ def _missing(artifacts: Sequence[Artifact], folder: Path) -> list[Artifact]:
     return [artifact for artifact in artifacts if not present(folder / artifact.filename, artifact.size)]
 
 
-def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch) -> None:
+def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: str) -> None:
     for leftover in folder.glob("incoming-*"):  # of a process that was killed: we hold the lock, so it is nobody's
         shutil.rmtree(leftover, ignore_errors=True)
     with (
         tempfile.TemporaryDirectory(prefix="incoming-", dir=folder) as incoming,
-        Progress("embedded Kafka", len(missing), sum(artifact.size for artifact in missing), folder) as progress,
+        Progress(title, len(missing), sum(artifact.size for artifact in missing), folder) as progress,
         ThreadPoolExecutor(DOWNLOADS_MAX) as pool,
     ):
         # The big ones first: otherwise the last thread is left with 10 MB while the others have nothing to do.
@@ -135,15 +138,15 @@ def _verify(artifact: Artifact, path: Path) -> None:
         msg = (
             f"{artifact.coordinate} has sha256 {actual}, the lock file says {artifact.sha256}: not used. "
             "Something between this machine and the Maven registry changes files; if the lock file is wrong, "
-            "see rebalance_agent.testing.lock"
+            "see rebalance_agent.artifacts.lock"
         )
         raise ArtifactError(msg)
 
 
 def _jgo_fetch() -> Fetch:
     try:
-        from rebalance_agent.testing.registry import fetch  # noqa: PLC0415 - jgo is an optional dependency
+        from rebalance_agent.artifacts.registry import fetch  # noqa: PLC0415 - jgo is an optional dependency
     except ModuleNotFoundError as error:
-        msg = f"fetching Kafka's jars needs jgo, and {error.name} is not installed: pip install 'jgo==3.2.0'"
+        msg = f"fetching jars needs jgo, and {error.name} is not installed: pip install 'jgo==3.2.0'"
         raise ArtifactError(msg) from error
     return fetch

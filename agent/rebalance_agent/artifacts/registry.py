@@ -11,7 +11,7 @@ from pathlib import Path
 from jgo.config import GlobalSettings
 from jgo.maven import MavenContext
 
-from rebalance_agent.testing.lockfile import Artifact
+from rebalance_agent.artifacts.lockfile import Artifact
 
 __all__ = ["fetch", "resolve"]
 

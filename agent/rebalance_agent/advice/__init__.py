@@ -1,0 +1,45 @@
+"""What would have been better: histories replayed through other strategies, stalls predicted, recommendations. Pure.
+
+How it fits together, all over one group's recorded events, with no clock, client or engine:
+
+- ``history``: generation events as rebalances in order; ``handovers``: what one rebalance did to partitions.
+- ``serving``: which strategies could have been used at all, and why not the others.
+- ``carrying``: one strategy through a history, its own assignment carried along.
+- ``stalls``: what the coordinator's model comes to for one rebalance; ``restarts``: what static membership avoids.
+- ``outcomes``: all of these for all strategies, in ``figures`` that add up over the parts of a long history.
+- ``fidelity``: whether recorded decisions can be repeated, by whose assignor it was (``implementations``).
+- ``recommending``: one sentence.
+
+The command line and the pipeline call the same functions. What it can know and what not: ``docs/whatif.md``.
+"""
+
+from __future__ import annotations
+
+from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
+from rebalance_agent.advice.figures import Figures, Outcome, Replayed, WhatIf, merged
+from rebalance_agent.advice.history import History, history_of
+from rebalance_agent.advice.implementations import ran_here
+from rebalance_agent.advice.outcomes import replay, what_if
+from rebalance_agent.advice.recommending import Recommendation, recommend
+from rebalance_agent.advice.serving import Settings
+from rebalance_agent.advice.stalls import predict_stall
+
+__all__ = [
+    "Fidelity",
+    "FidelityLine",
+    "Figures",
+    "History",
+    "Outcome",
+    "Recommendation",
+    "Replayed",
+    "Settings",
+    "WhatIf",
+    "fidelity",
+    "history_of",
+    "merged",
+    "predict_stall",
+    "ran_here",
+    "recommend",
+    "replay",
+    "what_if",
+]

@@ -1,0 +1,242 @@
+"""Is the replay true? Recorded inputs go in, one generation at a time, and the result is held against the recorded one.
+
+It must be the same wherever the result is defined (`implementations` says where). Elsewhere it is counted apart, with
+the reason, and how often it came out the same nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from rebalance_agent.advice.handovers import handed
+from rebalance_agent.advice.history import History, came_back, identity, owned_by
+from rebalance_agent.advice.implementations import Verdict, hinting, verdict
+from rebalance_agent.advice.serving import known
+from rebalance_agent.assignors import Strategy, judge
+from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
+    GroupAssignment,
+    GroupSubscription,
+    MemberSubscription,
+    TopicMetadata,
+)
+
+__all__ = ["Fidelity", "FidelityLine", "fidelity", "input_of"]
+
+CLAIMS_BACK_MAX = 16
+"""Generations that are searched for the one in which a member was given what it claims: events do not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityLine:
+    """Decisions of one assignor in one implementation.
+
+    ``checked`` had to come out the same; of these ``same_moves``, ``same_skew`` and ``same_assignment`` did.
+    ``not_comparable`` need not, for ``reason``; ``agreeing`` of them did. ``difference``: the first one in words.
+    """
+
+    assignor: str
+    implementation: str
+    checked: int = 0
+    same_moves: int = 0
+    same_skew: int = 0
+    same_assignment: int = 0
+    not_comparable: int = 0
+    agreeing: int = 0
+    reason: str | None = None
+    difference: str | None = None
+
+    def __add__(self, other: FidelityLine) -> FidelityLine:
+        """Of two parts of one history."""
+        return replace(
+            self,
+            checked=self.checked + other.checked,
+            same_moves=self.same_moves + other.same_moves,
+            same_skew=self.same_skew + other.same_skew,
+            same_assignment=self.same_assignment + other.same_assignment,
+            not_comparable=self.not_comparable + other.not_comparable,
+            agreeing=self.agreeing + other.agreeing,
+            reason=self.reason or other.reason,
+            difference=self.difference or other.difference,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """By assignor and implementation, in the order of their first generation."""
+
+    lines: tuple[FidelityLine, ...] = field(default=())
+
+    @property
+    def checked(self) -> int:
+        """Decisions that had to come out the same."""
+        return sum(each.checked for each in self.lines)
+
+    @property
+    def not_comparable(self) -> int:
+        """Decisions that need not."""
+        return sum(each.not_comparable for each in self.lines)
+
+    @property
+    def moves(self) -> float | None:
+        """Share of the checked decisions with the recorded moves; None of none."""
+        return sum(each.same_moves for each in self.lines) / self.checked if self.checked else None
+
+    @property
+    def skew(self) -> float | None:
+        """The same for the skew."""
+        return sum(each.same_skew for each in self.lines) / self.checked if self.checked else None
+
+
+def fidelity(history: History, instrumented: Collection[int] = ()) -> Fidelity:
+    """Repeat every recorded decision of ``history``; ``instrumented``: see `implementations.ran_here`."""
+    hints = hinting(history.generations)
+    lines: dict[tuple[str, str], FidelityLine] = {}
+    earlier: deque[_Given] = deque(maxlen=CLAIMS_BACK_MAX)
+    before: GenerationEvent | None = None
+    for event in history.generations:
+        if event.members and not came_back(event, before):  # else nobody decided
+            line = _checked(event, before, earlier, verdict(event, instrumented, hints))
+            key = line.assignor, line.implementation
+            lines[key] = lines[key] + line if key in lines else line
+        earlier.append(_given(event))
+        before = event
+    return Fidelity(tuple(lines.values()))
+
+
+class _Given(NamedTuple):
+    """What one generation gave, by member id."""
+
+    generation: int
+    assigned: Mapping[str, TopicPartitions]
+
+
+def _given(event: GenerationEvent) -> _Given:
+    return _Given(event.generation, {each.member_id: each.assigned for each in event.members})
+
+
+def input_of(event: GenerationEvent, earlier: Sequence[GenerationEvent] = ()) -> GroupSubscription:
+    """What the assignor was told in this generation; ``earlier`` generations date its members' claims."""
+    return _told(event, list(map(_given, earlier)))
+
+
+def _told(event: GenerationEvent, earlier: Sequence[_Given]) -> GroupSubscription:
+    """As `input_of`.
+
+    Racks of partitions, their loads and the leader's own settings are unknown. How often a redundant strategy gives a
+    partition is seen in what it gave.
+    """
+    return GroupSubscription(
+        topics={topic: TopicMetadata(count) for topic, count in event.topics.items()},
+        members=tuple(
+            MemberSubscription(
+                each.member_id,
+                each.topics,
+                each.instance_id,
+                each.owned,
+                _dated(each.member_id, each.owned, earlier),
+                each.rack or None,
+                each.user_data or None,
+            )
+            for each in event.members
+        ),
+        group=event.group,
+        config=_shared(event),
+    )
+
+
+def _dated(member_id: str, claim: TopicPartitions, earlier: Sequence[_Given]) -> int:
+    """The newest generation in which the member was given all that it claims."""
+    for one in reversed(earlier):
+        given = one.assigned.get(member_id)
+        if given is not None and all(
+            has is numbers or set(numbers).issubset(has)
+            for topic, numbers in claim.items()
+            for has in (given.get(topic, ()),)
+        ):
+            return one.generation
+    return UNKNOWN_GENERATION
+
+
+def _shared(event: GenerationEvent) -> Mapping[str, str]:
+    if event.assignor != "redundant":
+        return {}
+    times: dict[tuple[str, int], int] = {}
+    for member in event.members:
+        for topic, numbers in member.assigned.items():
+            for number in numbers:
+                times[topic, number] = times.get((topic, number), 0) + 1
+    return {REDUNDANCY.name: str(max(times.values(), default=1))}
+
+
+def _checked(
+    event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], found: Verdict
+) -> FidelityLine:
+    line = FidelityLine(event.assignor or "", found.implementation)
+    chosen = known(event.assignor)
+    same = _compare(event, before, earlier, chosen) if chosen and event.assignor else None
+    if found.reason or same is None:
+        reason = found.reason or "the strategy refuses what was recorded"
+        return replace(line, not_comparable=1, agreeing=int(bool(same and same.assignment)), reason=reason)
+    return replace(
+        line,
+        checked=1,
+        same_moves=int(same.moves),
+        same_skew=int(same.skew),
+        same_assignment=int(same.assignment),
+        difference=None if same.assignment else same.difference,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Same:
+    assignment: bool
+    moves: bool = True
+    skew: bool = True
+    difference: str = ""
+
+
+def _compare(
+    event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], chosen: Strategy
+) -> _Same | None:
+    """Run the recorded strategy on the recorded input; None where it refuses that."""
+    told = _told(event, earlier)
+    try:
+        result = chosen.assign(told).members
+    except AssignmentError:
+        return None
+    recorded = {each.member_id: _without_empty(each.assigned) for each in event.members}
+    ours = {name: _without_empty(given) for name, given in result.items()}
+    if ours == recorded:
+        return _Same(assignment=True)
+    names = {each.member_id: identity(each) for each in event.members}
+    had = owned_by(before) if before else {}
+    moves = [handed(had, {names[key]: given for key, given in some.items()}).changed for some in (recorded, ours)]
+    skews = [judge(told, GroupAssignment(some, some), chosen).skew_ratio for some in (recorded, ours)]
+    return _Same(
+        assignment=False,
+        moves=moves[0] == moves[1],
+        skew=skews[0] == skews[1],
+        difference=_words(event.generation, recorded, ours),
+    )
+
+
+def _without_empty(given: TopicPartitions) -> dict[str, tuple[int, ...]]:
+    return {topic: tuple(numbers) for topic, numbers in given.items() if numbers}
+
+
+def _words(generation: int, recorded: Mapping[str, TopicPartitions], ours: Mapping[str, TopicPartitions]) -> str:
+    other = sorted(name for name in recorded if recorded[name] != ours.get(name))
+    loads = [_loads(some.get(name, {}) for name in other) for some in (recorded, ours)]
+    return f"generation {generation}: {len(other)} members differ, loads recorded {loads[0]}, replayed {loads[1]}"
+
+
+def _loads(assignments: Iterable[TopicPartitions]) -> str:
+    return ", ".join(str(count_partitions(each)) for _, each in zip(range(8), assignments, strict=False))

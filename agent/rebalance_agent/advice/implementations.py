@@ -1,0 +1,107 @@
+"""Whose assignor it was, from what its members said, and whether its decisions can be repeated.
+
+The same name is not the same assignor: `sticky` is also Kafka's own and kafka-python's, and of equal balances each
+takes another. What is defined to the last partition is `range`, `roundrobin` and every strategy of this library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from rebalance_agent.advice.serving import family, known
+from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["LIBRARY", "Verdict", "hinting", "ran_here", "verdict"]
+
+LIBRARY = "kafka-rebalance-agent"
+"""This library, in any client."""
+
+ANY = "any client"
+"""The result is defined, whoever runs it."""
+
+_GENERATION_BYTES = 4
+"""User data of cooperative members that is a generation and nothing else."""
+
+_UNRECORDED = {
+    "lag-aware": "it goes by the partitions' lag or rate, which events do not record",
+    "rack-aware-sticky": "it goes by the racks of partitions, which events do not record",
+    "task-sticky": "it goes by settings of the leader, which events do not record",
+    "copartitioned-sticky": "with standbys it goes by settings of the leader, which events do not record",
+}
+
+
+class Verdict(NamedTuple):
+    """``implementation`` in words; ``reason``: why its decisions need not be repeated, None where they must."""
+
+    implementation: str
+    reason: str | None
+
+
+def ran_here(events: Collection[AssignEvent]) -> frozenset[int]:
+    """Generations in which an instrumented leader said that it assigned."""
+    return frozenset(each.generation for each in events if each.error is None)
+
+
+def hinting(events: Iterable[GenerationEvent]) -> frozenset[str]:
+    """Ids of eager members that say in their subscriptions what they owned, in whichever generation.
+
+    By Kafka's rules eager members own nothing when they join; ours say it all the same, for their leader.
+    """
+    return frozenset(each.member_id for event in events for each in event.members if _hints(each))
+
+
+def verdict(
+    event: GenerationEvent, instrumented: Collection[int] = (), hints: Collection[str] = frozenset()
+) -> Verdict:
+    """Who assigned in this generation; ``instrumented``: see `ran_here`, ``hints``: see `hinting`."""
+    name = event.assignor or ""
+    if event.group_type is not GroupType.CLASSIC:
+        return Verdict("the broker's own", "the broker assigns, by rules that may change with its version")
+    if known(name) is None:
+        return Verdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
+    if name in {"range", "roundrobin"}:
+        if name == "range" and any(each.rack for each in event.members):
+            return Verdict(ANY, "members say racks, and those of the partitions are not recorded")
+        return Verdict(ANY, None)
+    if family(name) != "sticky":
+        return Verdict(LIBRARY, _unrecorded(event, name))
+    return _sticky(event, hints, instrumented=event.generation in instrumented)
+
+
+def _unrecorded(event: GenerationEvent, name: str) -> str | None:
+    if family(name) == "copartitioned-sticky" and not any(_told(each) for each in event.members):
+        return None
+    return _UNRECORDED.get(family(name))
+
+
+def _told(member: MemberSnapshot) -> bool:
+    return bool(member.user_data)
+
+
+def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: bool) -> Verdict:
+    others = "of equal balances every client's sticky assignor takes another"
+    if event.assignor == "sticky":
+        if instrumented or any(_hints(each) or each.member_id in hints for each in event.members):
+            mixed = any(_silent(each) for each in event.members)
+            return Verdict(LIBRARY, None) if not mixed or instrumented else Verdict("a mixed group", others)
+        return Verdict("Kafka's own, or one like it", others)
+    kinds = {len(each.user_data or b"") for each in event.members}
+    if kinds == {_GENERATION_BYTES}:
+        if instrumented:
+            return Verdict(LIBRARY, None)
+        return Verdict("Kafka's own, or this library", f"no leader said that it was this library; {others}")
+    return Verdict(
+        "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others
+    )
+
+
+def _hints(member: MemberSnapshot) -> bool:
+    return any(member.owned.values())
+
+
+def _silent(member: MemberSnapshot) -> bool:
+    """Whether it says in user data that it owns something, and nothing of it in its subscription."""
+    data = member.user_data or b""
+    return len(data) > 2 * _GENERATION_BYTES and not _hints(member)

@@ -1,0 +1,156 @@
+"""What every strategy would have made of a history, and what was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from rebalance_agent.advice.carrying import Carried, carry
+from rebalance_agent.advice.figures import Figures, Outcome, Replayed, Sums, WhatIf
+from rebalance_agent.advice.handovers import Assignment, handed
+from rebalance_agent.advice.history import History, of_one_assignor, owned_by
+from rebalance_agent.advice.restarts import Avoidable, avoidable
+from rebalance_agent.advice.serving import Settings, family, refusal
+from rebalance_agent.advice.stalls import Behaviour, behaviour_of, predict_stall
+from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
+from rebalance_agent.assignors.facts import copartition_breaks, owners_of
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+__all__ = ["replay", "what_if"]
+
+
+def replay(history: History, chosen: Strategy, settings: Settings | None = None) -> tuple[Replayed, ...]:
+    """The rebalances of ``history`` as ``chosen`` would have decided them, its own assignment carried along.
+
+    Raises:
+        AssignmentError: the strategy cannot serve this group (the text says why), or a setting is wrong.
+    """
+    if refused := refusal(history, chosen, settings):
+        raise AssignmentError(f"{chosen.name}: {refused}")
+    behaviours = _behaviours(history)
+    return tuple(
+        _replayed(each, behaviours[id(each.rebalance)], chosen.protocol) for each in carry(history, chosen, settings)
+    )
+
+
+def what_if(history: History, names: Iterable[str] | None = None, settings: Settings | None = None) -> WhatIf:
+    """Replay ``history`` through these strategies, by default all there are; both forms of one in a single pass.
+
+    Only what was since the last change of assignor counts.
+
+    Raises:
+        AssignmentError: there is no strategy of a name, or a setting is not what it takes.
+    """
+    history = of_one_assignor(history)
+    restarts = avoidable(history)
+    behaviours = _behaviours(history)
+    families: dict[str, dict[RebalanceProtocol, Figures]] = {}
+    outcomes = []
+    for name in STRATEGIES if names is None else names:
+        chosen = strategy(name)
+        if refused := refusal(history, chosen, settings):
+            outcomes.append(Outcome(name, chosen.protocol, refused=refused))
+            continue
+        if family(name) not in families:
+            families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
+        outcomes.append(Outcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
+    recorded, predicted = _recorded(history, behaviours, restarts)
+    return WhatIf(
+        cluster_id=history.cluster_id,
+        group=history.group,
+        assignor=history.assignor,
+        protocol=history.protocol,
+        recorded=recorded,
+        predicted=predicted,
+        outcomes=tuple(outcomes),
+        copartitioned=_copartitioned(history),
+        group_type=history.group_type,
+    )
+
+
+def _copartitioned(history: History) -> bool:
+    """Whether several members had the same numbers of several topics in the end: some application may rely on it."""
+    if not history.decided or history.group_type is not GroupType.CLASSIC:
+        return False
+    last = history.decided[-1]
+    given = {each.member_id: each.assigned for each in last.closing.members}
+    together = copartition_breaks(last.roster, owners_of(last.roster, given)) == 0
+    return together and sum(map(bool, given.values())) > 1
+
+
+def _behaviours(history: History) -> Mapping[int, Behaviour | None]:
+    return {id(each): behaviour_of(each) for each in history.decided}
+
+
+def _replayed(carried: Carried, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+    closing = carried.rebalance.closing
+    return Replayed(
+        generation=closing.generation,
+        timestamp_ms=closing.timestamp_ms,
+        moved=carried.moved,
+        needed=carried.needed,
+        excess=None if carried.needed is None else carried.moved - carried.needed,
+        skew_ratio=carried.skew_ratio,
+        imbalance=carried.imbalance,
+        stalled_partition_seconds=predict_stall(behaviour, carried.given, protocol),
+    )
+
+
+def _both(
+    history: History,
+    chosen: Strategy,
+    settings: Settings | None,
+    behaviours: Mapping[int, Behaviour | None],
+    restarts: Avoidable,
+) -> dict[RebalanceProtocol, Figures]:
+    """The figures under either protocol."""
+    places = _places(history)
+    sums = {protocol: Sums() for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)}
+    before: Assignment = {}
+    for carried in carry(history, chosen, settings):
+        key = id(carried.rebalance)
+        place = places[key]
+        waited = restarts.waited(place, before)
+        for protocol, total in sums.items():
+            line = _replayed(carried, behaviours[key], protocol)
+            total.add(line, avoided=place in restarts.rebalances, waited=waited)
+        before = carried.assignment
+    return {protocol: total.figures() for protocol, total in sums.items()}
+
+
+def _recorded(
+    history: History, behaviours: Mapping[int, Behaviour | None], restarts: Avoidable
+) -> tuple[Figures, Figures]:
+    """What was measured, and the same moves with the stalls that the model predicts for them."""
+    places = _places(history)
+    measured, predicted = Sums(), Sums()
+    first = True
+    for rebalance in history.decided:
+        closing, behaviour, place = rebalance.closing, behaviours[id(rebalance)], places[id(rebalance)]
+        # Replays begin from nothing where there is nothing to begin from, so these moves are nobody's.
+        first = first or rebalance.before is None
+        before = owned_by(rebalance.before) if rebalance.before and not first else None
+        given = None if before is None else handed(before, owned_by(closing))
+        stalled = predict_stall(behaviour, given, closing.protocol)
+        needed = closing.moved if closing.needed is None else closing.needed
+        line = Replayed(
+            generation=closing.generation,
+            timestamp_ms=closing.timestamp_ms,
+            moved=0 if first else closing.moved,
+            needed=0 if first else closing.needed,
+            excess=0 if first else max(0, closing.moved - needed),
+            skew_ratio=1.0 if closing.skew_ratio is None else closing.skew_ratio,
+            imbalance=closing.imbalance or 0,
+            stalled_partition_seconds=stalled,
+        )
+        avoided, waited = place in restarts.rebalances, restarts.waited(place, before or {})
+        predicted.add(line, avoided=avoided, waited=waited)
+        known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
+        measured.add(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
+        first = False
+    return measured.figures(), predicted.figures()
+
+
+def _places(history: History) -> dict[int, int]:
+    return {id(each): place for place, each in enumerate(history.rebalances)}

@@ -1,0 +1,137 @@
+"""Members that went and came back within their session: rebalances that static membership (KIP-345) avoids.
+
+Who comes back has another member id. It is taken for the same if it has the client id of one that went, and no other
+member has; groups whose members all have one client id show no restarts. What static membership costs is counted, too:
+partitions of a member that is away wait for it, instead of going to others.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rebalance_agent.advice.handovers import Assignment
+from rebalance_agent.advice.history import History, Rebalance, identity
+from rebalance_agent.advice.stalls import SESSION_MS
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.events import MemberSnapshot
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = ["Avoidable", "Restart", "avoidable"]
+
+_RESTART_CAUSES = frozenset(
+    {
+        Trigger.MEMBER_FAILED,
+        Trigger.MEMBER_LEFT,
+        Trigger.MEMBER_GONE,
+        Trigger.MEMBER_JOINED,
+        Trigger.MEMBER_REPLACED,
+        Trigger.REJOIN,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """A member, by its identity before, that went in rebalance ``left`` and was back in ``back``.
+
+    These are places in the history's rebalances.
+    """
+
+    identity: str
+    client_id: str
+    left: int
+    back: int
+    away_seconds: float
+
+
+@dataclass(frozen=True)
+class Avoidable:
+    """``rebalances``: places of those that nothing but restarts caused; ``restarts``: these and all others."""
+
+    rebalances: frozenset[int]
+    restarts: tuple[Restart, ...]
+
+    @cached_property
+    def leaving(self) -> Mapping[int, Sequence[Restart]]:
+        """By the place of the rebalance in which they went."""
+        places: dict[int, list[Restart]] = {}
+        for each in self.restarts:
+            places.setdefault(each.left, []).append(each)
+        return places
+
+    def waited(self, place: int, before: Assignment) -> float:
+        """Partition-seconds that what these members had ``before`` would have waited for their return."""
+        return sum(
+            count_partitions(before.get(each.identity, {})) * each.away_seconds for each in self.leaving.get(place, ())
+        )
+
+
+def avoidable(history: History) -> Avoidable:
+    """Restarts of dynamic members that were shorter than their session timeout."""
+    changes = [_Change(each) for each in history.rebalances]
+    restarts = tuple(_restarts(changes))
+    went: dict[int, set[str]] = {}
+    came: dict[int, set[str]] = {}
+    for each in restarts:
+        went.setdefault(each.left, set()).add(each.client_id)
+        came.setdefault(each.back, set()).add(each.client_id)
+    only = (
+        place
+        for place, change in enumerate(changes)
+        if change.is_nothing_but(went.get(place, set()), came.get(place, set()))
+    )
+    return Avoidable(frozenset(only), restarts)
+
+
+class _Change:
+    """Who came and went in one rebalance, by client id."""
+
+    def __init__(self, rebalance: Rebalance) -> None:
+        self.rebalance = rebalance
+        before = rebalance.before.members if rebalance.before else ()
+        now = rebalance.closing.members
+        had, has = {identity(each) for each in before}, {identity(each) for each in now}
+        known = rebalance.before is not None and bool(before)
+        self.gone = [each for each in before if identity(each) not in has]
+        self.joined = [each for each in now if identity(each) not in had] if known else []
+        self.clients = Counter(each.client_id for each in now)
+        self.clients_before = Counter(each.client_id for each in before)
+
+    @property
+    def started_ms(self) -> int:
+        first = self.rebalance.generations[0]
+        return first.timestamp_ms if first.phases.started_ms is None else first.phases.started_ms
+
+    @property
+    def ended_ms(self) -> int:
+        return self.rebalance.closing.timestamp_ms
+
+    def is_nothing_but(self, went: set[str], came: set[str]) -> bool:
+        if not (went or came) or self.rebalance.returned:
+            return False
+        causes = set(self.rebalance.closing.causes)
+        return (
+            causes <= _RESTART_CAUSES
+            and {each.client_id for each in self.gone} <= went
+            and {each.client_id for each in self.joined} <= came
+        )
+
+
+def _restarts(changes: Sequence[_Change]) -> Iterator[Restart]:
+    waiting: dict[str, tuple[int, MemberSnapshot]] = {}
+    for place, change in enumerate(changes):
+        for gone in change.gone:
+            if gone.instance_id is None and gone.client_id and change.clients_before[gone.client_id] == 1:
+                waiting[gone.client_id] = (place, gone)
+        for joined in change.joined:
+            found = waiting.pop(joined.client_id, None)
+            if found is None or joined.instance_id is not None or change.clients[joined.client_id] != 1:
+                continue
+            left, gone = found
+            until_ms = change.ended_ms if left == place else change.started_ms
+            away_ms = max(0, until_ms - changes[left].started_ms)
+            if away_ms <= (gone.session_timeout_ms or SESSION_MS):
+                yield Restart(identity(gone), joined.client_id, left, place, away_ms / 1000)

@@ -1,0 +1,85 @@
+"""Writes a lock file again: ``python -m rebalance_agent.artifacts.lock FILE [--beyond PATH]... [COORDINATE]...``.
+
+Resolves the coordinates through jgo, downloads every jar and writes what these need beyond the jars of each ``PATH``: a
+lock file, or a folder of jars (``pyspark/jars`` for the pipeline's). Without coordinates the roots are those that FILE
+names; for another version change them there. Look at the difference before committing it: the checksums are of what
+the registry serves today.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from rebalance_agent.artifacts import registry
+from rebalance_agent.artifacts.fetching import DOWNLOADS_MAX
+from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
+
+__all__ = ["lock_text", "main"]
+
+
+def lock_text(artifacts: list[Artifact], roots: Sequence[str]) -> str:
+    """The lock file for ``artifacts``, sorted by coordinate so that a change of one is a change of one line."""
+    head = [
+        "# Written by python -m rebalance_agent.artifacts.lock. One jar per line:",
+        "# group:artifact:version[:classifier] sha256 size",
+        *(f"# root: {root}" for root in roots),
+    ]
+    lines = sorted(f"{each.coordinate} {each.sha256} {each.size}" for each in artifacts)
+    return "\n".join((*head, *lines)) + "\n"
+
+
+def _roots(path: Path) -> tuple[str, ...]:
+    return tuple(re.findall(r"^# root: (\S+)$", path.read_text(encoding="ascii"), re.MULTILINE))
+
+
+def _plain_name(name: str, version: str, classifier: str) -> str:
+    """The jar's name as Maven gives it."""
+    return "-".join(part for part in (name, version, classifier) if part) + ".jar"
+
+
+def _known(paths: Sequence[Path]) -> set[str]:
+    names: set[str] = set()
+    for path in paths:
+        if path.is_dir():
+            names |= {jar.name for jar in path.glob("*.jar")}
+        else:
+            artifacts = parse_lock(path.read_text(encoding="ascii"))
+            names |= {_plain_name(each.name, each.version, each.classifier) for each in artifacts}
+    return names
+
+
+def _measured(coordinates: tuple[str, str, str, str], directory: Path) -> Artifact:
+    group, name, version, classifier = coordinates
+    path = registry.fetch(Artifact(group, name, version, classifier, "", 0), directory)
+    content = path.read_bytes()
+    return Artifact(group, name, version, classifier, hashlib.sha256(content).hexdigest(), len(content))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Resolve, download, write; ``arguments`` as on the command line. Returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", type=Path, metavar="FILE")
+    parser.add_argument("--beyond", type=Path, action="append", default=[], metavar="PATH")
+    parser.add_argument("coordinates", nargs="*", metavar="COORDINATE")
+    options = parser.parse_intermixed_args(arguments)
+    roots = tuple(options.coordinates) or _roots(options.file)
+    known = _known(options.beyond)
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(DOWNLOADS_MAX) as pool:
+        found = [each for each in registry.resolve(roots, Path(folder)) if _plain_name(*each[1:]) not in known]
+        artifacts = list(pool.map(lambda each: _measured(each, Path(folder)), found))
+    text = lock_text(artifacts, roots)
+    parse_lock(text)
+    options.file.write_text(text, encoding="ascii")
+    sys.stderr.write(f"{options.file.name}: {len(artifacts)} jars, {sum(each.size for each in artifacts)} bytes\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

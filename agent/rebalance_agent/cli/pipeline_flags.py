@@ -1,0 +1,151 @@
+"""What the stages of the pipeline share: flags for tables, Spark and Kafka, progress on stderr, a clean stop."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.runtime.flags import kafka_flags
+from rebalance_agent.runtime.kafka_config import client_properties
+from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.sources import load
+
+__all__ = [
+    "Progress",
+    "add_kafka_flags",
+    "add_tables_flags",
+    "kafka_settings",
+    "open_tables",
+    "pairs",
+    "stage_parser",
+    "stop_on_signals",
+]
+
+
+def stage_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """The parser of a stage, with its texts as they are written."""
+    return subparsers.add_parser(
+        name,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_tables_flags(parser: argparse.ArgumentParser) -> None:
+    """Where the tables are, and the Spark that works on them."""
+    parser.add_argument(
+        "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
+    spark = parser.add_argument_group("Spark (under spark-submit its own settings count)")
+    spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
+    spark.add_argument("--driver-memory", default="2g", metavar="SIZE", help="of a local Spark (default 2g)")
+    spark.add_argument("--partitions", type=int, metavar="N", help="of shuffles (default: one per processor)")
+    spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
+    spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
+
+
+def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
+    """Which cluster, as `observe` takes it."""
+    kafka = parser.add_argument_group("Kafka (flags, else the environment, else the file, as `observe` takes them)")
+    kafka.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="short for --kafka bootstrap.servers=...")
+    kafka.add_argument(
+        "--kafka",
+        metavar="KEY=VALUE",
+        action="append",
+        help="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file; repeatable",
+    )
+    kafka.add_argument("--config", metavar="FILE", help="settings as `observe` takes them")
+
+
+def kafka_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
+    """The observer's settings and complete Kafka properties.
+
+    Raises:
+        InvalidInputError: one of them is wrong, or names no brokers.
+    """
+    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
+    if not settings.kafka.get("bootstrap.servers"):
+        raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
+    return settings, client_properties(settings.kafka)
+
+
+def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
+    """``KEY=VALUE`` entries of a repeatable flag.
+
+    Raises:
+        InvalidInputError: one has no ``=``.
+    """
+    found = {}
+    for entry in entries or ():
+        key, equals, value = entry.partition("=")
+        if not (equals and key):
+            raise InvalidInputError(flag, f"must be KEY=VALUE, not {entry!r}")
+        found[key] = value
+    return found
+
+
+@contextmanager
+def open_tables(options: argparse.Namespace, stage: str) -> Iterator[Tables]:
+    """The tables that the flags name, in a session that ends with the block."""
+    more: Mapping[str, str] = pairs("--spark", options.spark)
+    settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a broken pipe to a stopped Spark is no news
+    with open_session(settings, f"rebalance-agent {stage}") as spark:
+        yield Tables(spark, options.tables)
+
+
+@contextmanager
+def stop_on_signals(stop: threading.Event) -> Iterator[None]:
+    """Set ``stop`` on Ctrl-C or SIGTERM; a second one ends at once. Spark, which has its own, must be there before."""
+
+    def heed(number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+        del number
+
+    before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            with contextlib.suppress(TypeError):
+                signal.signal(number, handler)
+
+
+class Progress:
+    """Lines on stderr, at most one every ``every_s`` seconds."""
+
+    def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:
+        """Of ``stage``; nothing is said yet."""
+        self._stage, self._every_s, self._clock = stage, every_s, clock or SystemClock()
+        self._begun = self._clock.monotonic()
+        self._last = float("-inf")
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return self._clock.monotonic() - self._begun
+
+    def tell(self, text: str, *, always: bool = False) -> None:
+        """Say it, unless something was said just now."""
+        now = self._clock.monotonic()
+        if always or now - self._last >= self._every_s:
+            self._last = now
+            print(f"{self._stage}: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,115 @@
+"""Where `whatif` takes a group's past from: an agent, a cluster, or a file of events."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from rebalance_agent.cli.agent_api import Groups
+from rebalance_agent.cli.groups_access import agent_api, direct_settings, wants_direct
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.exposition.api_shapes import RebalanceKind
+from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.runtime.past import read_past
+from rebalance_agent.runtime.splitting import whole_events
+
+__all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "FoundPast", "find_past"]
+
+LINE_BYTES_MAX = 4 << 20
+"""Four times the largest event that brokers take by default."""
+
+EVENTS_MAX = 200_000
+"""Events of one group from a file: more take more memory than a command line should."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPast:
+    """One group's events in order, and where they are from, in words."""
+
+    events: tuple[Event, ...]
+    source: str
+
+
+def find_past(options: argparse.Namespace) -> FoundPast:
+    """The past of ``options.group`` from where the flags say.
+
+    Raises:
+        NotKnownError: nobody knows the group.
+        RebalanceAgentError: nobody answers, or a flag or a file is wrong.
+    """
+    direct = wants_direct(options)
+    if options.events is not None:
+        if direct or options.url:
+            raise InvalidInputError("--events", "is for a file alone, without --url and --bootstrap-servers")
+        return _from_file(options.events, options.group)
+    if direct:
+        settings, properties = direct_settings(options)
+        past = read_past(properties, settings.events_topic, options.group, SystemClock())
+        if not past.known:
+            raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
+        return FoundPast(past.events, past.source)
+    return _remembered(agent_api(options), options.group)
+
+
+def _remembered(groups: Groups, group: str) -> FoundPast:
+    lines = groups.rebalances(group).rebalances
+    completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
+    events = tuple(event for line in completed for event in _events(groups, group, line.id))
+    return FoundPast(events, "what the agent has seen since it was started")
+
+
+def _events(groups: Groups, group: str, identity: str) -> Sequence[Event]:
+    try:
+        return groups.rebalance(group, identity).events
+    except NotKnownError:
+        return ()  # forgotten meanwhile: the agent keeps the last ones
+
+
+def _from_file(name: str, group: str) -> FoundPast:
+    try:
+        with _open(Path(name)) as stream:
+            events = tuple(whole_events(_of_group(name, stream, group)))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInputError("--events", f"{name}: {getattr(error, 'strerror', None) or error}") from None
+    if not events:
+        raise NotKnownError(f"there is no group {group!r} in {name}")
+    clusters = sorted({each.cluster_id for each in events if isinstance(each, GenerationEvent)})
+    if len(clusters) > 1:
+        text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
+        raise InvalidInputError("--events", f"{text}: leave one of them in it")
+    return FoundPast(events, name)
+
+
+def _open(path: Path) -> BinaryIO:
+    return cast("BinaryIO", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
+    """The group's events, parts of one in a row as `whole_events` wants them."""
+    found = 0
+    number = 0
+    while line := stream.readline(LINE_BYTES_MAX + 1):
+        number += 1
+        if len(line) > LINE_BYTES_MAX:
+            raise InvalidInputError(f"{name}, line {number}", f"is longer than {LINE_BYTES_MAX} bytes")
+        if not line.strip():
+            continue
+        try:
+            data = json_object(line)
+            if not isinstance(data, dict) or data.get("group") != group:
+                continue
+            event = event_from_json(data)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{name}, line {number}", str(error)) from None
+        found += 1
+        if found > EVENTS_MAX:
+            raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: cut it shorter")
+        yield event

@@ -1,0 +1,263 @@
+"""What `__consumer_offsets` still holds of the time before the agent, as rows of `events` with the observer's own ids.
+
+Decoding and tracking are the observer's, a partition of the topic after the other within a task, in order of offsets:
+memory is that of the groups' present states. Rows of origin ``backfill`` never take the place of others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.storagelevel import StorageLevel
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.events import Event
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX, Reason, rejected_id, row_of
+from rebalance_agent.pipeline.ingest import DECODED, OWN_GROUPS, Ingested, batch_of, counted, merge_rows
+from rebalance_agent.pipeline.kafka_options import source_options
+from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
+
+__all__ = [
+    "OFFSETS_TOPIC",
+    "Gaps",
+    "PartitionRange",
+    "Shown",
+    "TopicNow",
+    "gaps",
+    "keep",
+    "ranges",
+    "records_of_files",
+    "records_of_topic",
+    "retold",
+    "topic_now",
+]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+_COLUMNS = ("partition", "offset", "timestamp_ms", "key", "value", "topic")
+_BEHIND_COMMITS = "X'0002'"
+"""Keys of offset commits are below it, and they are nearly all of the topic: told by Spark, before Python sees any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Which groups count, as `NameFilter` takes them: patterns for whole names."""
+
+    allow: str = ".*"
+    deny: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRange:
+    """What was read of one partition; times in epoch milliseconds, of all its records."""
+
+    partition: int
+    records: int
+    first_offset: int
+    last_offset: int
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Generations of a classic group that are missing between those that are left."""
+
+    group: str
+    present: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNow:
+    """The cluster, and offsets of the topic at one moment, by partition: the first, and the one after the last."""
+
+    facts: Facts
+    starts: Mapping[int, int]
+    ends: Mapping[int, int]
+
+
+def topic_now(properties: Mapping[str, str]) -> TopicNow:
+    """Ask the cluster.
+
+    Raises:
+        PipelineError: it has no such topic.
+        ClusterError: no broker answers, or a right is missing.
+    """
+    cluster = Cluster(properties)
+    cluster_id, counts = cluster.identify()
+    partitions = range(counts.get(OFFSETS_TOPIC, 0))
+    if not partitions:
+        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+    starts, ends = (ask(OFFSETS_TOPIC, partitions) for ask in (cluster.start_offsets, cluster.end_offsets))
+    return TopicNow(Facts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
+
+
+def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: TopicNow) -> DataFrame:
+    """The topic's records up to the ends of one moment: its own end moves while it is read.
+
+    Raises:
+        PipelineError: Spark sees none of the records that are there.
+    """
+    ends = {OFFSETS_TOPIC: {str(number): end for number, end in now.ends.items()}}
+    frame = (
+        spark.read.format("kafka")
+        .options(**source_options(properties))
+        .option("subscribe", OFFSETS_TOPIC)
+        .option("startingOffsets", "earliest")
+        .option("endingOffsets", json.dumps(ends))
+        .option("groupIdPrefix", OWN_GROUPS)
+        .load()
+        .withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        .select(*_COLUMNS)
+    )
+    promised = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
+    if promised and frame.isEmpty():
+        raise PipelineError(
+            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {promised}: internal topics need "
+            "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
+        )
+    return frame
+
+
+def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
+    """Records in files: Parquet with these columns, or lines of JSON as ``rebalance-agent decode`` takes them.
+
+    ``key`` and ``value`` (base64 in JSON), ``timestamp`` (epoch milliseconds), and where known ``partition`` and
+    ``offset``: without these, order is by time and then by place in the files, and one task does all the work.
+
+    Raises:
+        InvalidInputError: there are no such files, or they have other columns.
+    """
+    parquet = spark.read.option("pathGlobFilter", "*.parquet")
+    lines = spark.read.option("pathGlobFilter", "{*.ndjson,*.ndjson.gz,*.jsonl,*.jsonl.gz}")
+    try:
+        frame = parquet.schema(_PARQUET).parquet(folder)
+        if frame.isEmpty():
+            frame = lines.schema(_LINES).json(folder).withColumns({name: F.unbase64(name) for name in ("key", "value")})
+    except Exception as error:
+        raise InvalidInputError("--records", f"cannot read {folder}: {' '.join(str(error).split())[:300]}") from error
+    if frame.isEmpty():
+        raise InvalidInputError("--records", f"no record in *.parquet or *.ndjson of {folder}")
+    order = Window.partitionBy("partition").orderBy(
+        "timestamp", "_metadata.file_path", "_metadata.file_block_start", "place"
+    )
+    return (
+        frame.where(F.col("key").isNotNull())
+        .select("*", "_metadata")
+        .withColumn("partition", F.coalesce("partition", F.lit(0)))
+        .withColumn("place", F.monotonically_increasing_id())
+        .withColumn("offset", F.coalesce("offset", F.row_number().over(order).cast("long")))
+        .withColumnRenamed("timestamp", "timestamp_ms")
+        .withColumn("topic", F.lit(None).cast("string"))
+        .select(*_COLUMNS)
+    )
+
+
+_PLACES = "partition int, offset long, timestamp long"
+_PARQUET = f"key binary, value binary, {_PLACES}"
+_LINES = f"key string, value string, {_PLACES}"
+
+
+def ranges(records: DataFrame) -> list[PartitionRange]:
+    """What there is of each partition."""
+    numbers = records.groupBy("partition").agg(
+        F.count("*"), F.min("offset"), F.max("offset"), F.min("timestamp_ms"), F.max("timestamp_ms")
+    )
+    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda each: each.partition)
+
+
+def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> DataFrame:
+    """Rows as `ingest.decoded` makes them: of the groups' events, and of records that break their schema."""
+    chosen = shown or Shown()
+
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from _retell(batches, facts, chosen)
+
+    return (
+        records.where(F.expr(f"substring(key, 1, 2) >= {_BEHIND_COMMITS}"))
+        .repartition("partition")
+        .sortWithinPartitions("partition", "offset")
+        .mapInArrow(tell, DECODED)
+    )
+
+
+def keep(tables: Tables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
+    """Merge rows of `retold` (or only count them), and find where generations are missing."""
+    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        told = merge_rows(tables, rows, "backfill", clock) if write else counted(rows)
+        return told, gaps(rows)
+    finally:
+        rows.unpersist()
+
+
+def gaps(rows: DataFrame) -> list[Gaps]:
+    """Classic groups whose generations do not follow each other, those with the most missing first.
+
+    Epochs of other types may be passed over, and a group that was made anew begins anew.
+    """
+    classic = F.get_json_object("body", "$.group_type") == GroupType.CLASSIC.value
+    order = Window.partitionBy("group").orderBy("timestamp", "generation")
+    steps = (
+        rows.where("kind = 'generation'")
+        .select("group", "generation", "timestamp", classic.alias("classic"))
+        .withColumns({"before": F.lag("generation").over(order), "same": F.lag("classic").over(order)})
+        .where("classic")
+    )
+    missing = F.when(F.col("same"), F.greatest(F.lit(0), F.col("generation") - F.col("before") - 1))
+    found = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
+    told = (Gaps(group, present, int(absent or 0)) for group, present, absent in found)
+    return sorted((each for each in told if each.missing), key=lambda each: (-each.missing, each.group))
+
+
+def _retell(batches: Iterable[pa.RecordBatch], facts: Facts, shown: Shown) -> Iterator[pa.RecordBatch]:
+    shows = NameFilter(shown.allow, shown.deny)
+    topic: str | None = None
+
+    def records() -> Iterator[PastRecord]:
+        nonlocal topic
+        for batch in batches:
+            columns = batch.to_pydict()
+            for place, partition in enumerate(columns["partition"]):
+                topic = columns["topic"][place]
+                number, at_ms = columns["offset"][place], columns["timestamp_ms"][place]
+                yield PastRecord(partition, number, at_ms, columns["key"][place], columns["value"][place])
+
+    rows: list[Mapping[str, object]] = []
+    for partition, its in groupby(records(), key=lambda record: record.partition):
+        for told in retell(its, facts, shows):
+            rows.append(_row(told, topic, partition))
+            if len(rows) >= _ROWS_MAX:
+                yield batch_of(rows)
+                rows = []
+    if rows:
+        yield batch_of(rows)
+
+
+_ROWS_MAX = 500
+"""Rows handed back at once: as many as Spark hands over."""
+
+
+def _row(told: Event | Misread, topic: str | None, partition: int) -> dict[str, object]:
+    if isinstance(told, Misread):
+        record, reason = told.record, Reason("offsets_record", told.problem)
+        place = {"topic": topic, "partition": partition, "offset": record.offset, "file": None}
+        identity = rejected_id(record.value, topic, partition, record.offset)
+        value = None if record.value is None else record.value[:KEPT_BYTES_MAX]
+        return {**place, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": value}
+    row = row_of(told, json_line(told).decode())
+    return {**row._asdict(), "topic": topic, "partition": partition, "offset": None}

@@ -1,0 +1,130 @@
+"""Generations -> table `baselines`: how long a group's partitions normally stand still at each hour of the week.
+
+Every percentile is a stall that there was, and none rests on a single rebalance: a 95th percentile takes twenty,
+of which one may be longer. Hours with too few rebalances of their own take those of the same hour on all days, and else
+those of all hours; where these are too few as well, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.baseline import (
+    BASELINE_SCHEMA_VERSION,
+    EPOCH_HOUR_OF_WEEK,
+    HOURS_OF_WEEK,
+    BaselineScope,
+    GroupBaseline,
+)
+from rebalance_agent.pipeline.schemas import BASELINES
+
+__all__ = ["SCHEMA", "BaselineSettings", "baseline_messages", "baselines"]
+
+SCHEMA = BASELINES.schema
+
+_GROUP = ("cluster_id", "group")
+_DAY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSettings:
+    """``weeks`` of history that count; the least ``samples`` of an hour, and ``days`` that they must be spread over.
+
+    Raises:
+        InvalidInputError: one of them is not positive.
+    """
+
+    weeks: int = 8
+    samples: int = 20
+    days: int = 3
+
+    def __post_init__(self) -> None:
+        """Check them."""
+        for name in ("weeks", "samples", "days"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(name, "must be at least 1")
+
+
+def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | None = None) -> DataFrame:
+    """Rows of table ``generations`` -> rows of table ``baselines``, as of ``now_ms`` (epoch)."""
+    settings = settings or BaselineSettings()
+    now = F.timestamp_millis(F.lit(now_ms))
+    since = F.timestamp_millis(F.lit(now_ms - settings.weeks * HOURS_OF_WEEK * 3_600_000))
+    hours = F.floor(F.unix_seconds("completed_at") / 3600)
+    stalls = (
+        generations.where(F.col("closes_episode") & F.col("stall_seconds").isNotNull())
+        .where((F.col("completed_at") >= since) & (F.col("completed_at") <= now))
+        .select(
+            *_GROUP,
+            "stall_seconds",
+            F.floor(hours / _DAY_HOURS).alias("day"),
+            F.pmod(hours + EPOCH_HOUR_OF_WEEK, F.lit(HOURS_OF_WEEK)).cast("int").alias("hour_of_week"),
+        )
+    )
+    found = (
+        stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
+        .groupBy(*_GROUP, "slot")
+        .agg(F.count("*").alias("samples"), F.count_distinct("day").alias("days"), *_percentiles())
+        .where((F.col("samples") >= settings.samples) & (F.col("days") >= settings.days))
+    )
+    told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
+    groups = found.groupBy(*_GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
+    each = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
+    return (
+        each.withColumn("narrowest", _narrowest(F.col("found"), F.col("hour_of_week")))
+        .where("narrowest IS NOT NULL")
+        .select(*_GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
+        .select(*SCHEMA.names)
+    )
+
+
+def baseline_messages(baselines: DataFrame) -> DataFrame:
+    """Rows of table ``baselines`` -> ``key`` and ``value`` of a record for each group; see `model.baseline`."""
+    hour = F.struct(
+        "hour_of_week",
+        "scope",
+        "samples",
+        *(F.col(f"stall_p{percent}").alias(f"stall_p{percent}_seconds") for percent in (50, 95, 99)),
+    )
+    body = F.struct(
+        F.lit(GroupBaseline.KIND).alias("kind"),
+        F.lit(BASELINE_SCHEMA_VERSION).alias("schema_version"),
+        *_GROUP,
+        F.unix_millis("computed_at").alias("computed_ms"),
+        "hours",
+    )
+    return (
+        baselines.groupBy(*_GROUP)
+        .agg(F.sort_array(F.collect_list(hour)).alias("hours"), F.max("computed_at").alias("computed_at"))
+        .select(F.concat_ws(":", *_GROUP).alias("key"), F.to_json(body).alias("value"))
+    )
+
+
+def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
+    """The number of each scope's place for an hour, the narrowest scope first."""
+    return {
+        BaselineScope.HOUR_OF_WEEK: hour_of_week,
+        BaselineScope.HOUR_OF_DAY: HOURS_OF_WEEK + hour_of_week % _DAY_HOURS,
+        BaselineScope.WEEK: F.lit(HOURS_OF_WEEK + _DAY_HOURS),
+    }
+
+
+def _percentiles() -> list[Column]:
+    def one(percent: int) -> Column:
+        value = F.expr(f"percentile_disc({percent / 100}) WITHIN GROUP (ORDER BY stall_seconds)")
+        return F.when(F.count("*") * (100 - percent) >= 100, value).alias(f"stall_p{percent}")  # noqa: PLR2004 - percent
+
+    return [F.expr("percentile_disc(0.5) WITHIN GROUP (ORDER BY stall_seconds)").alias("stall_p50"), one(95), one(99)]
+
+
+def _narrowest(found: Column, hour_of_week: Column) -> Column:
+    def told(scope: BaselineScope, slot: Column) -> Column:
+        here = F.try_element_at(found, slot)
+        return F.when(here.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), here.alias("told")))
+
+    return F.coalesce(*(told(scope, slot) for scope, slot in _slots(hour_of_week).items()))

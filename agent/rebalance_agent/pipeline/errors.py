@@ -1,0 +1,11 @@
+"""Errors of the pipeline. Part of the tree drawn in ``rebalance_agent.errors``."""
+
+from __future__ import annotations
+
+from rebalance_agent.errors import RebalanceAgentError
+
+__all__ = ["PipelineError"]
+
+
+class PipelineError(RebalanceAgentError):
+    """Java, Spark, a table or an input of the pipeline is not as it has to be."""

@@ -1,0 +1,190 @@
+"""What the groups of a fleet are like: drawn from the seed and the group's number, each for itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeVar
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["DAYS_MAX", "GROUPS_MAX", "MEMBERS_MAX", "Fleet", "Plan", "Rhythm", "chance", "draw_plan", "stable_id"]
+
+GROUPS_MAX = 100_000
+"""More groups than a cluster has."""
+
+DAYS_MAX = 3_660
+"""Ten years."""
+
+MEMBERS_MAX = 60
+"""Of the largest group at its busiest. One generation costs time for each of them."""
+
+MONDAY_MS = 1_780_272_000_000
+"""2026-06-01, 00:00 UTC, a Monday: where histories begin unless told otherwise."""
+
+_WEEK_MS = 7 * 86_400_000
+_Choice = TypeVar("_Choice")
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What to make: ``groups`` groups over ``days`` days that begin at ``since_ms``, the midnight of a Monday."""
+
+    groups: int
+    days: int
+    seed: int
+    since_ms: int = MONDAY_MS
+
+    def __post_init__(self) -> None:
+        """Refuse (`InvalidInputError`) what is out of bounds."""
+        for name, most in (("groups", GROUPS_MAX), ("days", DAYS_MAX)):
+            if not 1 <= getattr(self, name) <= most:
+                raise InvalidInputError(name, f"must be between 1 and {most}, not {getattr(self, name)}")
+        if self.since_ms < 0 or (self.since_ms - MONDAY_MS) % _WEEK_MS:
+            raise InvalidInputError("since", "must be a Monday, so that weeks begin as weeks do")
+
+    @property
+    def cluster_id(self) -> str:
+        """The id of the cluster that the groups are in."""
+        return stable_id("cluster", self.seed)
+
+
+class Rhythm(StrEnum):
+    """What decides when members come and go, besides accidents."""
+
+    STEADY = "steady"
+    SCALED = "scaled"
+    NIGHTLY = "nightly"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One group as it will be. Durations in milliseconds; ``..._per_day`` are expected numbers.
+
+    ``topics``: name -> partitions. ``static``: members have instance ids. ``reports``: its members have sidecars.
+    ``pods``: members' client ids are those of their pods; else all of them have nearly the same. ``slow_ms``: one
+    member is so slow; 0: none. ``surge``: a deploy starts the new member before the old one ends.
+    """
+
+    number: int
+    name: str
+    group_type: GroupType
+    assignor: str
+    topics: Mapping[str, int]
+    members: int
+    rhythm: Rhythm = Rhythm.STEADY
+    static: bool = False
+    reports: bool = False
+    pods: bool = True
+    processing_ms: int = 200
+    revoked_ms: int = 20
+    assigned_ms: int = 10
+    slow_ms: int = 0
+    session_timeout_ms: int = 45_000
+    poll_interval_ms: int = 300_000
+    deploys_per_day: float = 0.5
+    rolling: bool = True
+    surge: bool = True
+    crashes_per_day: float = 0.1
+    crash_loops_per_day: float = 0.01
+    storms_per_day: float = 0.01
+    growths_per_day: float = 0.01
+    weights: Mapping[str, str] = field(default_factory=dict)
+
+
+_SERVICES = (
+    "billing", "checkout", "orders", "payments", "fraud", "search-index", "inventory", "shipping", "pricing", "ledger",
+    "emails", "sessions", "clickstream", "recommendations", "catalog", "audit", "returns", "loyalty", "tax", "risk",
+    "invoices", "notifications", "profiles", "media", "telemetry", "ads", "geo", "support", "refunds", "warehouse",
+)  # fmt: skip
+_ROLES = ("consumer", "projector", "enricher", "sink", "worker", "aggregator", "indexer", "mirror", "notifier", "etl")
+_EAGER = ("range", "roundrobin", "sticky", "weighted-sticky", "rack-aware-sticky", "failover", "copartitioned-sticky")
+_COOPERATIVE = ("cooperative-sticky", "cooperative-weighted-sticky", "cooperative-rack-aware-sticky")
+_PARTITIONS = (6, 8, 10, 12, 12, 16, 24, 24, 30, 32, 48, 64)
+_TYPES = (
+    (GroupType.CLASSIC, 70),
+    (GroupType.CONSUMER, 18),
+    (GroupType.STREAMS, 6),
+    (GroupType.SHARE, 6),
+)
+
+
+def stable_id(*parts: object) -> str:
+    """An id as Kafka prints those of topics and clusters: 22 characters, the same for the same parts."""
+    digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def draw_plan(fleet: Fleet, number: int) -> Plan:
+    """The plan of one group: the same for the same seed and number, whatever other groups there are."""
+    rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - nobody is to be kept from guessing
+    service, role = rng.choice(_SERVICES), rng.choice(_ROLES)
+    group_type = GroupType.CLASSIC if number < 1 else _weighted(rng, _TYPES)
+    clustered = group_type is GroupType.CLASSIC and (number == 0 or chance(rng, 12))
+    members = min(MEMBERS_MAX, max(1, round(math.exp(rng.gauss(1.35, 0.75)))))
+    if clustered:
+        members = max(4, members)
+    topics = _topics(rng, service, members if clustered else None)
+    static = group_type is GroupType.CLASSIC and not clustered and chance(rng, 15)
+    busy = chance(rng, 8)
+    assignor = "range" if clustered else _assignor(rng, group_type)
+    return Plan(
+        number=number,
+        name=f"{service}-{role}-{number}",
+        group_type=group_type,
+        assignor=assignor,
+        topics=topics,
+        members=members,
+        rhythm=_weighted(rng, ((Rhythm.STEADY, 55), (Rhythm.SCALED, 35), (Rhythm.NIGHTLY, 10))),
+        static=static,
+        reports=chance(rng, 25),
+        pods=static or chance(rng, 60),
+        processing_ms=round(math.exp(rng.gauss(5.6, 1.2))),
+        revoked_ms=round(math.exp(rng.gauss(3.5, 1.3))),
+        assigned_ms=round(math.exp(rng.gauss(3.0, 1.2))),
+        slow_ms=rng.randrange(8_000, 90_000) if chance(rng, 10) else 0,
+        session_timeout_ms=rng.choice((10_000, 30_000, 45_000, 45_000)),
+        deploys_per_day=rng.choice((0.1, 0.2, 0.5, 1.0, 1.0, 2.0)),
+        rolling=chance(rng, 85),
+        surge=not static and chance(rng, 70),
+        crashes_per_day=rng.choice((0.02, 0.05, 0.1, 0.5)),
+        crash_loops_per_day=0.5 if busy else 0.01,
+        storms_per_day=0.4 if busy else 0.01,
+        growths_per_day=0.02,
+        weights={"assignment.consumer.weight": "2"} if "weighted" in assignor else {},
+    )
+
+
+def chance(rng: random.Random, percent: int) -> bool:
+    """Whether something happens that happens so often."""
+    return rng.random() * 100 < percent
+
+
+def _topics(rng: random.Random, service: str, clustered: int | None) -> dict[str, int]:
+    """``clustered``: so many members, upon the first of which `range` heaps topics of one and the same size."""
+    if clustered:
+        counts = [rng.choice((clustered // 2 + 1, clustered + 1))] * rng.choice((4, 5, 6))
+    else:
+        counts = [rng.choice(_PARTITIONS) for _ in range(rng.choice((1, 1, 1, 2, 3)))]
+    kinds = ("events", "commands", "updates", "retries", "changes", "facts")
+    return {f"{service}.{kind}": count for kind, count in zip(kinds, counts, strict=False)}
+
+
+def _assignor(rng: random.Random, group_type: GroupType) -> str:
+    if group_type is GroupType.CONSUMER:
+        return rng.choice(("uniform", "uniform", "range"))
+    if group_type is not GroupType.CLASSIC:
+        return ""
+    if chance(rng, 40):
+        return rng.choice(_COOPERATIVE)
+    return "range" if chance(rng, 50) else rng.choice(_EAGER)
+
+
+def _weighted(rng: random.Random, choices: tuple[tuple[_Choice, int], ...]) -> _Choice:
+    return rng.choices([value for value, _ in choices], [weight for _, weight in choices])[0]

@@ -1,0 +1,207 @@
+"""Generations -> tables `whatif` and `fidelity`: every recorded past replayed through every strategy.
+
+Groups go to the tasks in pieces of bounded size (`CHUNK_BYTES`), so that a group of any length fits: each piece begins
+anew, and figures add up. A group with an event that no task should hold (`EVENT_BYTES_MAX`) is refused by name. What a
+piece comes to (its *study*) is worked out once, for these two tables and for `recommendations`. All thinking is in the
+room ``advice``; the command line asks the same functions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import pandas as pd
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from rebalance_agent.advice import Fidelity, FidelityLine, Outcome, WhatIf, fidelity, history_of, merged, what_if
+from rebalance_agent.advice.figures import Figures
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.codec import event_from_json, value_from_json, value_to_json
+from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.pipeline.schemas import FIDELITY, WHATIF
+
+__all__ = ["CHUNK_BYTES", "EVENT_BYTES_MAX", "STUDIES", "Study", "fidelities", "read_studies", "studies", "whatif"]
+
+CHUNK_BYTES = 8 << 20
+"""Characters of JSON of one piece: parsed it takes some ten times as much, in each of a worker's tasks."""
+
+EVENT_BYTES_MAX = 64 << 20
+"""Characters of one generation's JSON, parts joined: a quarter of a million members."""
+
+STUDIES = StructType(
+    [
+        StructField("cluster_id", StringType(), nullable=False),
+        StructField("group", StringType(), nullable=False),
+        StructField("chunk", IntegerType(), nullable=False),
+        StructField("study", StringType(), nullable=False),
+    ]
+)
+"""``study``: JSON of a `Study`; ``chunk`` numbers a group's pieces, oldest first."""
+
+_GROUP = ("cluster_id", "group")
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What one piece of a group's past comes to."""
+
+    found: WhatIf
+    fidelity: Fidelity
+
+
+def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of tables ``generations`` and ``events`` -> a row for each piece of each group; see `STUDIES`.
+
+    Of the events only those count in which leaders say that they assigned.
+    """
+    sizes = Window.partitionBy(*_GROUP)
+    # To the last tie, so that the pieces of two runs are the same.
+    ordered = sizes.orderBy("completed_at", "generation", "event_id").rowsBetween(Window.unboundedPreceding, -1)
+    size = F.length("body")
+    pieces = generations.withColumns(
+        {
+            "chunk": (F.coalesce(F.sum(size).over(ordered), F.lit(0)) / CHUNK_BYTES).cast("int"),
+            "largest": F.max(size).over(sizes),
+        }
+    ).withColumns(
+        {
+            # Nothing of it may reach a task, so nothing of it is moved there.
+            "body": F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")),
+            "chunk": F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("chunk")).otherwise(0),
+        }
+    )
+    flagged = _with_reports(pieces, events).select(*_GROUP, "chunk", "body", "largest", "instrumented", "generation")
+    return flagged.groupBy(*_GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
+
+
+def whatif(studied: DataFrame) -> DataFrame:
+    """Rows of `studies` -> rows of table ``whatif``."""
+    return studied.groupBy(*_GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
+
+
+def fidelities(studied: DataFrame) -> DataFrame:
+    """Rows of `studies` -> rows of table ``fidelity``."""
+    rows = studied.groupBy(*_GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
+    return rows.select(*FIDELITY.schema.names)
+
+
+def read_studies(rows: pd.DataFrame) -> Study:
+    """One group's rows as one study."""
+    ordered = rows.sort_values("chunk")
+    read = [value_from_json(Study, json.loads(text)) for text in ordered["study"]]
+    lines: dict[tuple[str, str], list[FidelityLine]] = {}
+    for study in read:
+        for line in study.fidelity.lines:
+            lines.setdefault((line.assignor, line.implementation), []).append(line)
+    return Study(merged([each.found for each in read]), Fidelity(tuple(reduce(add, some) for some in lines.values())))
+
+
+def _with_reports(pieces: DataFrame, events: DataFrame) -> DataFrame:
+    """With column ``instrumented``: whether a leader said that it assigned in that generation."""
+    told = (
+        events.where(F.col("kind") == AssignEvent.KIND)
+        .where(F.get_json_object("body", "$.error").isNull())
+        .select(*_GROUP, F.get_json_object("body", "$.generation").cast("long").alias("generation"))
+        .distinct()
+    )
+    # Sidecars may not know the cluster; then it is plain only of a group that no two clusters have.
+    single = pieces.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters")).where("clusters = 1")
+    somewhere = told.where("cluster_id = ''").join(single, "group").select("group", "generation")
+    somewhere = somewhere.withColumn("here", F.lit(True))
+    here = told.withColumn("there", F.lit(True))
+    rows = pieces.join(here, [*_GROUP, "generation"], "left").join(somewhere, ["group", "generation"], "left")
+    return rows.withColumn("instrumented", F.coalesce("here", "there", F.lit(False)))
+
+
+def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
+    cluster_id, group, chunk = key
+    study = json.dumps(value_to_json(_study(cluster_id, group, rows)))
+    return pd.DataFrame({"cluster_id": [cluster_id], "group": [group], "chunk": [chunk], "study": [study]})
+
+
+def _study(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
+    if rows["body"].isna().any():
+        return Study(_too_large(cluster_id, group, int(rows["largest"].iloc[0])), Fidelity())
+    history = history_of(event_from_json(json.loads(body)) for body in rows["body"])
+    instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
+    return Study(what_if(history), fidelity(history, instrumented))
+
+
+def _too_large(cluster_id: str, group: str, size: int) -> WhatIf:
+    reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
+    refused = tuple(Outcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
+    return WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+
+
+_Row = Mapping[str, object]
+
+
+def _rows_of(make: Callable[[Study], Iterator[_Row]]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def rows(studied: pd.DataFrame) -> pd.DataFrame:
+        columns = {"cluster_id": studied["cluster_id"].iloc[0], "group": studied["group"].iloc[0]}
+        return _frame([{**columns, **row} for row in make(read_studies(studied))])
+
+    return rows
+
+
+def _frame(rows: Sequence[_Row]) -> pd.DataFrame:
+    # Whole numbers with gaps must not become floats on the way.
+    return pd.DataFrame(list(rows), dtype=object)
+
+
+def _whatif_rows(study: Study) -> Iterator[_Row]:
+    found = study.found
+    recorded = {f"recorded_{name}": value for name, value in _columns(found.recorded).items() if name != "needed"}
+    for each in found.outcomes:
+        columns = _columns(each.figures if each.refused is None else Figures())
+        yield {
+            "strategy": each.strategy,
+            "protocol": each.protocol.value,
+            "refused": each.refused,
+            "generations": each.figures.generations,
+            **columns,
+            "recorded_assignor": found.assignor,
+            "recorded_protocol": found.protocol.value,
+            **recorded,
+            "modelled_stalled_partition_seconds": _stalled(found.predicted),
+        }
+
+
+def _columns(figures: Figures) -> dict[str, object]:
+    known = figures.generations > 0
+    return {
+        "moved": figures.moved if known else None,
+        "needed": figures.moved - figures.excess if known else None,
+        "excess": figures.excess if known else None,
+        "skew_mean": figures.skew_mean,
+        "skew_max": figures.skew_max if known else None,
+        "imbalance_mean": figures.imbalance_mean,
+        "stalled_partition_seconds": _stalled(figures),
+    }
+
+
+def _stalled(figures: Figures) -> float | None:
+    return figures.stalled_partition_seconds if figures.stalls else None
+
+
+def _fidelity_rows(study: Study) -> Iterator[_Row]:
+    for line in study.fidelity.lines:
+        yield {
+            "assignor": line.assignor,
+            "implementation": line.implementation,
+            "checked": line.checked,
+            "same_moves": line.same_moves,
+            "same_skew": line.same_skew,
+            "same_assignment": line.same_assignment,
+            "not_comparable": line.not_comparable,
+            "agreeing": line.agreeing,
+            "reason": line.reason,
+            "difference": line.difference,
+        }

@@ -1,0 +1,153 @@
+"""What `whatif` prints of whole stories: every sentence is one that people read.
+
+``REBALANCE_AGENT_GOLDEN=write pytest tests/golden`` writes the files anew.
+"""
+
+import gzip
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli import main
+from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.runtime.splitting import event_lines
+from support.histories import clustered
+
+FOLDER = Path(__file__).parent / "whatif"
+CAPTURED = Path(__file__).parent / "captured_topic_events.ndjson"
+
+
+def lines(events):
+    return b"".join(json_line(each) + b"\n" for each in events)
+
+
+STORIES = {
+    "clustered": lambda: lines(clustered(8)),
+    "cooperative": lambda: lines(clustered(4, name="cooperative-sticky", topics=3)),
+    "restarts": lambda: lines(clustered(10, name="sticky", topics=3, away_s=1, stops=(0.1, 0.1))),
+    "captured": lambda: CAPTURED.read_bytes().replace(b'"group":"coordinated"', b'"group":"g"'),
+}
+
+
+def run(capsys, *arguments):
+    try:
+        code = main.main(["whatif", *map(str, arguments)])
+    except SystemExit as ended:
+        code = ended.code
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+@pytest.fixture
+def quiet(monkeypatch, tmp_path):
+    monkeypatch.setattr("rebalance_agent.cli.whatif.quiet_logs", lambda: None)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_the_text_is_the_golden_one(story, quiet, capsys):
+    Path("events.ndjson").write_bytes(STORIES[story]())
+    code, out, err = run(capsys, "g", "--events", "events.ndjson")
+    golden = FOLDER / f"{story}.txt"
+    if os.environ.get("REBALANCE_AGENT_GOLDEN") == "write":
+        golden.parent.mkdir(exist_ok=True)
+        golden.write_text(out, encoding="utf-8")
+    assert (code, err) == (0, "")
+    assert out == golden.read_text(encoding="utf-8")
+
+
+def test_the_json_says_the_same(quiet, capsys):
+    (quiet / "events.ndjson.gz").write_bytes(gzip.compress(lines(clustered(8))))
+    code, out, _ = run(capsys, "g", "--events", quiet / "events.ndjson.gz", "--json", "--protocol", "cooperative")
+    answer = json.loads(out)
+    assert code == 0
+    assert {each["protocol"] for each in answer["strategies"]} == {"cooperative"}
+    assert answer["recommendation"]["strategy"] == "cooperative-sticky"
+    assert answer["recommendation"]["sentence"].startswith("Use cooperative-sticky instead of range: ")
+    assert (answer["fidelity"]["moves"], answer["fidelity"]["skew"], answer["rebalances"]) == (1.0, 1.0, 8)
+
+
+def test_an_event_in_parts_is_put_together(quiet, capsys):
+    parts = [line for event in clustered(4) for _, line in event_lines(event, 1_500)]
+    assert len(parts) > 4
+    Path("parts.ndjson").write_bytes(b"\n".join(parts))
+    Path("whole.ndjson").write_bytes(lines(clustered(4)))
+    texts = [run(capsys, "g", "--events", name)[1] for name in ("parts.ndjson", "whole.ndjson")]
+    assert texts[0].replace("parts.ndjson", "whole.ndjson") == texts[1]
+
+
+def test_what_is_wrong_is_told_with_its_place(quiet, capsys):
+    Path("events.ndjson").write_bytes(lines(clustered(2)) + b"nonsense\n")
+    assert run(capsys, "other", "--events", "events.ndjson")[2] == (
+        "rebalance-agent whatif: events.ndjson, line 3: is not JSON in UTF-8\n"
+    )
+    Path("events.ndjson").write_bytes(lines(clustered(2)))
+    code, _, err = run(capsys, "other", "--events", "events.ndjson")
+    assert (code, err) == (1, "rebalance-agent whatif: there is no group 'other' in events.ndjson\n")
+    assert run(capsys, "g", "--events", "nowhere")[0] == 2
+    assert run(capsys, "g", "--events", "events.ndjson", "--url", "http://x")[0] == 2
+    assert "there is no strategy 'best'" in run(capsys, "g", "--events", "events.ndjson", "--strategy", "best")[2]
+    wrong = ["--assignor-config", "assignment.consumer.weight=0"]
+    assert "must be a whole number" in run(capsys, "g", "--events", "events.ndjson", *wrong)[2]
+
+
+def test_a_file_that_is_cut_off_or_damaged_is_told(quiet, capsys):
+    packed = gzip.compress(lines(clustered(8)))
+    for name, data in (("cut.gz", packed[:-40]), ("damaged.gz", packed[:60] + b"\xff" * 60 + packed[120:])):
+        Path(name).write_bytes(data)
+        code, _, err = run(capsys, "g", "--events", name)
+        assert code == 2
+        assert err.startswith(f"rebalance-agent whatif: --events: {name}: ")
+
+
+def test_groups_of_two_clusters_are_not_one_history(quiet, capsys):
+    others = [replace(each, cluster_id="other") for each in clustered(4)]
+    Path("events.ndjson").write_bytes(lines([*clustered(4), *others]))
+    code, _, err = run(capsys, "g", "--events", "events.ndjson")
+    assert code == 2
+    assert err.endswith("events.ndjson has groups g of 2 clusters, such as c and other: leave one of them in it\n")
+
+
+def test_the_help_teaches(capsys):
+    code, out, _ = run(capsys, "--help")
+    assert code == 0
+    for word in ("SKEW", "EXCESS", "STALLED", "examples:", "exit codes:"):
+        assert word in out
+
+
+def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
+    from support.api import api_of  # noqa: PLC0415
+    from support.views import full_view  # noqa: PLC0415
+
+    events = [replace(each, group="orders") for each in clustered(6)]
+    api, *_ = api_of(full_view("orders"), events=events)
+    monkeypatch.setattr("rebalance_agent.cli.whatif_past.agent_api", lambda _options: api)
+    code, out, _ = run(capsys, "orders", "--strategy", "sticky")
+    assert code == 0
+    assert out.startswith("orders: 6 rebalances replayed, from what the agent has seen since it was started.\n")
+    assert run(capsys, "unknown")[0] == 1
+
+
+def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch):
+    from support.api import api_of  # noqa: PLC0415
+    from support.views import full_view  # noqa: PLC0415
+
+    api, *_ = api_of(full_view("orders"), events=[replace(each, group="orders") for each in clustered(6)])
+    oldest = api.rebalances("orders").rebalances[-1].id
+    known = api.rebalance
+
+    def forgetful(group, identity):
+        if identity == oldest:
+            raise NotKnownError("there is no such rebalance")
+        return known(group, identity)
+
+    monkeypatch.setattr(api, "rebalance", forgetful)
+    monkeypatch.setattr("rebalance_agent.cli.whatif_past.agent_api", lambda _options: api)
+    code, out, _ = run(capsys, "orders", "--strategy", "sticky")
+    assert code == 0
+    assert out.startswith("orders: 5 rebalances replayed")

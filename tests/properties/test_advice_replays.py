@@ -1,0 +1,110 @@
+"""What always holds of a replay, for groups that walk through all that happens to a group."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.advice import fidelity, history_of, recommend, replay, what_if
+from rebalance_agent.advice.carrying import carry
+from rebalance_agent.advice.implementations import LIBRARY, verdict
+from rebalance_agent.advice.recommending import _better
+from rebalance_agent.advice.serving import refusal
+from rebalance_agent.assignors import STRATEGIES, judge
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
+from support.histories import moved, walked
+from support.walks import Walk
+
+SEEDS = st.integers(0, 2**32)
+REPEATED = [
+    "cooperative-failover",
+    "cooperative-weighted-sticky",
+    "failover",
+    "range",
+    "redundant",
+    "roundrobin",
+    "shuffled-roundrobin",
+    "weighted-sticky",
+]
+"""Strategies whose decisions follow from what an event says, whoever ran them."""
+
+
+@pytest.mark.parametrize("name", REPEATED)
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_every_decision_of_the_library_is_repeated(name, seed):
+    found = fidelity(history_of(walked(Walk(seed, newest=True), STRATEGIES[name], 6)))
+    assert found.moves in (1.0, None), found
+    assert found.skew in (1.0, None)
+    assert sum(line.same_assignment for line in found.lines) == found.checked
+    assert found.not_comparable == 0
+
+
+@pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name, seed):
+    found = fidelity(history_of(walked(Walk(seed, newest=True), STRATEGIES[name], 6)))
+    assert sum(line.agreeing for line in found.lines) == found.not_comparable
+    assert sum(line.same_assignment for line in found.lines) == found.checked
+
+
+@settings(max_examples=25)
+@given(
+    seed=SEEDS,
+    recorded=st.sampled_from(["range", "sticky"]),
+    name=st.sampled_from(["copartitioned-sticky", "range", "roundrobin", "shuffled-roundrobin", "sticky"]),
+)
+def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
+    history = history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6))
+    before, strategy = {}, STRATEGIES[name]
+    for place, step in enumerate(carry(history, strategy)):
+        before = {} if step.rebalance.fresh else before  # whoever comes to an empty group starts anew
+        members = tuple(
+            MemberSubscription(each.member_id, each.topics, each.instance_id, before.get(identity, {}), 1)
+            for identity, each in zip(step.rebalance.identities, step.rebalance.roster.members, strict=True)
+        )
+        topics = {topic: TopicMetadata(count) for topic, count in step.rebalance.closing.topics.items()}
+        group = GroupSubscription(topics, members)
+        expected = strategy.assign(group).target
+        names = dict(zip((each.member_id for each in members), step.rebalance.identities, strict=True))
+        assert step.assignment == {names[key]: given for key, given in expected.items()}
+        assert step.moved == (moved(before, step.assignment) if place else 0)
+        quality = judge(group, GroupAssignment(expected, expected))  # against the best balance
+        assert (step.skew_ratio, step.imbalance) == (quality.skew_ratio, quality.imbalance)
+        if step.needed is not None:
+            assert 0 <= step.needed <= step.moved
+            assert step.needed == step.moved - quality.moved + quality.moved_min
+        before = step.assignment
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_both_forms_of_a_strategy_decide_alike(seed):
+    history = history_of(walked(Walk(seed, newest=True), STRATEGIES["roundrobin"], 5))
+    for name in ("sticky", "copartitioned-sticky"):
+        if refusal(history, STRATEGIES[name]):
+            continue
+        one, other = (replay(history, STRATEGIES[each]) for each in (name, f"cooperative-{name}"))
+        assert [(each.moved, each.needed, each.skew_ratio) for each in one] == [
+            (each.moved, each.needed, each.skew_ratio) for each in other
+        ]
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS, recorded=st.sampled_from(["range", "roundrobin", "shuffled-roundrobin"]))
+def test_no_recommendation_is_worse_than_what_there_is(seed, recorded):
+    found = what_if(history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6)))
+    advice = recommend(found)
+    if advice.strategy is None:
+        assert advice.saved_moves is None
+        return
+    best = next(each for each in found.outcomes if each.strategy == advice.strategy)
+    assert _better(best.figures, found.predicted)
+    assert not _better(found.predicted, best.figures)
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_who_ran_a_strategy_that_only_the_library_has_is_known(seed):
+    events = walked(Walk(seed), STRATEGIES["weighted-sticky"], 3)
+    assert {verdict(each) for each in events} == {(LIBRARY, None)}

@@ -1,0 +1,33 @@
+"""Twenty times killed at random: every event is in the table once."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import pytest
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.ingest import events_of_topic
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.tables import Tables
+from support.observing import create_topic
+from support.pipelines import assert_exactly_once, kill_at_random, producing
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
+
+
+def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
+    seed = random.randrange(2**32)
+    print("seed", seed)
+    bootstrap, topic, folder = kafka.bootstrap_servers, "ingest-killed-twenty-times", str(tmp_path / "tables")
+    create_topic(bootstrap, topic, 3)
+    with producing(bootstrap, topic, seed=seed) as told:
+        kill_at_random(bootstrap, topic, folder, tmp_path / "log", times=20, seed=seed)
+    with open_session(SessionSettings(master="local[2]", driver_memory="1g", partitions=2)) as spark:
+        tables = Tables(spark, folder)
+        records = events_of_topic(spark, {"bootstrap.servers": bootstrap}, topic, records_max=50_000)
+        settings = StreamSettings(f"{folder}/_checkpoints/ingest-{topic}")
+        ingest_stream(tables, records, settings, SystemClock(), threading.Event())
+        assert_exactly_once(tables, told)

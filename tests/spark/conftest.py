@@ -1,0 +1,32 @@
+"""One Spark session for every test of the tier, and tables of one's own."""
+
+import logging
+
+import pytest
+
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables import Tables
+from support.pipelines import SHORT_LIVED
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "tests/spark/" in item.path.as_posix():
+            item.add_marker(pytest.mark.spark)
+            # PySpark lets go of a socket whose file it goes on reading.
+            item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """Two threads and a gigabyte: what a laptop can spare."""
+    settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
+    with open_session(settings, "tests") as session:
+        logging.getLogger("py4j").setLevel(logging.WARNING)  # it tells of each call where tests catch all levels
+        yield session
+
+
+@pytest.fixture
+def tables(spark, tmp_path):
+    """A folder of tables that no other test knows."""
+    return Tables(spark, str(tmp_path / "tables"))

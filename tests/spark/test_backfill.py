@@ -1,0 +1,117 @@
+"""What the coordinator's log still holds gives the generations that were observed, under the same ids."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.pipeline.backfill import (
+    OFFSETS_TOPIC,
+    Shown,
+    keep,
+    ranges,
+    records_of_files,
+    records_of_topic,
+    retold,
+    topic_now,
+)
+from rebalance_agent.pipeline.ingest import events_at_rest, ingest_batch
+from rebalance_agent.rebalances.retelling import Facts
+from support.observing import create_topic, events, eventually, everything, members, observing
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
+WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
+FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+
+EQUAL = (
+    "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
+    "topics", "moved", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance",
+)  # fmt: skip
+"""What is said of a generation whoever says it; start, stall and trigger may be weaker."""
+
+
+def facts_of(told):
+    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in told["members"]]
+    return {name: told.get(name) for name in EQUAL} | {"members": members}
+
+
+def generations(told):
+    return {each["event_id"]: facts_of(each) for each in told if each["kind"] == "generation"}
+
+
+def stored(tables):
+    return [json.loads(row["body"]) for row in tables.read("events").collect()]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    folder = tmp_path / "records"
+    folder.mkdir()
+    return folder
+
+
+def test_files_of_records_give_what_was_observed_of_them(tables, folder):
+    odd = {**ROWS[0], "key": "AAIAAw==", "timestamp": ROWS[-1]["timestamp"]}
+    (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, odd]))
+    records = records_of_files(tables.spark, str(folder))
+    assert [(each.partition, each.records) for each in ranges(records)] == [(0, len(ROWS) + 1)]
+    told, missing = keep(tables, retold(records, FACTS), FakeClock())
+    assert missing == []
+    assert generations(stored(tables)) == generations(WATCHED)
+    assert told.rejected == 1
+    (rejected,) = tables.read("events_rejected").collect()
+    assert rejected["reason"].startswith("offsets_record: ")
+
+
+def test_where_generations_are_missing_is_told(tables, folder):
+    eager = [each for each in WATCHED if each["group"] == "eager" and each["kind"] == "generation"]
+    gone = {each["timestamp_ms"] for each in eager[1:2]}
+    left = [row for row in ROWS if row["timestamp"] not in gone]
+    (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in left))
+    rows = retold(records_of_files(tables.spark, str(folder)), FACTS, Shown(allow="eager"))
+    _, missing = keep(tables, rows, FakeClock(), write=False)
+    assert [(each.group, each.missing) for each in missing] == [("eager", 1)]
+    assert not tables.exists("events")
+
+
+def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_what_was_watched(kafka, tables):
+    bootstrap, topic, group = kafka.bootstrap_servers, "backfilled", "backfilled-group"
+    create_topic(bootstrap, topic, 4)
+    published = "backfill-events"
+    with observing(bootstrap, events_topic=published), members(bootstrap, group, topic, 2) as closers:
+        eventually(lambda: any(len(each["members"]) == 2 for each in of_group(bootstrap, published, group)))
+        closers[0]()
+        eventually(lambda: len(of_group(bootstrap, published, group)[-1]["members"]) == 1)
+    properties = {"bootstrap.servers": bootstrap}
+    now = topic_now(properties)
+    records = records_of_topic(tables.spark, properties, now)
+    # A plain consumer sees as many records in each partition; what it joined itself came after the ends.
+    plain = Counter(
+        each.partition() for each in everything(bootstrap, OFFSETS_TOPIC) if each.offset() < now.ends[each.partition()]
+    )
+    assert {each.partition: each.records for each in ranges(records)} == dict(plain)
+
+    rows = retold(records, now.facts, Shown(allow=group))
+    keep(tables, rows, FakeClock())
+    retold_events = generations(stored(tables))
+    watched = generations(events(bootstrap, published, group=group))
+    assert watched
+    assert {name: retold_events[name] for name in watched} == watched
+    # What was watched takes the place of it, and keeps it.
+    published_events = events_at_rest(tables.spark, properties, published)
+    assert ingest_batch(tables, published_events, "ingest", FakeClock()).rejected == 0
+    keep(tables, rows, FakeClock())
+    origins = {row["event_id"]: row["origin"] for row in tables.read("events").collect()}
+    assert {origins[name] for name in watched} == {"ingest"}
+
+
+def of_group(bootstrap, published, group):
+    try:
+        return [each for each in events(bootstrap, published, group=group) if each["kind"] == "generation"]
+    except KeyError:
+        return []

@@ -1,0 +1,91 @@
+"""What the pipeline publishes is what an observer shows: from stalls in Spark to a line of /metrics."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka import Producer
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.model.baseline import baseline_from_json
+from rebalance_agent.pipeline.baselines import BaselineSettings, baselines
+from rebalance_agent.pipeline.baselines_topic import publish_baselines
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.testing import EmbeddedKafka
+from support.event_rows import MONDAY_MS, events_frame, generation, member
+from support.observing import create_topic, eventually, everything, members, observing
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(scope="module")
+def kafka():
+    with EmbeddedKafka() as kafka:
+        yield kafka
+
+
+def computed(spark, cluster_id, group, now_ms, seconds):
+    """Baselines of a group with these stalls, a day after the other."""
+    one = [member("a", (0,))]
+    stalls = [
+        generation(now_ms - day * DAY_MS, 9 - day, one, cluster_id=cluster_id, group=group, stall=(each, 1.0))
+        for day, each in enumerate(seconds)
+    ]
+    frame = generations(events_frame(spark, stalls))
+    return baselines(frame, now_ms, BaselineSettings(samples=3, days=3))
+
+
+def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkeypatch):
+    monkeypatch.setattr("rebalance_agent.collectors.baselines.TOPIC_AGAIN_S", 0.2)
+    servers, unique, now_ms = (
+        {"bootstrap.servers": kafka.bootstrap_servers},
+        uuid.uuid4().hex[:8],
+        SystemClock().now_ms(),
+    )
+    group, topic, cluster_id = f"group-{unique}", f"baselines-{unique}", Cluster(servers).identify()[0]
+    create_topic(kafka.bootstrap_servers, group, 1)
+    producer = Producer(servers)
+
+    def publish(name, *seconds):
+        publish_baselines(computed(spark, cluster_id, name, now_ms, seconds), servers, topic)
+
+    def put(key, value):
+        producer.produce(topic, key=key, value=value)
+        producer.flush(10)
+
+    with (
+        observing(kafka.bootstrap_servers, baselines_topic=topic) as watched,
+        members(kafka.bootstrap_servers, group, group),
+    ):
+
+        def shown(percentile="p50"):
+            name = "kafka_rebalance_stall_baseline_seconds"
+            return watched.metric(name, consumergroup=group, percentile=percentile)
+
+        eventually(lambda: watched.metric("kafka_rebalance_members", consumergroup=group))
+        assert shown() is None
+        publish(group, 0.5, 2.5, 1.5)
+        eventually(lambda: shown() == 1.5)
+        assert shown("p99") is None
+        publish("nobody-here", 7.0, 7.0, 7.0)
+        [record, _] = everything(kafka.bootstrap_servers, topic)
+        assert record.key().decode() == f"{cluster_id}:{group}"
+        assert len(baseline_from_json(record.value()).hours) == 168
+        assert Cluster(servers).topic_setting(topic, "cleanup.policy") == "compact"
+        put(record.key(), b"{}")
+        eventually(lambda: watched.metric("rebalance_agent_baselines_malformed_total") == 1)
+        assert shown() == 1.5
+        publish(group, 4.0, 4.0, 4.0)
+        eventually(lambda: shown() == 4.0)
+        put(record.key(), None)
+        eventually(lambda: shown() is None)
+        assert watched.ready()
+
+
+def test_what_cannot_be_published_is_told_in_a_line(spark):
+    frame = computed(spark, "c", "g", MONDAY_MS, (1.0, 1.0, 1.0))
+    with pytest.raises(PipelineError, match="baselines are not published: creating topic"):
+        publish_baselines(frame, {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"})

@@ -1,0 +1,133 @@
+"""Expectations: whole tables pass all of them, and each kind of damage is found by the one that is for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyspark.sql import functions as F  # noqa: N812
+
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.baselines import BaselineSettings, baselines
+from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.pipeline.group_hours import group_hours
+from rebalance_agent.pipeline.members import members
+from rebalance_agent.pipeline.quality import broken, expectations
+from support.event_rows import MONDAY_MS, aborted, events_frame, generation, gone, member
+
+NOW_MS = MONDAY_MS + 86_400_000
+ONE, TWO = [member("a", (0, 1, 2, 3))], [member("a", (0, 1)), member("b", (2, 3))]
+
+
+def history():
+    made = [
+        generation(MONDAY_MS + 1_000, 1, ONE, stall=(0.5, 2.0), started=MONDAY_MS + 500),
+        generation(MONDAY_MS + 2_000, 2, TWO, stall=(0.2, 0.8)),
+        aborted(MONDAY_MS + 9_000, 4, 2),
+        generation(MONDAY_MS + 9_000, 5, ONE, stall=(0.3, 0.6)),
+        generation(MONDAY_MS + 9_500, 5, ONE),  # a static member came back
+        gone(MONDAY_MS + 20_000),
+        generation(MONDAY_MS + 30_000, 3, ONE),
+        generation(MONDAY_MS + 40_000, 9, ONE, group="epochs", group_type=GroupType.CONSUMER),
+        generation(MONDAY_MS + 50_000, 15, ONE, group="epochs", group_type=GroupType.CONSUMER),
+        generation(MONDAY_MS + 55_000, 18, ONE, group="epochs"),
+        generation(MONDAY_MS + 60_000, 1, [*TWO, member("c", (3,))], group="shared", group_type=GroupType.SHARE),
+    ]
+    yield from made
+    yield aborted(MONDAY_MS + 90_000, 1, group="end")
+
+
+@pytest.fixture(scope="module")
+def whole(spark):
+    events = events_frame(spark, history())
+    of_groups = generations(events).cache()
+    tables = {
+        "events": events,
+        "generations": of_groups,
+        "members": members(of_groups),
+        "group_hours": group_hours(of_groups, events),
+        "baselines": baselines(of_groups, NOW_MS, BaselineSettings(samples=2, days=1)),
+    }
+    kept = {name: frame.cache() for name, frame in tables.items()}
+    yield kept
+    for frame in kept.values():
+        frame.unpersist()
+
+
+@pytest.fixture(scope="module")
+def results(whole):
+    return expectations(whole, NOW_MS)
+
+
+def test_whole_tables_meet_all_expectations(results):
+    rows = results.collect()
+    assert [row for row in rows if row["failed"]] == []
+    assert all(row["checked"] for row in rows)
+    assert {row["table"] for row in rows} == {"events", "generations", "members", "group_hours", "baselines"}
+    assert len({(row["table"], row["expectation"]) for row in rows}) == len(rows)
+    assert broken(rows, strict=True) == []
+    consecutive = next(row for row in rows if row["expectation"].startswith("generations are consecutive"))
+    assert consecutive["checked"] == 2
+
+
+def damaged(whole, name, **columns):
+    """The tables with one row's columns set to SQL expressions, and only those that are looked at with it."""
+    key = "event_id" if "event_id" in whole[name].columns else "group"
+    victim = whole[name].where("`group` = 'g'").agg(F.min(key)).first()[0]
+    changed = {
+        column: F.when(F.col(key) == victim, F.expr(text)).otherwise(F.col(column)) for column, text in columns.items()
+    }
+    return {**whole, name: whole[name].withColumns(changed)}
+
+
+DAMAGE = {
+    ("events", "parts are numbered"): ("events", {"part": "1"}),
+    ("events", "days are those of timestamps"): ("events", {"day": "date_add(day, 1)"}),
+    ("generations", "times are ordered"): ("generations", {"started_at": "completed_at + INTERVAL 1 SECOND"}),
+    ("generations", "only closing rows have a stall"): (
+        "generations",
+        {"closes_episode": "false", "stall_seconds": "1D"},
+    ),
+    ("generations", "an episode begins before it ends"): ("generations", {"episode_generation": "generation + 1"}),
+    ("members", "each generation has its members"): ("generations", {"member_count": "member_count + 1"}),
+    ("members", "partitions are conserved"): ("members", {"partitions": "partitions - 1"}),
+    ("group_hours", "rebalances are the closed episodes"): ("group_hours", {"rebalances": "rebalances + 1"}),
+    ("group_hours", "rebalances are those of all triggers"): ("group_hours", {"by_trigger": "map('rejoin', 99L)"}),
+    ("group_hours", "availability is a share"): ("group_hours", {"availability": "-0.1D"}),
+    ("group_hours", "percentiles do not fall"): ("group_hours", {"stall_p95": "stall_max + 1"}),
+    ("baselines", "percentiles do not fall"): ("baselines", {"stall_p95": "stall_p50 - 0.1"}),
+    ("baselines", "hours are those of a week"): ("baselines", {"hour_of_week": "168"}),
+}
+
+
+def failures(tables):
+    return {(row["table"], row["expectation"]): row for row in expectations(tables, NOW_MS).collect() if row["failed"]}
+
+
+def test_each_damage_is_found_by_the_expectation_that_is_for_it(whole):
+    # All at once: each is found by its own, and none of the others can hide it.
+    tables = whole
+    for name, columns in DAMAGE.values():
+        tables = damaged(tables, name, **columns)
+    found = failures(tables)
+    assert found.keys() >= DAMAGE.keys()
+    for row in found.values():
+        assert row["severity"] == "error" or row["expectation"].startswith("generations are consecutive")
+        assert json.loads(row["example"])
+    assert {(row["table"], row["expectation"]) for row in broken(found.values())} >= DAMAGE.keys()
+
+
+def test_a_key_that_is_there_twice_or_missing_is_found(whole):
+    twice = {name: frame.unionByName(frame.limit(1)) for name, frame in whole.items()}
+    assert {table for table, name in failures(twice) if name == "keys are unique"} == whole.keys()
+    nobody = {"members": damaged(whole, "members", member_id="NULL")["members"]}
+    assert failures(nobody).keys() == {("members", "keys are unique")}
+
+
+def test_a_missing_generation_is_a_warning_that_names_it(spark):
+    events = events_frame(spark, [event for event in history() if event.timestamp_ms != MONDAY_MS + 2_000])
+    found = failures({"events": events, "generations": generations(events)})
+    [row] = found.values()
+    assert json.loads(row["example"]) == {"cluster_id": "c", "group": "g", "previous": 1, "generation": 5, "aborted": 2}
+    assert broken([row]) == []
+    assert broken([row], strict=True) == [row]

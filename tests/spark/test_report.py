@@ -1,0 +1,131 @@
+"""The report's rows come from the tables: what Spark adds up is what the events add up to."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+
+from rebalance_agent.model.events import AssignEvent, MemberEvent
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.pipeline.group_hours import group_hours
+from rebalance_agent.pipeline.members import members
+from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.page import page
+from rebalance_agent.pipeline.schemas import TABLES
+from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.pipeline.synthesize.history import history
+from support.event_rows import events_frame
+from support.reports import latest, report_of
+
+FLEET = Fleet(groups=5, days=1, seed=4)
+MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
+
+
+class Held:
+    """Tables in memory: writing and reading them is tested elsewhere, and takes longer than all of this."""
+
+    def __init__(self, spark):
+        self.spark = spark
+        self.frames = {}
+
+    def put(self, name, frame):
+        self.frames[name] = frame.persist()
+
+    def rows(self, name, *rows):
+        schema = TABLES[name].schema
+        self.put(name, self.spark.createDataFrame([[row.get(each) for each in schema.names] for row in rows], schema))
+
+    def read(self, name):
+        return self.frames[name] if name in self.frames else self.spark.createDataFrame([], TABLES[name].schema)
+
+
+@pytest.fixture(scope="module")
+def filled(spark):
+    held = Held(spark)
+    told = [each for number in range(FLEET.groups) for each in latest(history(FLEET, number))]
+    held.put("events", events_frame(spark, [each for each in told if not isinstance(each, MemberEvent | AssignEvent)]))
+    held.put("generations", generations(held.read("events")))
+    held.put("members", members(held.read("generations")))
+    held.put("group_hours", group_hours(held.read("generations"), held.read("events")))
+    cluster_id, group = report_of(FLEET).groups[0].key
+    key = {"cluster_id": cluster_id, "group": group}
+    held.rows(
+        "whatif",
+        {**key, "strategy": "range", "protocol": "eager", "generations": 9, "moved": 7},
+        {**key, "strategy": "failover", "protocol": "eager", "generations": 0, "refused": "no priorities"},
+    )
+    advice = {"strategy": "range", "static_membership": True, "saved_partition_seconds": 5.0, "sentence": "do it"}
+    held.rows("recommendations", {**key, **advice})
+    hour = {"hour_of_week": 3, "scope": "hour_of_week", "samples": 9, "stall_p50": 1.0, "computed_at": MADE_AT}
+    held.rows("baselines", {**key, **hour})
+    yield held
+    for frame in held.frames.values():
+        frame.unpersist()
+
+
+def test_the_rows_are_what_the_events_add_up_to(filled):
+    told, expected = collect(filled, MADE_AT), report_of(FLEET)
+    assert [each.key for each in told.groups] == [each.key for each in expected.groups]
+    for mine, theirs in zip(told.groups, expected.groups, strict=True):
+        for name in (
+            "group_type",
+            "protocol",
+            "assignor",
+            "members",
+            "partitions",
+            "rebalances",
+            "skew_max",
+            "stall_max",
+        ):
+            assert getattr(mine, name) == getattr(theirs, name), name
+        assert mine.stalled_partition_seconds == pytest.approx(theirs.stalled_partition_seconds)
+        assert sum(mine.costs) == pytest.approx(theirs.stalled_partition_seconds)
+        assert 0 < mine.availability <= 1
+    assert sum(each.rebalances for each in told.costs) == sum(each.rebalances for each in told.groups)
+    by_hour = {
+        each.hour_of_week: (each.rebalances, pytest.approx(each.stalled_partition_seconds)) for each in expected.week
+    }
+    assert {each.hour_of_week: (each.rebalances, each.stalled_partition_seconds) for each in told.week} == by_hour
+    assert told.since == expected.since
+    assert expected.until - dt.timedelta(hours=2) <= told.until <= expected.until
+    assert told.period_seconds == 3_600
+    assert told.groups_in_all == len(told.groups)
+
+
+def test_pictures_show_the_worst_groups(filled):
+    told, expected = collect(filled, MADE_AT, details=2), report_of(FLEET, details=2)
+    assert [each.key for each in told.details] == [each.key for each in expected.details]
+    for mine, theirs in zip(told.details, expected.details, strict=True):
+        assert mine.episodes == theirs.episodes
+        assert [each.generation for each in mine.owners] == [each.generation for each in theirs.owners]
+        assert [sum(each.partitions.values()) for each in mine.owners] == [
+            sum(each.partitions.values()) for each in theirs.owners
+        ]
+    assert {each.strategy: each.refused for each in told.details[0].whatif} == {
+        "range": None,
+        "failover": "no priorities",
+    }
+    assert [each.hour_of_week for each in told.details[0].baselines] == [3]
+    worst = told.groups[0]
+    assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
+
+
+def test_deploys_and_storms_are_those_of_the_tables(filled):
+    told = collect(filled, MADE_AT)
+    deploys = filled.read("generations").where("rollout IS NOT NULL AND closes_episode")
+    assert len(told.deploys) == told.deploys_in_all == deploys.select("rollout").distinct().count() > 0
+    assert sum(each.rebalances for each in told.deploys) == deploys.count()
+    assert len(told.storms) == filled.read("group_hours").where("storms > 0").count()
+
+
+def test_the_page_is_drawn_from_them(filled):
+    text = page(collect(filled, MADE_AT, details=1))
+    assert "made 2026-06-09 00:00" in text
+    assert "do it" in text
+
+
+def test_without_generations_there_is_nothing_to_report_of(spark):
+    with pytest.raises(PipelineError, match="pipeline aggregate"):
+        collect(Held(spark), MADE_AT)

@@ -1,0 +1,97 @@
+"""Tables survive other writers, older and newer releases, and their own small files."""
+
+from __future__ import annotations
+
+import datetime as dt
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.schemas import BASELINES, EXPECTATIONS
+from rebalance_agent.pipeline.tables import Tables
+
+NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
+
+
+def baseline(group, hour, p50):
+    return {
+        "cluster_id": "c", "group": group, "hour_of_week": hour, "scope": "hour_of_week", "samples": 20,
+        "stall_p50": p50, "stall_p95": 2.0, "stall_p99": 3.0, "computed_at": NOW,
+    }  # fmt: skip
+
+
+def frame(tables, *rows):
+    return tables.spark.createDataFrame(list(rows), BASELINES.schema)
+
+
+def p50s(tables):
+    return {(row["group"], row["hour_of_week"]): row["stall_p50"] for row in tables.read("baselines").collect()}
+
+
+def test_a_folder_may_be_named_from_where_one_is(spark, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tables = Tables(spark, "here")
+    tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
+    assert p50s(Tables(spark, str(tmp_path / "here"))) == {("g", 1): 1.0}
+    assert Tables(spark, "s3a://bucket/there/").path("events") == "s3a://bucket/there/events"
+
+
+def test_writers_at_the_same_time_lose_nothing_and_write_nothing_twice(tables):
+    def merge(number):
+        tables.merge("baselines", frame(tables, baseline("all", 0, 1.0), baseline(f"g{number}", 0, float(number))))
+
+    merge(0)
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(merge, range(1, 4)))
+    assert tables.read("baselines").count() == 5
+    assert p50s(tables) == {("all", 0): 1.0} | {(f"g{number}", 0): float(number) for number in range(4)}
+
+
+def test_a_table_of_a_newer_release_is_read_as_far_as_this_one_knows_it(tables):
+    tables.overwrite("baselines", frame(tables, baseline("g", 1, 1.0)))
+    path = tables.path("baselines")
+    newer = tables.spark.read.format("delta").load(path).selectExpr("*", "1 AS added")
+    newer.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(path)
+    assert tables.read("baselines").schema.names == BASELINES.schema.names
+    tables.merge("baselines", frame(tables, baseline("g", 1, 5.0), baseline("g", 2, 6.0)))
+    assert p50s(tables) == {("g", 1): 5.0, ("g", 2): 6.0}
+
+
+def test_a_table_of_an_older_release_gets_the_columns_that_it_lacks(tables):
+    path = tables.path("baselines")
+    frame(tables, baseline("g", 1, 1.0)).drop("stall_p99").write.format("delta").save(path)
+    assert [row["stall_p99"] for row in tables.read("baselines").collect()] == [None]
+    tables.merge("baselines", frame(tables, baseline("g", 2, 6.0)))
+    found = {row["hour_of_week"]: row["stall_p99"] for row in tables.read("baselines").collect()}
+    assert found == {1: None, 2: 3.0}
+
+
+def test_small_files_are_joined_and_old_rows_go_only_where_asked(tables):
+    for day in (1, 2, 3):
+        ran_at = dt.datetime(2026, 11, day, tzinfo=dt.UTC)
+        row = ("events", f"run {day}", 1, 0, ran_at)
+        names = [field.name for field in EXPECTATIONS.schema]
+        known = dict(zip(("table", "expectation", "checked", "failed", "ran_at"), row, strict=True)) | {
+            "severity": "error"
+        }
+        values = [tuple(known.get(name) for name in names)]
+        tables.append("expectations", tables.spark.createDataFrame(values, EXPECTATIONS.schema))
+    before, after = tables.compact("expectations")
+    assert after <= before
+    assert after == 1
+    assert tables.expire("expectations", "ran_at", dt.date(2026, 11, 2)) == 1
+    assert sorted(row["expectation"] for row in tables.read("expectations").collect()) == ["run 2", "run 3"]
+
+
+def test_what_makes_no_sense_is_refused(tables):
+    with pytest.raises(PipelineError, match="there is no table 'evnts'"):
+        tables.read("evnts")
+    with pytest.raises(PipelineError, match="have other columns than the table"):
+        tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)).drop("samples"))
+    with pytest.raises(PipelineError, match="has a key"):
+        tables.append("baselines", frame(tables, baseline("g", 1, 1.0)))
+    with pytest.raises(InvalidInputError, match="must be at least 168"):
+        tables.compact("baselines", 1)
+    assert tables.read("baselines").count() == 0

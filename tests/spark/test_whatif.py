@@ -1,0 +1,134 @@
+"""The stages say of a history what the room ``advice`` says of it: Spark only runs many at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.advice import fidelity, history_of, recommend, what_if
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.events import AssignEvent, event_id
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline import whatif as module
+from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.pipeline.recommendations import recommendations
+from rebalance_agent.pipeline.schemas import FIDELITY, RECOMMENDATIONS, WHATIF
+from rebalance_agent.pipeline.whatif import fidelities, read_studies, studies, whatif
+from support.event_rows import events_frame
+from support.histories import START_MS, clustered, walked
+from support.walks import Walk
+
+
+def of_group(events, group):
+    """The same events as another group's."""
+    return [
+        replace(
+            each,
+            group=group,
+            event_id=event_id("generation", "c", group, GroupType.CLASSIC, each.generation, each.timestamp_ms),
+        )
+        for each in events
+    ]
+
+
+GROUPS = {
+    "clustered": clustered(8),
+    "cooperative": clustered(6, name="cooperative-sticky", topics=3),
+    **{
+        f"walk-{name}-{seed}": walked(Walk(seed, newest=True), STRATEGIES[name], 6)
+        for name in ("range", "weighted-sticky", "shuffled-roundrobin")
+        for seed in (1, 2)
+    },
+}
+HISTORIES = {group: of_group(events, group) for group, events in GROUPS.items()}
+REPORTS = [
+    AssignEvent(f"a{number}", "cooperative", START_MS, "cooperative-sticky", "c", number, 0.1, 2, 6, "p", number)
+    for number in range(1, 7)
+]
+
+
+def study(spark, histories, reports=()):
+    events = events_frame(spark, [*(event for each in histories.values() for event in each), *reports])
+    return studies(generations(events), events).cache()
+
+
+def rows(frame, *keys):
+    return {tuple(row[key] for key in keys): row.asDict() for row in frame.collect()}
+
+
+@pytest.fixture(scope="module")
+def studied(spark):
+    frame = study(spark, HISTORIES, REPORTS)
+    yield frame
+    frame.unpersist()
+
+
+def test_each_strategys_figures_are_those_of_a_plain_call(studied):
+    found = rows(whatif(studied), "group", "strategy")
+    assert len(found) == len(HISTORIES) * len(STRATEGIES)
+    for group, events in HISTORIES.items():
+        expected = what_if(history_of(events))
+        for outcome in expected.outcomes:
+            row, figures = found[group, outcome.strategy], outcome.figures
+            assert row["refused"] == outcome.refused
+            assert row["protocol"] == outcome.protocol
+            if outcome.refused is None:
+                assert (row["moved"], row["excess"]) == (figures.moved, figures.excess)
+                assert row["skew_mean"] == pytest.approx(figures.skew_mean)
+                assert row["stalled_partition_seconds"] == pytest.approx(figures.stalled_partition_seconds)
+            else:
+                assert (row["moved"], row["skew_mean"]) == (None, None)
+            assert (row["recorded_assignor"], row["recorded_moved"]) == (expected.assignor, expected.recorded.moved)
+
+
+def test_each_recommendation_is_that_of_a_plain_call(studied):
+    found = rows(recommendations(studied), "group")
+    for group, events in HISTORIES.items():
+        expected = recommend(what_if(history_of(events)))
+        row = found[(group,)]
+        assert (row["sentence"], row["strategy"]) == (expected.sentence, expected.strategy)
+        assert row["saved_partition_seconds"] == pytest.approx(expected.saved_partition_seconds)
+    assert found[("clustered",)]["strategy"] == "cooperative-sticky"
+
+
+def test_what_the_library_decided_is_repeated(studied):
+    for (group, _, _), row in rows(fidelities(studied), "group", "assignor", "implementation").items():
+        instrumented = {each.generation for each in REPORTS} if group == "cooperative" else ()
+        (line,) = fidelity(history_of(HISTORIES[group]), instrumented).lines
+        assert (row["checked"], row["not_comparable"]) == (line.checked, line.not_comparable)
+        if group != "cooperative":
+            assert row["checked"] == row["same_moves"] == row["same_skew"] == row["same_assignment"] > 0
+
+
+def test_the_columns_are_those_of_the_tables(studied):
+    for frame, table in ((whatif, WHATIF), (fidelities, FIDELITY), (recommendations, RECOMMENDATIONS)):
+        made = frame(studied).schema
+        assert [(each.name, each.dataType) for each in made] == [(each.name, each.dataType) for each in table.schema]
+
+
+def test_a_long_history_comes_in_pieces_that_add_up(spark, studied, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK_BYTES", 6_000)
+    history = {"clustered": HISTORIES["clustered"]}
+    pieces = study(spark, history).toPandas()
+    assert len(pieces) > 1
+    found, whole = read_studies(pieces).found, what_if(history_of(HISTORIES["clustered"]))
+    assert found.recorded.generations == whole.recorded.generations
+    for part, each in zip(found.outcomes, whole.outcomes, strict=True):
+        assert (part.strategy, part.refused) == (each.strategy, each.refused)
+        assert part.figures.generations == each.figures.generations
+        assert part.figures.moved <= each.figures.moved  # where a piece begins nobody had anything
+
+
+def test_a_report_without_its_cluster_speaks_of_no_group_that_two_clusters_have(spark):
+    here = HISTORIES["cooperative"]
+    there = [replace(each, cluster_id="other", event_id=f"other-{each.event_id}") for each in here]
+    found = rows(fidelities(study(spark, {"here": here, "there": there}, REPORTS)), "cluster_id", "assignor")
+    assert {cluster: row["checked"] for (cluster, _), row in found.items()} == {"c": 0, "other": 0}
+
+
+def test_a_group_that_no_task_can_hold_is_refused_by_name(spark, monkeypatch):
+    monkeypatch.setattr(module, "EVENT_BYTES_MAX", 100)
+    found = read_studies(study(spark, {"clustered": HISTORIES["clustered"]}).toPandas()).found
+    assert {"too large" in each.refused for each in found.outcomes} == {True}
+    assert "too large" in recommend(found).sentence

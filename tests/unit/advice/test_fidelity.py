@@ -1,0 +1,103 @@
+"""What must be repeated, what need not be, and how a difference is told."""
+
+from dataclasses import replace
+
+from rebalance_agent.advice import fidelity, history_of
+from rebalance_agent.advice.fidelity import input_of
+from rebalance_agent.advice.implementations import ANY, LIBRARY, ran_here, verdict
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.subscription import MemberSubscription
+from support.histories import generation, snapshot, walked, without_hints
+from support.walks import Walk
+
+A, B = MemberSubscription("a", ("t",)), MemberSubscription("b", ("t",))
+
+
+def event(number, *given, **fields):
+    members = [snapshot(member, {"t": tuple(numbers)} if numbers else {}) for member, numbers in given]
+    return generation(number, members, {"t": 4}, **fields)
+
+
+def only(events):
+    (line,) = fidelity(history_of(events)).lines
+    return line
+
+
+def test_a_decision_that_range_does_not_make_is_found_and_told():
+    right, wrong = event(1, (A, (0, 1)), (B, (2, 3))), event(2, (A, (0,)), (B, (1, 2, 3)))
+    line = only([right, wrong])
+    assert (line.implementation, line.checked, line.same_assignment, line.same_moves, line.same_skew) == (
+        ANY,
+        2,
+        1,
+        1,
+        1,
+    )
+    assert line.difference == "generation 2: 2 members differ, loads recorded 1, 3, replayed 2, 2"
+    found = fidelity(history_of([right, wrong]))
+    assert (found.moves, found.skew, found.checked, found.not_comparable) == (0.5, 0.5, 2, 0)
+
+
+def test_of_nothing_there_is_no_share():
+    assert fidelity(history_of([])).moves is None
+
+
+def test_the_brokers_own_need_not_be_repeated():
+    line = only([event(1, (A, (0, 1, 2, 3)), group_type=GroupType.CONSUMER, assignor="uniform")])
+    assert (line.implementation, line.checked, line.not_comparable) == ("the broker's own", 0, 1)
+    assert "broker" in line.reason
+
+
+def test_an_assignor_that_nobody_here_knows_need_not_be_either():
+    line = only([event(1, (A, (0, 1, 2, 3)), assignor="mine")])
+    assert (line.not_comparable, line.reason) == (1, "mine is no strategy of this library")
+
+
+def test_range_among_racks_is_not_defined_by_what_is_recorded():
+    racked = replace(event(1, (A, (0, 1, 2, 3))), members=(replace(snapshot(A, {"t": (0, 1, 2, 3)}), rack="r1"),))
+    assert only([racked]).not_comparable == 1
+
+
+def test_an_eager_member_that_says_what_it_owns_is_of_this_library():
+    events = walked(Walk(3, newest=True), STRATEGIES["sticky"], 4)
+    hints = replace(events[-1].members[0], owned={"t": (0,)})
+    ours = replace(events[-1], members=(hints,))
+    assert verdict(ours) == (LIBRARY, None)
+    assert verdict(without_hints(ours)).reason is not None
+
+
+def report(number, error=None):
+    return AssignEvent(f"e{number}", "g", 1, "cooperative-sticky", "c", number, 0.1, 1, 1, "p", number, error=error)
+
+
+def test_a_leader_that_says_it_assigned_settles_whose_cooperative_sticky_it_was():
+    events = walked(Walk(11, newest=True), STRATEGIES["cooperative-sticky"], 5)
+    events = [
+        replace(
+            each,
+            members=tuple(
+                replace(one, user_data=STRATEGIES["cooperative-sticky"].user_data({}, {}, 1)) for one in each.members
+            ),
+        )
+        for each in events
+    ]
+    assert {verdict(each).reason is None for each in events} == {False}
+    told = fidelity(history_of(events), ran_here([report(each.generation) for each in events]))
+    assert (told.checked, told.moves, told.skew) == (len([each for each in events if each.members]), 1.0, 1.0)
+    failed = fidelity(history_of(events), ran_here([report(each.generation, error="boom") for each in events]))
+    assert failed.checked == 0
+
+
+def test_parts_of_a_history_add_up():
+    one, two = (only([event(number, (A, (0, 1)), (B, (2, 3)))]) for number in (1, 2))
+    assert (one + two).checked == 2
+
+
+def test_a_claim_is_as_old_as_the_generation_that_gave_it():
+    first, second = event(1, (A, (0, 1)), (B, (2, 3))), event(2, (A, (0,)), (B, (1, 2, 3)))
+    owning = [replace(A, owned={"t": (0, 1)}), replace(B, owned={"t": (1, 2, 3)})]
+    third = generation(3, [snapshot(each, {}) for each in owning], {"t": 4})
+    assert [each.generation for each in input_of(third, [first, second]).members] == [1, 2]
+    assert [each.generation for each in input_of(third, []).members] == [-1, -1]

@@ -1,0 +1,95 @@
+"""What is counted, and what not, where a history has gaps or comes in parts."""
+
+from dataclasses import replace
+
+from rebalance_agent.advice import history_of, merged, recommend, what_if
+from rebalance_agent.advice.figures import Replayed, Sums
+from rebalance_agent.model.group import GroupType
+from support.histories import clustered
+
+
+def outcome(found, name):
+    return next(each for each in found.outcomes if each.strategy == name).figures
+
+
+def made_again(events):
+    """The group's life, and after it was deleted the same once more, with members that nobody knew."""
+    later = events[-1].timestamp_ms - events[0].timestamp_ms + 60_000
+    again = [
+        replace(
+            each,
+            event_id=f"again-{each.event_id}",
+            timestamp_ms=each.timestamp_ms + later,
+            phases=replace(
+                each.phases,
+                started_ms=each.phases.started_ms + later,
+                joined_ms=each.phases.joined_ms + later,
+                completed_ms=each.phases.completed_ms + later,
+            ),
+            members=tuple(replace(one, member_id=f"again-{one.member_id}") for one in each.members),
+        )
+        for each in events
+    ]
+    return [*events, *again]
+
+
+def test_a_group_made_again_costs_no_moves():
+    events = clustered(4)
+    once, twice = (what_if(history_of(some)) for some in (events, made_again(events)))
+    for name in ("sticky", "range", "shuffled-roundrobin", "cooperative-copartitioned-sticky"):
+        one, two = outcome(once, name), outcome(twice, name)
+        assert two.generations == 2 * one.generations
+        assert two.stalls == 2 * one.stalls
+        if name != "shuffled-roundrobin":  # it draws lots by the members' names
+            assert (two.moved, two.excess) == (2 * one.moved, 2 * one.excess)
+    assert twice.recorded.moved == 2 * once.recorded.moved
+
+
+def test_a_missing_generation_is_nobodys_moves():
+    events = clustered(8)
+    gap = what_if(history_of([*events[:3], *events[4:]]))
+    parts = merged([what_if(history_of(some)) for some in (events[:3], events[4:])])
+    assert gap.recorded.moved == parts.recorded.moved
+    assert outcome(gap, "sticky").moved == outcome(parts, "sticky").moved
+
+
+def test_who_changed_the_assignor_is_told_of_the_new_one():
+    old = clustered(8)
+    begin = old[-1].timestamp_ms + 60_000
+    new = [
+        replace(
+            each,
+            event_id=f"new-{each.event_id}",
+            timestamp_ms=each.timestamp_ms - old[0].timestamp_ms + begin,
+            generation=each.generation + 8,
+            episode_generation=each.generation + 8,
+            previous_generation=each.generation + 7,
+        )
+        for each in clustered(8, name="cooperative-sticky")
+    ]
+    found = what_if(history_of([*old, *new]))
+    assert (found.assignor, found.recorded.generations, found.recorded.skew_mean) == ("cooperative-sticky", 8, 1.0)
+    assert recommend(found).strategy is None
+
+
+def test_the_parts_of_a_history_may_end_with_nothing():
+    whole, nothing = what_if(history_of(clustered(8))), what_if(history_of([]))
+    assert merged([whole, nothing]) == whole
+    assert merged([nothing]) == nothing
+
+
+def test_parts_before_a_change_of_assignor_or_type_do_not_count():
+    by_range, sticky = (what_if(history_of(clustered(8, name=name))) for name in ("range", "sticky"))
+    assert merged([by_range, sticky]) == sticky
+    assert merged([sticky, by_range, sticky]) == sticky
+    assert merged([replace(sticky, group_type=GroupType.CONSUMER), sticky]) == sticky
+    assert merged([sticky, sticky]).recorded.generations == 16
+
+
+def test_what_waits_for_a_restart_counts_even_if_the_stall_is_not_known():
+    line = Replayed(1, 0, 0, 0, 0, 1.0, 0, None)
+    sums = Sums()
+    sums.add(line, avoided=True, waited=50.0)
+    sums.add(replace(line, stalled_partition_seconds=60.0), avoided=True, waited=0.0)
+    found = sums.figures()
+    assert (found.avoided, found.avoided_partition_seconds, found.waited_partition_seconds) == (1, 60.0, 50.0)

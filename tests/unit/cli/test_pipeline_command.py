@@ -1,0 +1,63 @@
+"""The command finds its stages, loads Spark only where one needs it, and says what is wrong."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from rebalance_agent.cli.main import main
+from rebalance_agent.cli.pipeline import STAGES
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_explains_itself(stage, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["pipeline", stage, "--help"])
+    assert done.value.code == 0
+    out = capsys.readouterr().out
+    assert f"rebalance-agent pipeline {stage}" in out
+    assert "exit codes" in out
+
+
+def test_the_command_lists_its_stages_without_loading_spark():
+    code = (
+        "import sys\nfrom rebalance_agent.cli.main import main\n"
+        "try:\n    main(['pipeline', '--help'])\nfinally:\n    assert 'pyspark' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(stage in done.stdout for stage in STAGES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "the following arguments are required: STAGE"),
+        (["ingst"], "there is no stage 'ingst'; is it ingest?"),
+        (["ingest"], "the following arguments are required: --tables"),
+        (["ingest", "--tables", "t", "--every", "-1"], "must be a number of seconds"),
+        (["ingest", "--tables", "t", "--records", "0"], "must be a whole number"),
+        (["maintain", "--tables", "t", "--keep-days", "x"], "must be a whole number"),
+        (["run", "--tables", "t", "--evnts", "x"], "--events"),
+    ],
+)
+def test_wrong_usage_is_said_and_ends_with_2(arguments, words, capsys):
+    with pytest.raises(SystemExit) as refused:
+        main(["pipeline", *arguments])
+    assert refused.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stage", ["ingest", "backfill"])
+def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, capsys, monkeypatch):
+    for name in ("REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS", "REBALANCE_AGENT_CONFIG"):
+        monkeypatch.delenv(name, raising=False)
+    assert main(["pipeline", stage, "--tables", "t"]) == 2
+    assert "--bootstrap-servers: is missing" in capsys.readouterr().err
+
+
+def test_a_spark_property_without_a_value_is_refused(capsys):
+    assert main(["pipeline", "maintain", "--tables", "t", "--spark", "spark.x"]) == 2
+    assert "--spark: must be KEY=VALUE" in capsys.readouterr().err

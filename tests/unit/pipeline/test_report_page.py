@@ -1,0 +1,253 @@
+"""The report as a page: everything is in it, nothing from outside gets into its markup, and it stays small enough."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime as dt
+import functools
+import hashlib
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.pipeline.report.page import page
+from rebalance_agent.pipeline.report.rows import (
+    DETAILS_MAX,
+    EPISODES_MAX,
+    GROUPS_MAX,
+    OWNERS_MAX,
+    BaselineRow,
+    CostRow,
+    DeployRow,
+    EpisodeRow,
+    GroupDetail,
+    GroupRow,
+    OwnersRow,
+    Report,
+    StormRow,
+    WeekRow,
+    WhatIfRow,
+)
+from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from support.reports import report_of
+
+FLEET = Fleet(groups=6, days=2, seed=4)
+SINCE = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+EVIL = "<script>alert(1)</script>\"'&\u202e\x00"
+PICTURES = (
+    "What rebalances cost, over time",
+    "Why groups rebalance",
+    "When it hurts",
+    "Storms",
+    "What deploys cost",
+    "Stall by phase",
+    "Who owned how many partitions",
+    "Skew",
+    "What if: standstill",
+    "What if: moves",
+    "What is normal",
+)
+
+
+@functools.cache
+def synthetic():
+    return report_of(FLEET, details=3)
+
+
+class Markup(HTMLParser):
+    """Counts elements, and checks that each is closed."""
+
+    VOID = frozenset({"meta", "input", "br"})
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.figures, self.links, self.ids = [], [], [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append(tag)
+        self.links += [value for name, value in attributes if name in ("href", "src")]
+        self.ids += [value for name, value in attributes if name == "id"]
+        assert not [name for name, _ in attributes if name.startswith("on")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def evil_report():
+    key = (EVIL, EVIL)
+    row = GroupRow(
+        *key,
+        group_type=EVIL,
+        protocol=EVIL,
+        assignor=EVIL,
+        members=1,
+        partitions=1,
+        rebalances=1,
+        stalled_partition_seconds=1.0,
+        trigger=EVIL,
+        flapping=(EVIL,),
+        costs=(1.0,),
+        recommended=EVIL,
+        sentence=EVIL,
+    )
+    detail = GroupDetail(
+        key,
+        episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, EVIL, 1.0, 1.5, 1, 1, EVIL),),
+        owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
+        whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
+        baselines=(BaselineRow(1, 1, 1.0),),
+    )
+    return Report(
+        since=SINCE,
+        until=SINCE + dt.timedelta(1),
+        period_seconds=3600,
+        groups=(row,),
+        costs=(CostRow(0, EVIL, 1, 1.0),),
+        week=(WeekRow(0, 1, 1.0),),
+        storms=(StormRow(*key, SINCE, 9),),
+        deploys=(DeployRow(*key, SINCE, SINCE, 1, 1.0),),
+        details=(detail,),
+    )
+
+
+def test_every_picture_is_there():
+    text = page(synthetic())
+    markup = Markup(text)
+    for title in PICTURES:
+        assert f"<h3>{title}</h3>" in text
+    assert markup.seen.count("figure") == 5 + 6 * 3
+    assert len(markup.ids) == len(set(markup.ids))
+    assert {each.removeprefix("#") for each in markup.links} <= {*markup.ids}
+
+
+def test_nothing_is_asked_of_a_network():
+    text = page(synthetic())
+    assert not [each for each in Markup(text).links if not each.startswith("#")]
+    assert not re.findall(r"(?:url\(|@import|https?://)", text)
+
+
+def test_names_are_shown_and_never_markup():
+    text = page(evil_report())
+    markup = Markup(text)
+    assert markup.seen.count("script") == 1
+    assert "<script>alert" not in text
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#x27;&amp;" in text
+    assert "\x00" not in text
+    assert "\u202e" not in text
+
+
+def test_only_the_pages_own_script_may_run():
+    text = page(evil_report())
+    script = re.search(r"<script>(.*)</script></body>", text, re.DOTALL)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert "default-src 'none'" in policy
+    assert re.findall("script-src [^;]*", policy) == [f"script-src 'sha256-{digest}'"]
+
+
+def test_a_report_of_almost_nothing_is_a_page_too():
+    row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
+    bare = Report(SINCE, SINCE + dt.timedelta(1), 3600, (row,), details=(GroupDetail(("c", "g")),))
+    text = page(bare)
+    Markup(text)
+    assert "No deploy was recognised." in text
+    assert "This group was not replayed." in text
+    Markup(page(Report(SINCE, SINCE, 3600, ())))
+
+
+def test_the_same_rows_give_the_same_page():
+    assert page(synthetic()) == page(synthetic())
+
+
+def test_numbers_are_told_in_tables_as_well():
+    text = page(synthetic())
+    worst = synthetic().groups[0]
+    assert text.count("as a table") >= 5
+    assert f'data-v="{worst.stalled_partition_seconds:.6g}"' in text
+    assert 'data-sort="number"' in text
+
+
+def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
+    day = dt.timedelta(1)
+    names = [f"{'a-rather-long-name-of-a-group-' * 3}{number}" for number in range(2_000)]
+    rows = tuple(
+        GroupRow(
+            "cluster",
+            name,
+            "classic",
+            "eager",
+            "range",
+            60,
+            600,
+            9_999,
+            1e6 - number,
+            partition_seconds=1e9,
+            trigger="member_joined",
+            costs=tuple(float(each % 7) for each in range(90)),
+            sentence="word " * 100,
+            recommended="cooperative-sticky",
+        )
+        for number, name in enumerate(names)
+    )
+    members = [f"{'consumer-with-a-long-name-' * 2}{number}" for number in range(100)]
+    details = tuple(
+        GroupDetail(
+            row.key,
+            episodes=tuple(
+                EpisodeRow(
+                    each, SINCE + each * day / 4, "member_joined", 1.0, 1.0, 1.0, 9.0, "bound", 9.0, 1.0 + each / 9
+                )
+                for each in range(2 * EPISODES_MAX)
+            ),
+            owners=tuple(
+                OwnersRow(
+                    each, SINCE + each * day / 4, "rejoin", {name: place % 11 for place, name in enumerate(members)}
+                )
+                for each in range(2 * OWNERS_MAX)
+            ),
+            whatif=tuple(WhatIfRow(f"strategy-{each}", 9, None, each, 1.0, float(each), 9, 9.0) for each in range(40)),
+            baselines=tuple(BaselineRow(hour, 9, 1.0, 2.0) for hour in range(168)),
+        )
+        for row in rows[: DETAILS_MAX + 5]
+    )
+    report = Report(
+        SINCE,
+        SINCE + 90 * day,
+        86_400,
+        rows,
+        tuple(CostRow(period, each.value, 9, 9.0) for period in range(90) for each in Trigger),
+        tuple(WeekRow(hour, 9, 9.0) for hour in range(168)),
+        tuple(StormRow("cluster", names[each % 50], SINCE + each * day / 99, 9) for each in range(5_000)),
+        tuple(DeployRow("cluster", name, SINCE, SINCE, 9, 9.0) for name in names),
+        details,
+        groups_in_all=2_500,
+    )
+    text = page(report)
+    assert len(text.encode()) < 20_000_000
+    assert "500 groups with less standstill are not shown." in text
+    assert text.count('class="group"') == DETAILS_MAX
+
+
+def test_more_groups_than_a_page_can_bear_are_refused():
+    row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
+    many = tuple(dataclasses.replace(row, group=str(number)) for number in range(GROUPS_MAX + 1))
+    with pytest.raises(ValueError, match="at most"):
+        page(Report(SINCE, SINCE, 3600, many))
+
+
+def test_several_clusters_are_told_apart():
+    row = GroupRow("one", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
+    both = (row, dataclasses.replace(row, cluster_id="two"))
+    text = page(Report(SINCE, SINCE, 3600, both, details=(GroupDetail(row.key),)))
+    assert "g @ one" in text
+    assert "g @ two" in text

@@ -1,0 +1,105 @@
+"""The files of a synthetic fleet: the same bytes from one process or many, complete or not there."""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+
+import pytest
+
+from rebalance_agent.cli import pipeline_synthesize
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.pipeline.synthesize import files
+from rebalance_agent.pipeline.synthesize.files import FILES_MAX, Made, synthesize
+from rebalance_agent.pipeline.synthesize.fleet import Fleet
+
+FLEET = Fleet(groups=4, days=1, seed=2)
+
+
+def command(*arguments):
+    parser = argparse.ArgumentParser()
+    pipeline_synthesize.add_parser(parser.add_subparsers())
+    options = parser.parse_args(["synthesize", *arguments])
+    return options.run(options)
+
+
+def written(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_two_processes_write_what_one_writes(tmp_path):
+    seen = []
+    one = synthesize(FLEET, tmp_path / "one", 1, lambda made: seen.append(made.groups))
+    two = synthesize(FLEET, tmp_path / "two", 2, lambda _: None)
+    assert one == two
+    assert seen == [1, 2, 3, 4]
+    assert written(tmp_path / "one") == written(tmp_path / "two")
+
+
+def test_every_line_is_an_event_and_is_counted(tmp_path):
+    made = synthesize(FLEET, tmp_path, 1, lambda _: None)
+    lines = [line for path in sorted(tmp_path.iterdir()) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    events = [event_from_json(json.loads(line)) for line in lines]
+    assert len(events) == made.events
+    assert sum(each.KIND == "generation" for each in events) == made.generations == made.types.total()
+    assert (made.groups, made.files) == (4, len(list(tmp_path.iterdir())))
+    assert made.bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+
+
+def test_a_large_fleet_has_no_more_files_than_are_good():
+    assert len(files._shares(Fleet(groups=100_000, days=1, seed=1))) <= FILES_MAX
+    assert [list(each) for each in files._shares(Fleet(groups=3, days=1, seed=1))] == [[0], [1], [2]]
+
+
+def test_a_folder_with_events_is_left_as_it_is(tmp_path):
+    (tmp_path / "events-00000.ndjson").write_text("{}")
+    with pytest.raises(InvalidInputError, match="has events already"):
+        synthesize(FLEET, tmp_path, 1, lambda _: None)
+    assert written(tmp_path) == {"events-00000.ndjson": b"{}"}
+
+
+def test_a_file_that_cannot_be_completed_is_not_there(tmp_path, monkeypatch):
+    def fail(_event):
+        raise RuntimeError("no more")
+
+    monkeypatch.setattr(files, "json_line", fail)
+    with pytest.raises(RuntimeError):
+        synthesize(FLEET, tmp_path, 1, lambda _: None)
+    assert written(tmp_path) == {}
+
+
+def test_the_command_says_in_the_end_what_it_made(tmp_path, capsys):
+    arguments = ["--groups", "2", "--days", "1", "--seed", "2", "--processes", "1", "--out", str(tmp_path / "new")]
+    assert command(*arguments) == 0
+    told = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert told["groups"] == 2
+    assert told["generations"] == sum(told["types"].values()) > 0
+    assert told["events"] == sum(told["kinds"].values())
+    assert command(*arguments) == 2
+    assert "--out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (["--groups", "0"], "--groups: must be between"),
+        (["--since", "2026-06-02"], "--since: must be a Monday"),
+        (["--processes", "0"], "--processes: must be between"),
+    ],
+)
+def test_the_command_refuses_what_is_wrong(tmp_path, capsys, wrong, says):
+    assert command("--out", str(tmp_path / "new"), *wrong) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_progress_is_told_now_and_then_only(capsys):
+    clock = FakeClock()
+    progress = pipeline_synthesize._Progress(FLEET, clock)
+    progress.tell(Made(groups=1))
+    assert capsys.readouterr().err == ""
+    clock.advance(3_000)
+    progress.tell(Made(groups=2))
+    assert capsys.readouterr().err.startswith("2 of 4 groups")

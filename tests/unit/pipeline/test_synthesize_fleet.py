@@ -1,0 +1,119 @@
+"""Fleets that never lived: what groups are like, and what happens to them on a day."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+from rebalance_agent.assignors.coordinator import Join, Settings, TopicGrows
+from rebalance_agent.assignors.coordinator.script import check_script
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.synthesize.calendar import DAY_MS, PARTITIONS_MAX, Calendar
+from rebalance_agent.pipeline.synthesize.fleet import DAYS_MAX, GROUPS_MAX, MEMBERS_MAX, Fleet, Rhythm, draw_plan
+from rebalance_agent.pipeline.synthesize.load import HOUR_MS, is_working_time, load_at
+
+FLEET = Fleet(groups=300, days=1, seed=7)
+
+
+def test_the_load_is_high_by_day_low_by_night_and_lower_on_weekends():
+    noon, night, sunday = 12 * HOUR_MS, 3 * HOUR_MS, 6 * DAY_MS + 12 * HOUR_MS
+    assert load_at(night) < load_at(sunday) < load_at(noon) <= 1.0
+    assert load_at(noon) == load_at(7 * DAY_MS + noon)
+    assert load_at(night - HOUR_MS // 2) == (load_at(night - HOUR_MS) + load_at(night)) / 2
+
+
+def test_people_deploy_on_working_days_only():
+    assert is_working_time(10 * HOUR_MS)
+    assert not is_working_time(3 * HOUR_MS)
+    assert not is_working_time(5 * DAY_MS + 10 * HOUR_MS)
+
+
+def test_a_group_does_not_depend_on_how_many_others_there_are():
+    assert draw_plan(FLEET, 5) == draw_plan(Fleet(groups=6, days=90, seed=7), 5)
+    assert draw_plan(FLEET, 5) != draw_plan(Fleet(groups=300, days=1, seed=8), 5)
+
+
+def test_a_fleet_has_every_kind_of_group():
+    plans = [draw_plan(FLEET, number) for number in range(FLEET.groups)]
+    types = Counter(each.group_type for each in plans)
+    assert set(types) == set(GroupType)
+    assert types[GroupType.CLASSIC] > FLEET.groups / 2
+    assert {each.rhythm for each in plans} == set(Rhythm)
+    assert {each.assignor for each in plans} > {"range", "roundrobin", "cooperative-sticky", "uniform", ""}
+    assert all(1 <= each.members <= MEMBERS_MAX for each in plans)
+    for chosen in (
+        [each for each in plans if each.static],
+        [each for each in plans if each.reports],
+        [each for each in plans if each.slow_ms],
+        [each for each in plans if not each.rolling],
+    ):
+        assert 0 < len(chosen) < len(plans) / 2
+    assert len({each.name for each in plans}) == len(plans)
+
+
+def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members():
+    for seed in range(20):
+        plan = draw_plan(Fleet(groups=1, days=1, seed=seed), 0)
+        counts = set(plan.topics.values())
+        assert plan.assignor == "range"
+        assert len(plan.topics) >= 4
+        assert len(counts) == 1
+        assert counts.pop() % plan.members
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"groups": 0}, {"groups": GROUPS_MAX + 1}, {"days": 0}, {"days": DAYS_MAX + 1}, {"since_ms": 1_780_272_000_001}],
+)
+def test_an_order_out_of_bounds_is_refused_by_its_name(wrong):
+    with pytest.raises(InvalidInputError, match=next(iter(wrong)).removesuffix("_ms")):
+        Fleet(**{"groups": 1, "days": 1, "seed": 1, **wrong})
+
+
+def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
+    for number in range(60):
+        plan = draw_plan(FLEET, number)
+        calendar, present, last_ms, counts = Calendar(plan, random.Random(number)), set(), 0, dict(plan.topics)
+        for day in range(5):
+            steps = calendar.day(day)
+            assert check_script(steps, Settings(), present) == steps, "in the order of time"
+            assert all(last_ms <= step.at_ms for step in steps[:1])
+            last_ms = steps[-1].at_ms if steps else last_ms
+            for step in steps:
+                if isinstance(step, TopicGrows):
+                    assert counts[step.topic] < step.partitions <= PARTITIONS_MAX
+                    counts[step.topic] = step.partitions
+            assert {each.name for each in calendar.roster} == present
+
+
+def test_what_autoscales_follows_the_load():
+    number = next(
+        each for each in range(300) if (plan := draw_plan(FLEET, each)).rhythm is Rhythm.SCALED and plan.members >= 8
+    )
+    calendar = Calendar(draw_plan(FLEET, number), random.Random(1))
+    sizes, present = {}, set()
+    for step in calendar.day(0):
+        (present.add if isinstance(step, Join) else present.discard)(getattr(step, "member", step).name)
+        sizes[step.at_ms // HOUR_MS] = len(present)
+    night = min(size for hour, size in sizes.items() if hour in range(2, 6))
+    day = max(size for hour, size in sizes.items() if hour in range(11, 18))
+    assert night < day
+
+
+def test_a_roster_knows_who_had_a_name_at_a_time():
+    plan = draw_plan(FLEET, next(each for each in range(300) if draw_plan(FLEET, each).static))
+    roster = Calendar(plan, random.Random(1)).roster
+    first = roster.start(1_000)
+    roster.end(5_000, first.name)
+    roster.release += 1
+    again = roster.start(6_000, first.name)
+    assert roster.at(5_500, first.name) is first
+    assert roster.at(6_000, first.name) is again
+    assert first.where.image != again.where.image
+    roster.end(7_000, first.name)
+    roster.forget(8_000)
+    with pytest.raises(KeyError):
+        roster.at(6_000, first.name)
