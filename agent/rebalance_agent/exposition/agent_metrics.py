@@ -56,6 +56,10 @@ class AgentMetrics:
         """A record of the events topic was no event."""
         self._instruments.counter(rows.EVENTS_MALFORMED).inc()
 
+    def baseline_malformed(self) -> None:
+        """A record of the baselines topic was no baseline."""
+        self._instruments.counter(rows.BASELINES_MALFORMED).inc()
+
     def events_published(self, kind: str, sink: str, number: int = 1) -> None:
         """Events arrived where ``sink`` (kafka, file, webhook) brings them."""
         self._instruments.counter(rows.EVENTS_PUBLISHED).labels(kind, sink).inc(number)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.answers import Answer
 from rebalance_agent.exposition.api_drawing import draw_detail, draw_summary
 from rebalance_agent.exposition.api_query import GroupQuery, NotKnownError, find_route, parse_query
 from rebalance_agent.exposition.api_routes import GROUP_ONE, GROUPS, OPENAPI, REBALANCES, Route
@@ -24,7 +25,6 @@ from rebalance_agent.exposition.api_shapes import (
 )
 from rebalance_agent.exposition.history import History
 from rebalance_agent.exposition.openapi import openapi_document
-from rebalance_agent.exposition.web import Answer
 from rebalance_agent.model.codec import value_to_json
 from rebalance_agent.rebalances.views import GroupView
 
@@ -37,13 +37,13 @@ DETAILS_MAX = 64
 
 
 class _Line(NamedTuple):
-    version: tuple[int, int]
+    edition: tuple[int, int, bool]
     summary: GroupSummary
     text: bytes
 
 
 class _Detail(NamedTuple):
-    version: tuple[int, int]
+    edition: tuple[int, int, bool]
     text: bytes
 
 
@@ -133,8 +133,8 @@ class Api:
         view = self._view(name)
         with self._lock:
             known = self._details.get(name)
-        if known is None or known.version != _version(view):
-            known = _Detail(_version(view), _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
+        if known is None or known.edition != view.edition:
+            known = _Detail(view.edition, _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
             with self._lock:
                 self._details[name] = known
                 self._details.move_to_end(name)
@@ -169,17 +169,12 @@ class Api:
             before, lines = self._lines, {}
             for view in self._views():
                 line = before.get(view.group)
-                if line is None or line.version != _version(view):
+                if line is None or line.edition != view.edition:
                     summary = draw_summary(view)
-                    line = _Line(_version(view), summary, _encoded(value_to_json(summary)).rstrip())
+                    line = _Line(view.edition, summary, _encoded(value_to_json(summary)).rstrip())
                 lines[view.group] = line
             self._lines = lines
             return lines
-
-
-def _version(view: GroupView) -> tuple[int, int]:
-    # A group that was deleted and came back counts its versions anew.
-    return view.first_seen_ms, view.version
 
 
 @functools.cache

@@ -70,6 +70,7 @@ def draw_detail(view: GroupView, now_ms: int) -> GroupDetail:
         ),
         static_members=view.static_members,
         idle_members=view.idle_members,
+        flapping=tuple(each.name for each in view.flapping),
         imbalance=view.imbalance,
         lag_skew_ratio=view.lag_skew_ratio,
         rate_skew_ratio=view.rate_skew_ratio,

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from rebalance_agent.exposition.api_query import QUERY_MAX
 from rebalance_agent.exposition.api_routes import GROUPS, LIMIT_MAX, ROUTES, Parameter
+from rebalance_agent.exposition.api_shapes import values_of
 from rebalance_agent.exposition.history import HistoryLimits
 from rebalance_agent.exposition.openapi import OPENAPI_VERSION, field_descriptions, shapes_of
 from rebalance_agent.model.events import EVENT_KINDS, Event
@@ -77,7 +78,7 @@ def _parameter(parameter: Parameter) -> tuple[str, ...]:
     if parameter.kind is int:
         value = f"0 to {parameter.most}"
     elif issubclass(parameter.kind, StrEnum):
-        value = ", ".join(f"`{each}`" for each in parameter.kind)
+        value = _listed(parameter.kind)
     else:
         value = f"text of 1 to {parameter.most} characters"
     default = "" if parameter.default is None else f" (default `{parameter.default}`)"
@@ -99,7 +100,11 @@ def _named() -> Iterator[type]:
 
 
 def _values(kind: type) -> tuple[str, ...]:
-    return kind.__name__, ", ".join(f"`{each.value}`" for each in cast("type[Enum]", kind))
+    return kind.__name__, _listed(cast("type[Enum]", kind))
+
+
+def _listed(kind: type[Enum]) -> str:
+    return ", ".join(f"`{each}`" for each in values_of(kind))
 
 
 def _type(hint: Any) -> str:  # noqa: ANN401 - any type hint

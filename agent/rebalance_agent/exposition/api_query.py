@@ -19,7 +19,7 @@ from rebalance_agent.exposition.api_routes import (
     Parameter,
     Route,
 )
-from rebalance_agent.exposition.api_shapes import GroupSummary
+from rebalance_agent.exposition.api_shapes import GroupSummary, values_of
 from rebalance_agent.model.group import GroupState, GroupType
 
 __all__ = ["QUERY_MAX", "GroupQuery", "NotKnownError", "find_route", "parse_query"]
@@ -138,8 +138,8 @@ def _check(parameter: Parameter, value: str) -> None:
     elif parameter.kind is str:
         if not 0 < len(value) <= parameter.most:
             raise InvalidInputError(parameter.name, f"must have 1 to {parameter.most} characters")
-    elif issubclass(parameter.kind, StrEnum) and value not in {str(each) for each in parameter.kind}:
-        raise InvalidInputError(parameter.name, f"must be one of {', '.join(parameter.kind)}")
+    elif issubclass(parameter.kind, StrEnum) and value not in (values := values_of(parameter.kind)):
+        raise InvalidInputError(parameter.name, f"must be one of {', '.join(values)}")
 
 
 def _decoded(name: str, segment: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import Annotated
 
 from rebalance_agent.model.episode import Source, Stall, Trigger
@@ -30,7 +30,13 @@ __all__ = [
     "RebalanceKind",
     "RebalanceList",
     "SlowestMember",
+    "values_of",
 ]
+
+
+def values_of(kind: type[Enum]) -> tuple[str, ...]:
+    """The texts of a closed set that an answer can hold: a group that is Dead is gone, and in none."""
+    return tuple(str(each.value) for each in kind if each is not GroupState.DEAD)
 
 
 class RebalanceKind(StrEnum):
@@ -131,6 +137,7 @@ class GroupDetail:
     members: Annotated[tuple[GroupMember, ...], "by member id"]
     static_members: Annotated[int, "members with an instance id"]
     idle_members: Annotated[int | None, "members without partitions that should have some"]
+    flapping: Annotated[tuple[str, ...], "members that leave and come back again and again, by instance or client id"]
     imbalance: Annotated[int | None, "highest number of partitions above a member's target; 0 is best"]
     lag_skew_ratio: Annotated[float | None, "skew by lag, where `lag_groups` names the group"]
     rate_skew_ratio: Annotated[float | None, "skew by records produced, where `lag_groups` names the group"]

@@ -26,8 +26,8 @@ from rebalance_agent.exposition.tls import ServerTls
 
 __all__ = ["Connections"]
 
-TICK_S = 0.1
-"""How late a deadline may be noticed."""
+TICK_S, IDLE_TICK_S = 0.1, 1.0
+"""How late a deadline may be noticed; and the pause without any connection, which a new one ends, as the end does."""
 
 DRAIN_SECONDS = 1.0
 """After the last answer of a connection, for the client to take it: an early end would take the answer away, too."""
@@ -121,7 +121,7 @@ class Connections:
         self._listener.close()
 
     def _turn(self) -> None:
-        for key, _ in self._selector.select(TICK_S):
+        for key, _ in self._selector.select(TICK_S if self._open else IDLE_TICK_S):
             if key.data is not None:
                 if key.data in self._open:  # it may have made room for another a moment ago
                     self._go_on(key.data)

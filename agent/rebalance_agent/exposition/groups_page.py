@@ -25,14 +25,14 @@ WRITTEN_BY_SCRAPE_MAX = 200
 
 
 class _Cached(NamedTuple):
-    """A group's text by metric, as far as its view alone decides it, and which view that was.
+    """A group's texts in the order of `GROUP_ROWS`, as far as its view alone decides them, and which view that was.
 
-    ``exemplified``: the texts that OpenMetrics has instead of those in ``texts``.
+    ``exemplified``: what OpenMetrics has instead, by the row's number. No dicts: there are thousands of these.
     """
 
-    version: tuple[int, int]
-    texts: dict[Metric, bytes]
-    exemplified: dict[Metric, bytes]
+    edition: tuple[int, int, bool]
+    texts: tuple[bytes, ...]
+    exemplified: tuple[tuple[int, bytes], ...]
     folded: int
 
 
@@ -46,8 +46,12 @@ class GroupsPage:
         limits: SeriesLimits | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        """``views`` gives a consistent snapshot of all groups to show, from any thread."""
+        """``views`` gives a consistent snapshot of all groups to show, from any thread.
+
+        A tuple that is the same as the last time is not looked through again.
+        """
         self._views = views
+        self._written: Iterable[GroupView] | None = None
         self._clock = clock
         self._limits = limits or SeriesLimits()
         self._format = text or TextFormat()
@@ -70,33 +74,38 @@ class GroupsPage:
             self._renew()
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Complete families with headers; a metric without any sample is left out."""
+        """The `pieces`, joined."""
+        return b"".join(self.pieces(dialect))
+
+    def pieces(self, dialect: Dialect = Dialect.PROMETHEUS) -> list[bytes]:
+        """Complete families with headers; a metric without any sample is left out.
+
+        Nothing is copied: of thousands of groups it would be tens of megabytes.
+        """
         if self._writing.acquire(blocking=False):
             try:
                 self._renew(WRITTEN_BY_SCRAPE_MAX)
             finally:
                 self._writing.release()
-        views = self._known()
+        views = {view.group: view for view in self._views()}
         with self._lock:
             groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
         running = self._running([view for view, _ in groups])
         openmetrics = dialect is Dialect.OPENMETRICS
-        everyone = [
-            {**each.texts, **each.exemplified} if openmetrics and each.exemplified else each.texts for _, each in groups
-        ]
+        everyone = [_exemplified(each) if openmetrics and each.exemplified else each.texts for _, each in groups]
         parts: list[bytes] = []
-        for metric, header in self._headers[dialect].items():
-            samples = running.get(metric) or [texts[metric] for texts in everyone if metric in texts]
-            if samples:
+        for number, (metric, header) in enumerate(self._headers[dialect].items()):
+            samples = running.get(metric) or [texts[number] for texts in everyone]
+            if any(samples):
                 parts += (header, *samples)
-        return b"".join(parts)
-
-    def _known(self) -> dict[str, GroupView]:
-        return {view.group: view for view in self._views()}
+        return parts
 
     def _renew(self, at_most: int | None = None) -> None:
         """Write what changed, in the order of names; forget who is gone. Only with ``_writing`` held."""
-        views = self._known()
+        everything = self._views()
+        if everything is self._written:
+            return
+        views = {view.group: view for view in everything}
         with self._lock:
             for group in self._groups.keys() - views.keys():
                 del self._groups[group]
@@ -105,20 +114,23 @@ class GroupsPage:
             written = self._write(view)
             with self._lock:
                 self._groups[view.group] = written
+        if isinstance(everything, tuple) and (at_most is None or len(changed) <= at_most):
+            self._written = everything
 
     def _write(self, view: GroupView) -> _Cached:
         samples = group_samples(view, self._limits)
-        texts = {metric: self._format.samples(metric, each) for metric, each in samples.by_metric.items() if each}
-        exemplified = {
-            metric: self._format.samples(metric, each, Dialect.OPENMETRICS)
-            for metric, each in samples.by_metric.items()
+        rows = [(metric, samples.by_metric.get(metric, ())) for metric in GROUP_ROWS]
+        texts = tuple(self._format.samples(metric, each) if each else b"" for metric, each in rows)
+        exemplified = tuple(
+            (number, self._format.samples(metric, each, Dialect.OPENMETRICS))
+            for number, (metric, each) in enumerate(rows)
             if metric.buckets and has_exemplars(each)
-        }
-        return _Cached(_version(view), texts, exemplified, samples.folded)
+        )
+        return _Cached(view.edition, texts, exemplified, samples.folded)
 
     def _current(self, view: GroupView) -> bool:
         cached = self._groups.get(view.group)
-        return cached is not None and cached.version == _version(view)
+        return cached is not None and cached.edition == view.edition
 
     def _running(self, views: Iterable[GroupView]) -> dict[Metric, list[bytes]]:
         now_ms = self._clock.now_ms()
@@ -129,6 +141,8 @@ class GroupsPage:
         return lines
 
 
-def _version(view: GroupView) -> tuple[int, int]:
-    # A group that was deleted and came back counts its versions anew.
-    return view.first_seen_ms, view.version
+def _exemplified(cached: _Cached) -> list[bytes]:
+    texts = list(cached.texts)
+    for number, text in cached.exemplified:
+        texts[number] = text
+    return texts

@@ -6,15 +6,16 @@ when somebody asks for one rebalance.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import zlib
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, cast
 
 from rebalance_agent.exposition.api_drawing import draw_aborted, draw_rebalance, reports_about
-from rebalance_agent.exposition.api_shapes import Rebalance, RebalanceDetail, RebalanceList
+from rebalance_agent.exposition.api_shapes import Rebalance, RebalanceDetail, RebalanceKind, RebalanceList
 from rebalance_agent.model.codec import event_from_json, json_line, json_object
 from rebalance_agent.model.events import (
     AbortedEvent,
@@ -124,6 +125,12 @@ class History:
             lines = tuple(each.line for each in reversed(kept.episodes))
             return RebalanceList(group, lines, tuple(reversed(kept.rollouts.values())))
 
+    def recent(self, since_ms: int) -> Mapping[str, int]:
+        """How many rebalances each group has completed since then; groups without one are left out."""
+        with self._lock:
+            counts = {name: _completed_since(group.episodes, since_ms) for name, group in self._groups.items()}
+        return {name: count for name, count in counts.items() if count}
+
     def rebalance(self, group: str, identity: str) -> RebalanceDetail | None:
         """One rebalance with its events, by the id of any of these; None if it is not remembered."""
         with self._lock:
@@ -203,6 +210,11 @@ class History:
     def _drop(self, name: str) -> None:
         self._groups.pop(name, None)
         self._size -= self._sizes.pop(name, 0)
+
+
+def _completed_since(episodes: deque[_Episode], since_ms: int) -> int:
+    lines = itertools.takewhile(lambda line: line.timestamp_ms >= since_ms, (each.line for each in reversed(episodes)))
+    return sum(line.kind is RebalanceKind.COMPLETED for line in lines)
 
 
 def _episode(events: Sequence[GenerationEvent]) -> _Episode:

@@ -13,6 +13,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.exposition.clients_seen import Client, ClientsSeen
 from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.instruments import Instruments
+from rebalance_agent.exposition.page.beside import Consumer
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.instrumentation.pulse import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
@@ -86,6 +87,12 @@ class MemberMetrics:
                 pair = (client.group, client.client_id)
                 if pair in self._pairs:
                     self._pairs[pair] = now
+
+    def consumers(self) -> list[Consumer]:
+        """Who is there now, the longest silent first."""
+        with self._lock:
+            self._expire(self._clock.monotonic())
+            return [_consumer(client) for client in self._clients]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """Complete families with headers."""
@@ -183,6 +190,15 @@ class MemberMetrics:
             for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):
                 _remove(self._instruments.counter(row), group, assignor)
             self._assignors.discard((group, assignor))
+
+
+def _consumer(client: Client) -> Consumer:
+    owned: dict[str, list[int]] = {}
+    for topic, number in sorted(client.owned):
+        owned.setdefault(topic, []).append(number)
+    partitions = {topic: tuple(numbers) for topic, numbers in owned.items()}
+    many = len(client.owned)
+    return Consumer(client.group, client.client_id, client.generation, many, client.skew, client.stalled_ms, partitions)
 
 
 def _remove(instrument: MetricWrapperBase, *labels: str) -> None:

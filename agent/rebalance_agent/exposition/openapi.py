@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 
 from rebalance_agent import __version__
 from rebalance_agent.exposition.api_routes import ROUTES, Parameter, Route
-from rebalance_agent.exposition.api_shapes import ApiError
+from rebalance_agent.exposition.api_shapes import ApiError, values_of
 from rebalance_agent.model.codec import ITEMS_MAX
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
 from rebalance_agent.model.partitions import TopicPartitions
@@ -116,7 +116,7 @@ def _query_parameter(parameter: Parameter) -> _Schema:
     if parameter.kind is int:
         schema = {"type": "integer", "minimum": 0, "maximum": parameter.most}
     elif issubclass(parameter.kind, StrEnum):
-        schema = {"type": "string", "enum": [str(each) for each in parameter.kind]}
+        schema = {"type": "string", "enum": list(values_of(parameter.kind))}
     else:
         schema = {"type": "string", "minLength": 1, "maxLength": parameter.most}
     if parameter.repeats:
@@ -157,7 +157,7 @@ def _event_schema() -> _Schema:
 def _shape_schema(shape: type) -> _Schema:
     text = " ".join((shape.__doc__ or "").replace("``", "`").split())
     if issubclass(shape, Enum):
-        return {"type": "string", "description": text, "enum": [str(each.value) for each in shape]}
+        return {"type": "string", "description": text, "enum": list(values_of(shape))}
     hints, texts = typing.get_type_hints(shape), field_descriptions(shape)
     named = {field.name: hints[field.name] for field in fields(cast("Any", shape))}
     properties = {

@@ -7,6 +7,7 @@ and the buckets of a histogram where OpenMetrics has exemplars to add.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterable
 
@@ -17,8 +18,9 @@ from rebalance_agent.rebalances.views import Exemplar, StallHistogram
 
 __all__ = ["TextFormat", "has_exemplars"]
 
-PAIRS_MAX = 1_024
-"""Label sets whose text is remembered: most metrics of a group have the same one, and are written in a row."""
+PAIRS_MAX = 4_096
+"""Labels with their values whose text is remembered: all of a group's samples have its name, all groups' the triggers
+and states."""
 
 _SUFFIXES = {Kind.COUNTER: "_total", Kind.INFO: "_info"}
 
@@ -46,12 +48,13 @@ class TextFormat:
     def samples(self, metric: Metric, samples: Iterable[Sample], dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
         """The samples' lines, in the order given; in OpenMetrics with their exemplars."""
         lines: list[str] = []
+        name, names, pairs_of = metric.name, metric.labels, self._pairs
         for labels, value in samples:
-            pairs = self._pairs(metric.labels, labels)
+            pairs = pairs_of(names, labels)
             if isinstance(value, StallHistogram):
                 lines += _histogram(metric, pairs, value, exemplars=dialect is Dialect.OPENMETRICS)
             else:
-                lines.append(_line(metric.name, pairs, value))
+                lines.append(_line(name, pairs, value))
         return "".join(lines).encode()
 
     def lines(self, samples: Iterable[tuple[str, tuple[tuple[str, str], ...], float]]) -> bytes:
@@ -64,13 +67,15 @@ class TextFormat:
         ).encode()
 
     def _pairs(self, names: tuple[str, ...], values: tuple[str, ...]) -> str:
-        pairs = _pairs(names, values)
+        if len(names) != len(values):
+            raise ValueError(f"{len(values)} values for the labels {', '.join(names)}")
+        pairs = ",".join(map(_pair, names, values))
         return f"{self._first},{pairs}" if self._first and pairs else self._first or pairs
 
 
 @functools.lru_cache(PAIRS_MAX)
-def _pairs(names: tuple[str, ...], values: tuple[str, ...]) -> str:
-    return ",".join([f'{name}="{_escape(value)}"' for name, value in zip(names, values, strict=True)])
+def _pair(name: str, value: str) -> str:
+    return f'{name}="{_escape(value)}"'
 
 
 def has_exemplars(samples: Iterable[Sample]) -> bool:
@@ -79,16 +84,20 @@ def has_exemplars(samples: Iterable[Sample]) -> bool:
 
 
 def _histogram(metric: Metric, pairs: str, histogram: StallHistogram, *, exemplars: bool) -> list[str]:
-    lines, total = [], 0
-    before = f"{pairs}," if pairs else ""
-    shown = histogram.exemplars if exemplars else {}
-    for index, (bound, count) in enumerate(zip((*metric.buckets, math.inf), histogram.counts, strict=True)):
-        total += count
-        line = _line(f"{metric.name}_bucket", f'{before}le="{_number(bound)}"', total)
-        lines.append(f"{line[:-1]} {_exemplar(shown[index])}\n" if index in shown else line)
+    begins = f"{metric.name}_bucket{{{pairs}," if pairs else f"{metric.name}_bucket{{"
+    totals = itertools.accumulate(histogram.counts)
+    lines = [f"{begins}{bound} {total}\n" for bound, total in zip(_bounds(metric), totals, strict=True)]
+    for index, exemplar in histogram.exemplars.items() if exemplars else ():
+        lines[index] = f"{lines[index][:-1]} {_exemplar(exemplar)}\n"
+    total = sum(histogram.counts)
     lines.append(_line(f"{metric.name}_sum", pairs, histogram.sum_seconds))
     lines.append(_line(f"{metric.name}_count", pairs, total))
     return lines
+
+
+@functools.cache
+def _bounds(metric: Metric) -> tuple[str, ...]:
+    return tuple(f'le="{_number(bound)}"}}' for bound in (*metric.buckets, math.inf))
 
 
 def _exemplar(exemplar: Exemplar) -> str:
@@ -97,7 +106,8 @@ def _exemplar(exemplar: Exemplar) -> str:
 
 
 def _line(name: str, pairs: str, value: float) -> str:
-    return f"{name}{{{pairs}}} {_number(value)}\n" if pairs else f"{name} {_number(value)}\n"
+    number = str(value) if type(value) is int else _number(value)  # nearly all are, of ten thousands in a page
+    return f"{name}{{{pairs}}} {number}\n" if pairs else f"{name} {number}\n"
 
 
 def _number(value: float) -> str:

@@ -1,18 +1,21 @@
-"""The read-only listener as one WSGI application: /metrics, health, /config, a page of links at /, and the API."""
+"""The read-only listener as one WSGI application: /metrics, health, /config, the API, and pages for people at /."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from rebalance_agent.exposition.answers import Answer
 from rebalance_agent.exposition.bearer import Bearer
 from rebalance_agent.exposition.dialects import Dialect, accepts_gzip, choose_dialect
 from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.landing import landing_page
+from rebalance_agent.exposition.page.frame import HTML, POLICY
+from rebalance_agent.exposition.page.site import ASSETS, Site, sign_in
 
-__all__ = ["API_PREFIX", "HEALTH_PATHS", "Answer", "Page", "WebApp"]
+__all__ = ["API_PREFIX", "HEALTH_PATHS", "Page", "WebApp"]
 
 API_PREFIX = "/api/"
 
@@ -33,17 +36,13 @@ _HEADERS = (
     ("Vary", "Accept, Accept-Encoding"),
     ("Cache-Control", "no-store"),
     ("X-Content-Type-Options", "nosniff"),
-    ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'"),
 )
 
-Answer = tuple[str, str, bytes]
-"""Status line without the version, content type, body."""
-
-Page = Callable[[Dialect], bytes]
-"""Gives complete families with headers."""
+Page = Callable[[Dialect], bytes | list[bytes]]
+"""Gives complete families with headers: metrics of thousands of groups in pieces, which nobody joins as a whole."""
 
 _Reply = tuple[str, str, bytes | list[bytes]]
-"""The same in pieces: metrics of thousands of groups are joined once, and not once more with what else is shown."""
+"""An answer whose body may be in such pieces."""
 
 
 class WebApp:
@@ -54,6 +53,7 @@ class WebApp:
         pages: Sequence[Page],
         readiness: Readiness,
         *,
+        site: Site | None = None,
         api: Callable[[str, str], Answer] | None = None,
         config: Callable[[], Mapping[str, object]] | None = None,
         bearer: Bearer | None = None,
@@ -61,17 +61,19 @@ class WebApp:
     ) -> None:
         """``pages`` are called on every scrape. Nothing is read before the first request.
 
-        ``api`` answers (path, query string) for every path under ``/api/``; ``config`` gives what /config shows: no
-        secrets. With ``bearer`` every request must carry its token, except those for health while ``health_open``.
+        ``site``: the pages for people. ``api`` answers (path, query string) for every path under ``/api/``; ``config``
+        gives what /config shows: no secrets. With ``bearer`` every request must carry its token, except those for
+        health while ``health_open``, and for what all pages have in common.
         """
         self._pages, self._readiness = tuple(pages), readiness
-        self._bearer, self._open = bearer, HEALTH_PATHS if health_open else ()
+        self._bearer, self._open = bearer, (*ASSETS, *(HEALTH_PATHS if health_open else ()))
+        self._site = site or Site(readiness)
         self._paths: dict[str, Callable[[WSGIEnvironment], _Reply]] = {
             "/metrics": self._metrics,
             "/healthz": self._healthz,
             "/readyz": self._readyz,
-            "/": self._landing,
         }
+        self._paths |= dict.fromkeys(self._site.paths, self._page)
         if config:
             self._paths["/config"] = lambda _environ: ("200 OK", _JSON, _json(config()))
         self._api = _handler(api) if api else None
@@ -80,6 +82,7 @@ class WebApp:
         """The WSGI entry."""
         headers = [*_HEADERS]
         status, kind, body = self._answer(environ, headers)
+        headers.append(("Content-Security-Policy", POLICY if kind == HTML else "default-src 'none'"))
         pieces = body if isinstance(body, list) else [body]
         if _size(pieces) >= GZIP_BYTES_MIN and accepts_gzip(environ.get("HTTP_ACCEPT_ENCODING", "")):
             pieces = _gzip(pieces)
@@ -91,6 +94,8 @@ class WebApp:
         path = environ.get("PATH_INFO", "")
         if self._bearer and path not in self._open and not self._bearer.allows(environ):
             headers.append(("WWW-Authenticate", "Bearer"))
+            if path in self._site.paths and "text/html" in environ.get("HTTP_ACCEPT", ""):
+                return "401 Unauthorized", HTML, sign_in()
             return "401 Unauthorized", _JSON, _json({"error": "a bearer token is required"})
         handler = self._paths.get(path) or (self._api if path.startswith(API_PREFIX) else None)
         if handler is None:
@@ -98,11 +103,16 @@ class WebApp:
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD"):
             headers.append(("Allow", "GET, HEAD"))
             return "405 Method Not Allowed", _JSON, _json({"error": "only GET and HEAD"})
-        return handler(environ)
+        reply = handler(environ)
+        return _unless_known(environ, headers, reply) if path in self._site.paths else reply
 
     def _metrics(self, environ: WSGIEnvironment) -> _Reply:
         dialect = choose_dialect(environ.get("HTTP_ACCEPT", ""))
-        return "200 OK", dialect.value, [*(page(dialect) for page in self._pages), dialect.end]
+        pieces: list[bytes] = []
+        for page in self._pages:
+            part = page(dialect)
+            pieces += part if isinstance(part, list) else [part]
+        return "200 OK", dialect.value, [*pieces, dialect.end]
 
     def _healthz(self, _environ: WSGIEnvironment) -> Answer:
         return "200 OK", _JSON, _json({"alive": True})
@@ -115,9 +125,18 @@ class WebApp:
         answer = {"ready": ready, "parts": parts, "degraded": degraded}
         return ("200 OK" if ready else "503 Service Unavailable"), _JSON, _json(answer)
 
-    def _landing(self, _environ: WSGIEnvironment) -> Answer:
-        paths = [*(path for path in self._paths if path != "/"), *(_API_LINKS if self._api else ())]
-        return "200 OK", "text/html; charset=utf-8", landing_page(self._readiness.reasons(), paths)
+    def _page(self, environ: WSGIEnvironment) -> Answer:
+        links = [*(path for path in self._paths if path not in self._site.paths), *(_API_LINKS if self._api else ())]
+        return self._site.answer(environ["PATH_INFO"], environ.get("QUERY_STRING", ""), links)
+
+
+def _unless_known(environ: WSGIEnvironment, headers: list[tuple[str, str]], reply: _Reply) -> _Reply:
+    """The reply, or 304 for whom has it already: a page that is open asks again every few seconds."""
+    status, kind, body = reply
+    tag = f'W/"{hashlib.blake2b(_joined(body), digest_size=12).hexdigest()}"'
+    headers.append(("ETag", tag))
+    known = status.startswith("200") and environ.get("HTTP_IF_NONE_MATCH") == tag
+    return ("304 Not Modified", kind, b"") if known else reply
 
 
 def _handler(api: Callable[[str, str], Answer]) -> Callable[[WSGIEnvironment], Answer]:
@@ -133,14 +152,28 @@ def _json(data: object) -> bytes:
     return json.dumps(data).encode() + b"\n"
 
 
+def _joined(body: bytes | list[bytes]) -> bytes:
+    return b"".join(body) if isinstance(body, list) else body
+
+
 def _size(pieces: Iterable[bytes]) -> int:
     return sum(map(len, pieces))
 
 
 def _gzip(pieces: Iterable[bytes]) -> list[bytes]:
     squeeze = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
-    return [*map(squeeze.compress, pieces), squeeze.flush()]
+    return [*map(squeeze.compress, _chunks(pieces)), squeeze.flush()]
 
 
 def _chunks(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    return (piece[at : at + CHUNK_BYTES] for piece in pieces for at in range(0, len(piece), CHUNK_BYTES))
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= CHUNK_BYTES:
+            whole = b"".join(waiting)
+            yield from (whole[at : at + CHUNK_BYTES] for at in range(0, size - CHUNK_BYTES + 1, CHUNK_BYTES))
+            waiting = [whole[size - size % CHUNK_BYTES :]]
+            size %= CHUNK_BYTES
+    if size:
+        yield b"".join(waiting)

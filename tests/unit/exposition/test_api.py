@@ -114,6 +114,7 @@ def test_one_rebalance_has_its_whole_events():
     ("path", "query", "problem"),
     [
         ("/api/v1/groups", "state=stable", "state: must be one of Empty"),
+        ("/api/v1/groups", "state=Dead", "state: must be one of Empty"),
         ("/api/v1/groups", "type=Classic", "type: must be one of classic"),
         ("/api/v1/groups", "sort=color", "sort: must be one of group"),
         ("/api/v1/groups", "limit=-1", "limit: must be a whole number from 0 to 10000"),

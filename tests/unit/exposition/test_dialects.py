@@ -89,6 +89,7 @@ def test_every_page_is_openmetrics_with_the_same_samples():
     for text, plain in (
         (page.text(OPENMETRICS), page.text()),
         (pages.observer_agent(OPENMETRICS), pages.observer_agent()),
+        (pages.observer_baselines(OPENMETRICS), pages.observer_baselines()),
         (pages.observer_phases(OPENMETRICS), pages.observer_phases()),
         (pages.sidecar_members(OPENMETRICS), pages.sidecar_members()),
     ):
@@ -100,7 +101,7 @@ def test_every_page_is_openmetrics_with_the_same_samples():
 @pytest.mark.parametrize(
     "parts",
     [
-        (pages.observer_groups, pages.observer_phases, pages.observer_agent),
+        (pages.observer_groups, pages.observer_baselines, pages.observer_phases, pages.observer_agent),
         (pages.sidecar_members, pages.sidecar_agent),
     ],
 )

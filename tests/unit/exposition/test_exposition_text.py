@@ -70,5 +70,5 @@ def test_help_is_escaped():
 
 
 def test_a_sample_with_the_wrong_number_of_labels_is_refused():
-    with pytest.raises(ValueError, match="argument"):
+    with pytest.raises(ValueError, match="2 values for the labels consumergroup"):
         page(rows.GENERATION, Sample(("g", "more"), 1))

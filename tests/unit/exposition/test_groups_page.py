@@ -51,6 +51,27 @@ def test_refresh_leaves_nothing_to_render_for_the_scrape(clock, rendered):
     assert rendered == []
 
 
+def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch):
+    looked = []
+    views = (full_view("a"), full_view("b"))
+    page = GroupsPage(lambda: views, clock)
+    page.refresh()
+    monkeypatch.setattr(page, "_current", lambda view: looked.append(view.group))
+    page.refresh()
+    assert looked == []
+    views = (*views, full_view("c"))
+    page.refresh()
+    assert looked == ["a", "b", "c"]
+
+
+def test_what_a_scrape_left_is_written_although_the_views_are_the_same(clock, monkeypatch):
+    monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 1)
+    views = (full_view("a"), full_view("b"))
+    page = GroupsPage(lambda: views, clock)
+    assert generations(page) == {"a": 2}
+    assert generations(page) == {"a": 2, "b": 2}
+
+
 def test_a_scrape_writes_some_groups_and_leaves_the_rest_to_the_refresh(clock, rendered, monkeypatch):
     monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 2)
     page = GroupsPage(lambda: [full_view(name) for name in "abc"], clock)

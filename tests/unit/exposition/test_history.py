@@ -164,3 +164,11 @@ def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
         (Callback.REVOKED, 4_950),
         (Callback.ASSIGNED, 5_100),
     ]
+
+
+def test_completed_rebalances_are_counted_since_a_moment():
+    history = History()
+    for event in (generation(1), generation(2), aborted(3), generation(4), generation(1, "old")):
+        history.observe(event)
+    assert history.recent(2_000) == {"g": 2}
+    assert history.recent(1_000) == {"g": 3, "old": 1}

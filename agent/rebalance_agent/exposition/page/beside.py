@@ -1,0 +1,67 @@
+"""A sidecar's page: the consumers beside it, from what they say of themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rebalance_agent.drawing.words import escaped, name
+from rebalance_agent.exposition.page.frame import ago, cells, chips, note, unknown
+from rebalance_agent.exposition.telling.words import partitions_text, plural, printable
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "Consumer", "beside_content"]
+
+CONSUMERS_SHOWN = 200
+"""Consumers of the table: a pod has a few."""
+
+OWNED_SHOWN = 400
+"""Characters of the list of what one owns."""
+
+_HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stands still", "owns")
+
+
+class Consumer(NamedTuple):
+    """One consumer. ``generation`` is -1, ``skew`` None where unknown; ``stalled_ms``: since when it stands still."""
+
+    group: str
+    client_id: str
+    generation: int
+    partitions: int
+    skew: float | None
+    stalled_ms: int | None
+    owned: TopicPartitions
+
+
+def beside_content(consumers: Sequence[Consumer]) -> str:
+    """The page's content, those that stand still first."""
+    ordered = sorted(consumers, key=lambda each: (each.stalled_ms is None, each.group, each.client_id))
+    still = sum(each.stalled_ms is not None for each in consumers)
+    head = "<h1>Consumers beside this sidecar</h1>" + chips(
+        (
+            ("consumers", f"{len(consumers):,}"),
+            ("stand still", f'<span class="{"hurts" if still else "well"}">{still:,}</span>'),
+            ("groups", f"{len({each.group for each in consumers}):,}"),
+            ("partitions", f"{sum(each.partitions for each in consumers):,}"),
+        )
+    )
+    if not consumers:
+        return head + note("None has said anything yet. An instrumented consumer does when it is first assigned.")
+    rows = [_row(each) for each in ordered[:CONSUMERS_SHOWN]]
+    beyond = len(ordered) - CONSUMERS_SHOWN
+    more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
+    whole = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
+    table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
+    return f"{head}<section>{table}</section>{more}{whole}"
+
+
+def _row(each: Consumer) -> list[str]:
+    return [
+        escaped(name(printable(each.group))),
+        escaped(name(printable(each.client_id))),
+        unknown() if each.generation < 0 else f"{each.generation:,}",
+        f"{each.partitions:,}",
+        unknown() if each.skew is None else f"{each.skew:.2f}",
+        "no" if each.stalled_ms is None else f'<span class="hurts">{ago(each.stalled_ms)}</span>',
+        escaped(name(partitions_text(each.owned), OWNED_SHOWN)) or "nothing",
+    ]

@@ -1,0 +1,63 @@
+"""Takes pictures of the agent's own page: ``python docs/pictures/capture_page.py`` writes ``docs/images/page*.png``.
+
+They are of a run of the demo, when most of it has happened. `REBALANCE_AGENT_CHROMIUM` names the browser, as for tests.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "agent"), str(ROOT / "tests")]
+
+from rebalance_agent.exposition.page.listing import group_link  # noqa: E402 - found on the path above
+from support.browsing import Browser, browser  # noqa: E402
+from support.observing import eventually, http  # noqa: E402
+
+SECONDS, REBALANCES = 120, 3
+GROUP = "orders-weighted"
+"""The demo's group whose members leave, come back and dawdle: by its third rebalance all groups have had theirs."""
+
+WIDTH, LIST_HEIGHT, GROUP_HEIGHT, SIDECAR_HEIGHT = 1_240, 590, 1_130, 500
+ADDRESS = re.compile(r"^(observer|sidecar): (http://[\d.:]+)/metrics$")
+
+
+def main() -> None:
+    """The list, a group by light and by dark, and the consumers beside a sidecar."""
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", str(SECONDS)]
+    addresses: dict[str, str] = {}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:  # noqa: S603 - our own program
+        for line in demo.stdout or ():
+            if found := ADDRESS.match(line.rstrip()):
+                addresses[found[1]] = found[2]
+            if len(addresses) == len(("observer", "sidecar")):
+                break
+        threading.Thread(target=lambda: [*(demo.stdout or ())], daemon=True).start()
+        _take(addresses["observer"], addresses["sidecar"])
+        demo.send_signal(signal.SIGINT)
+
+
+def _take(observer: str, sidecar: str) -> None:
+    with browser() as chromium:
+        api = f"{observer}/api/v1/groups?match={GROUP}"
+        eventually(lambda: f'"rebalances": {REBALANCES}' in http(api)[1], SECONDS)
+        _picture(chromium, f"{observer}/", "page", LIST_HEIGHT)
+        _picture(chromium, f"{sidecar}/", "page-sidecar", SIDECAR_HEIGHT)
+        _picture(chromium, f"{observer}/{group_link(GROUP)}", "page-group", GROUP_HEIGHT)
+        _picture(chromium, f"{observer}/{group_link(GROUP)}", "page-group-dark", GROUP_HEIGHT, dark=True)
+
+
+def _picture(chromium: Browser, url: str, name: str, height: int, *, dark: bool = False) -> None:
+    chromium.open(url, width=WIDTH, height=height, dark=dark)
+    if chromium.problems:
+        raise SystemExit(f"{url}: {chromium.problems}")
+    chromium.picture(ROOT / "docs" / "images" / f"{name}.png")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+"""The agent's own page in a real browser: read by eye, by keyboard and by screen reader, in light and in dark."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.exposition.bearer import Bearer
+from rebalance_agent.exposition.page.listing import group_link
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.rebalances.views import RunningRebalance
+from support.browsing import browser, needs_chromium
+from support.fleet_page import FleetPage, served
+from support.observing import eventually
+
+pytestmark = needs_chromium
+EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
+TOKEN = "a-token-of-enough-characters"
+NAMES = "[...document.querySelectorAll('.groups tbody th')].map((each) => each.textContent)"
+TEXT = "document.getElementById('main').innerText"
+
+CONTRAST = """
+(() => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (rgb) => {
+    const [r, g, b] = rgb.map((each) => (each <= 10.3 ? each / 3294.6 : ((each / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const paper = (node) => {
+    for (let each = node; each; each = each.parentElement) {
+      const [r, g, b, a = 1] = parts(getComputedStyle(each).backgroundColor);
+      if (a > 0) return [r, g, b];
+    }
+  };
+  const shade = (style, under) => {
+    const [r, g, b, a = 1] = parts(style.fill);
+    return [r, g, b].map((each, place) => each * a + under[place] * (1 - a));
+  };
+  const poor = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const node = walk.currentNode.parentElement;
+    if (!walk.currentNode.data.trim() || !node.getClientRects().length) continue;
+    const drawn = node.closest("svg") && node.tagName === "text", style = getComputedStyle(node);
+    let behind = paper(node);
+    // A number stands on its bar, a sign on its mark: both come just before it.
+    const kind = drawn ? node.getAttribute("class") : "";
+    if (/cell|sign/.test(kind)) behind = shade(getComputedStyle(node.previousElementSibling), behind);
+    const pair = [light(parts(drawn ? style.fill : style.color)), light(behind)].sort((a, b) => b - a);
+    const ratio = (pair[0] + 0.05) / (pair[1] + 0.05);
+    if (ratio < (/sign/.test(kind) ? 3 : 4.5)) poor.push([ratio.toFixed(2), walk.currentNode.data.trim()]);
+  }
+  return poor;
+})()
+"""
+"""What can hardly be read (WCAG 2.2, 1.4.3 and, of signs, 1.4.11): contrast and text."""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as mine:
+        yield mine
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    return FleetPage(rename={3: EVIL})
+
+
+@pytest.fixture(scope="module")
+def address(fleet):
+    with served(fleet.app()) as url:
+        yield url
+
+
+def open_group(chromium, address, fleet, number=7, **more):
+    chromium.open(f"{address}{group_link(fleet.views[number].group)}", **more)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1240, 400])
+def test_pages_show_without_a_complaint_and_can_be_read(chromium, address, fleet, dark, width):
+    for path in ("", group_link(fleet.views[7].group), group_link("nobody")):
+        chromium.open(address + path, dark=dark, width=width)
+        complaints = [each for each in chromium.problems if "404" not in each]
+        assert complaints == []
+        assert chromium.run(CONTRAST) == []
+        assert chromium.run("document.documentElement.scrollWidth <= innerWidth")
+        paper = chromium.run("getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, paper.strip("rgb()").split(","))) < 200) is dark
+
+
+def test_the_timeline_has_every_owner_of_the_last_rebalance(chromium, address, fleet):
+    open_group(chromium, address, fleet)
+    tips = chromium.run("[...document.querySelectorAll('svg [data-t]')].map((each) => each.dataset.t)")
+    view = fleet.views[7]
+    for member in view.members:
+        count = count_partitions(member.assigned)
+        assert any(f": {count} partition" in tip and f"generation {view.generation} on" in tip for tip in tips)
+    assert chromium.run("document.querySelectorAll('svg .trigger').length") == view.generation
+    assert "Advice" in chromium.run(TEXT)
+
+
+def test_names_that_would_be_scripts_are_text(chromium, address):
+    chromium.open(address)
+    assert EVIL in chromium.run(NAMES)
+    chromium.open(address + group_link(EVIL))
+    assert chromium.run("document.querySelector('h1').textContent") == EVIL
+    assert chromium.run("document.title").startswith("<script>")
+    assert chromium.run("typeof window.evil") == "undefined"
+    assert chromium.run("document.images.length + document.querySelectorAll('script:not([src])').length") == 0
+    assert chromium.problems == []
+
+
+def test_the_policy_refuses_what_would_run_all_the_same(chromium, address):
+    chromium.open(address)
+    chromium.run("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.evil = 3\">')")
+    script = "const it = document.createElement('script'); it.textContent = 'window.evil = 4'; document.body.append(it)"
+    chromium.run(f"(() => {{ {script} }})()")
+    eventually(lambda: len([each for each in chromium.problems if "Content Security Policy" in each]) >= 1)
+    assert chromium.run("typeof window.evil") == "undefined"
+
+
+def test_a_keyboard_is_enough(chromium, address, fleet):
+    chromium.open(address)
+    seen = []
+    for _ in range(40):
+        chromium.press("Tab")
+        seen.append(chromium.run("document.activeElement.textContent.trim() || document.activeElement.name"))
+        if seen[-1] == fleet.views[0].group:
+            break
+    assert seen[:2] == ["to the content", "rebalance-agent"]
+    assert {"Pause", "match", "Show", "Group", fleet.views[0].group} <= set(seen)
+    chromium.press("Enter", text="\r")
+    eventually(lambda: chromium.run("document.querySelector('svg[tabindex]') !== null"))
+    chromium.run("document.querySelector('svg[tabindex]').focus()")
+    told = []
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowUp", "End"):
+        chromium.press(key)
+        told.append(chromium.run("document.getElementById('tip').textContent"))
+    assert "generation 1: group started" in told[0]
+    assert told[1] != told[0]
+    assert "partition" in told[2]
+    assert "generation" in told[3]
+    assert "skew" in told[4]
+    chromium.press("Escape")
+    assert chromium.run("document.getElementById('tip').hidden")
+
+
+def test_a_screen_reader_is_told_what_is_what(chromium, address, fleet):
+    chromium.open(address)
+    roles = chromium.roles()
+    landmarks = {role for role, _ in roles} & {"banner", "main", "contentinfo", "navigation", "search", "region"}
+    assert landmarks == {"banner", "main", "contentinfo", "navigation", "search", "region"}
+    named = ("link", "button", "searchbox", "combobox", "image")
+    assert [role for role, name in roles if role in named and not name] == []
+    assert ("heading", "Consumer groups") in roles
+    assert ("rowheader", fleet.views[0].group) in roles
+    assert ("columnheader", "What hurts") in roles or any("What hurts" in name for _, name in roles)
+    open_group(chromium, address, fleet)
+    (picture,) = [name for role, name in chromium.roles() if role in ("image", "img") and "Owners" in name]
+    assert "arrow keys" in picture
+    levels = chromium.run("[...document.querySelectorAll('h1, h2, h3')].map((each) => Number(each.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    ids = chromium.run("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(ids) == len(set(ids))
+
+
+def test_what_changes_is_taken_over_and_focus_stays(chromium, fleet):
+    with served(fleet.app()) as address:
+        view = fleet.views[7]
+        chromium.open(address + group_link(view.group))
+        chromium.run("document.querySelector('.data').open = true")
+        chromium.run("document.querySelector('svg[tabindex]').focus()")
+        chromium.run("window.mine = true")
+        fleet.views[7] = replace(view, running=RunningRebalance(fleet.clock.now_ms(), 12), version=view.version + 1)
+        try:
+            eventually(lambda: "It rebalances now" in chromium.run(TEXT))
+            assert chromium.run("window.mine && document.querySelector('.data').open")
+            assert chromium.run("document.activeElement === document.querySelector('svg[tabindex]')")
+            assert chromium.run("document.querySelectorAll('svg .running').length") == 1
+        finally:
+            fleet.views[7] = view
+        eventually(lambda: "It rebalances now" not in chromium.run(TEXT))
+        chromium.run("document.getElementById('pause').click()")
+        assert chromium.run("document.getElementById('live').textContent") == "paused"
+        assert chromium.problems == []
+    chromium.run("document.getElementById('pause').click()")
+    eventually(lambda: "does not answer" in chromium.run("document.getElementById('live').textContent"))
+    assert view.group in chromium.run(TEXT)
+
+
+def test_the_list_is_filtered_and_ordered(chromium, address, fleet):
+    chromium.open(address)
+    name = fleet.views[2].group
+    chromium.run(
+        "(() => { const it = document.querySelector('[name=match]'); it.focus(); "
+        f"it.value = {name[3:]!r}; it.dispatchEvent(new Event('input', {{ bubbles: true }})); }})()"
+    )
+    eventually(lambda: chromium.run(NAMES) == [name])
+    assert chromium.run("document.activeElement.name") == "match"
+    chromium.open(chromium.run("location.href"))
+    assert chromium.run(NAMES) == [name]
+    chromium.open(f"{address}?sort=-members")
+    assert chromium.run(NAMES)[0] == max(fleet.views, key=lambda view: len(view.members)).group
+    assert chromium.run("document.querySelector('[aria-sort]').textContent") == "Members"
+
+
+def test_a_token_is_asked_for_and_kept_for_the_tab(chromium, fleet):
+    enter = (
+        "(() => {{ const form = document.getElementById('signin'); form.elements.token.value = '{}'; "
+        "form.requestSubmit(); }})()"
+    )
+    with served(fleet.app(bearer=Bearer(TOKEN))) as address:
+        chromium.open(address)
+        assert fleet.views[0].group not in chromium.run("document.documentElement.outerHTML")
+        eventually(lambda: chromium.run("document.activeElement.name") == "token")
+        chromium.run(enter.format("not-the-right-token"))
+        eventually(lambda: "refused" in chromium.run("document.getElementById('refused').textContent"))
+        chromium.run(enter.format(TOKEN))
+        eventually(lambda: fleet.views[0].group in chromium.run(NAMES))
+        chromium.open(address + group_link(fleet.views[0].group))
+        eventually(lambda: chromium.run("document.querySelectorAll('svg[tabindex]').length"))
+        chromium.run("sessionStorage.clear()")
+
+
+def test_without_scripts_all_is_there(chromium, address, fleet):
+    chromium.scripts(allowed=False)
+    try:
+        open_group(chromium, address, fleet)
+        assert "2026" in chromium.run(TEXT)
+        assert chromium.run("document.querySelectorAll('svg .trigger').length")
+    finally:
+        chromium.scripts(allowed=True)

@@ -1,0 +1,65 @@
+"""The agent's own page over real members: a browser that is left open sees one join, and a sidecar its consumer."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+import pytest
+
+from rebalance_agent.exposition.page.listing import group_link
+from support.browsing import browser, needs_chromium
+from support.observing import beside, create_topic, eventually, http, members, observing
+
+pytestmark = [pytest.mark.integration, needs_chromium]
+MARKS = "[...document.querySelectorAll('svg .trigger')].map((each) => each.dataset.t)"
+TEXT = "document.getElementById('main').innerText"
+
+
+def test_an_open_page_follows_a_groups_life(kafka):
+    unique = uuid.uuid4().hex[:8]
+    bootstrap, topic, group = kafka.bootstrap_servers, f"topic-{unique}", f"<script>evil()</script> {unique}"
+    create_topic(bootstrap, topic, 4)
+    with observing(bootstrap, settle_seconds=0.2, groups_allow=f".*{unique}") as watched, browser() as chromium:
+        url = f"http://127.0.0.1:{watched.role.port}/"
+        chromium.open(url)
+        assert "No group is known" in chromium.run(TEXT)
+        with members(bootstrap, group, topic, **{"client.id": f"first-{unique}"}):
+            eventually(lambda: group in chromium.run(TEXT))
+            chromium.open(url + group_link(group))
+            eventually(lambda: len(chromium.run(MARKS)) == 1)
+            with members(bootstrap, group, topic, **{"client.id": f"second-{unique}"}):
+                eventually(lambda: any("member joined" in mark for mark in chromium.run(MARKS)))
+                tips = chromium.run("[...document.querySelectorAll('svg [data-t]')].map((each) => each.dataset.t)")
+                assert any(f"second-{unique}: 2 partitions" in tip for tip in tips)
+                assert f"second-{unique} (127.0.0.1) joined." in chromium.run(TEXT)
+        eventually(lambda: "Nobody is in this group now" in chromium.run(TEXT))
+        assert chromium.run("document.querySelector('h1').textContent") == group
+        assert chromium.problems == []
+
+
+def test_a_sidecar_shows_the_consumers_beside_it():
+    event = {
+        "kind": "member",
+        "schema_version": 1,
+        "event_id": "1" * 32,
+        "group": "orders",
+        "timestamp_ms": 1_700_000_000_000,
+        "callback": "assigned",
+        "client_id": "<b>orders-1</b>",
+        "member_id": "m1",
+        "generation": 3,
+        "started_ms": 1_700_000_000_000,
+        "partitions": {"orders": "0-3"},
+        "process": "p1",
+        "sequence": 1,
+    }
+    with beside(None) as watched, browser() as chromium:
+        url = f"http://127.0.0.1:{watched.role.port}/"
+        chromium.open(url)
+        assert "None has said anything yet" in chromium.run(TEXT)
+        posted = http(f"http://127.0.0.1:{watched.role.events_port}/v1/events", json.dumps(event).encode())
+        assert posted[0] < 300, posted
+        eventually(lambda: "<b>orders-1</b>" in chromium.run(TEXT))
+        assert "orders 0-3" in chromium.run(TEXT)
+        assert chromium.problems == []

@@ -1,0 +1,54 @@
+"""The agent's own page over a fleet that never lived, on a listener of its own."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import replace
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.exposition.api import Api
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.history import History
+from rebalance_agent.exposition.page.site import GroupPages, Site
+from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.pipeline.synthesize.history import history
+from rebalance_agent.rebalances.tracker import Tracker
+
+DAY_MS = 86_400_000
+
+
+class FleetPage:
+    """What a process has that shows groups; tests change ``views`` and tell ``history`` more."""
+
+    def __init__(self, groups=8, days=2, *, rename=None):
+        """``rename``: number of a group -> the name to give it."""
+        fleet = Fleet(groups=groups, days=days, seed=7)
+        self.clock = FakeClock(fleet.since_ms + days * DAY_MS + 3_600_000)
+        self.history = History()
+        self.readiness = Readiness()
+        self.views = []
+        for number in range(groups):
+            tracker = Tracker(fleet.cluster_id)
+            name = (rename or {}).get(number)
+            for event in history(fleet, number, tracker):
+                self.history.observe(replace(event, group=name) if name else event)
+            view = tracker.view(event.group)
+            self.views.append(replace(view, group=name) if name else view)
+        self.api = Api(lambda: tuple(self.views), self.history, self.clock)
+        self.site = Site(self.readiness, groups=GroupPages(self.api, self.history, self.clock))
+
+    def app(self, **more):
+        return WebApp((), self.readiness, site=self.site, api=self.api, **more)
+
+
+@contextmanager
+def served(app):
+    """The address of a listener with ``app``, while the block lasts."""
+    server = HttpServer("127.0.0.1", 0, app)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{server.port}/"
+    finally:
+        server.stop()

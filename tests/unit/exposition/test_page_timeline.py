@@ -1,0 +1,100 @@
+import re
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.exposition.page.columns import Column, Held
+from rebalance_agent.exposition.page.timeline import ROWS_MAX, timeline
+from rebalance_agent.model.episode import Basis, Stall, Trigger
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.rebalances.views import RunningRebalance
+from support.views import NOW
+
+
+def column(number, held, *, stall=1.0, protocol=RebalanceProtocol.EAGER, **changes):
+    given = Column(
+        first=number,
+        last=number,
+        previous=number - 1,
+        at_ms=NOW + number * 60_000,
+        started_ms=NOW + number * 60_000 - round((stall or 0) * 1_000),
+        trigger=Trigger.MEMBER_JOINED,
+        stall=None if stall is None else Stall(stall, stall, stall, Basis.EXACT),
+        protocol=protocol,
+        moved=1,
+        skew_ratio=1.25,
+        members=len(held),
+        held={member: Held(count, hash((member, count))) for member, count in held.items()},
+    )
+    return replace(given, **changes)
+
+
+def bars(html, member):
+    """(left, right) of what a member owned, as far as marks explain it, and of the parts between."""
+    return [
+        (float(x), float(x) + float(width))
+        for x, width in re.findall(rf'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)"[^>]*data-t="{member}: ', html)
+    ]
+
+
+def test_without_a_rebalance_it_says_that_nobody_knows():
+    assert "who owned what before is unknown" in timeline([], None)
+
+
+def test_every_rebalance_has_a_mark_and_every_owner_a_bar():
+    html = timeline([column(1, {"a": 4}), column(2, {"a": 2, "b": 2}), column(3, {"b": 4})], None)
+    assert html.count("trigger") == 3
+    assert (len(bars(html, "a")), len(bars(html, "b"))) == (2, 2)
+    assert "a: 4 partitions from generation 1 on" in html
+    assert "member joined; stood still 1.0 s, 1 partition moved, 2 members, skew 1.25" in html
+
+
+def test_a_longer_stall_is_a_wider_gap():
+    html = timeline([column(1, {"a": 4}), column(2, {"a": 4}, stall=0.2), column(3, {"a": 4}, stall=20.0)], None)
+    first, second, third = bars(html, "a")
+    assert 0 < second[0] - first[1] < third[0] - second[1]
+    assert third[1] <= 1_080
+
+
+def test_who_gave_up_nothing_goes_on_where_not_all_had_to_stop():
+    before, after = column(1, {"a": 4}), column(2, {"a": 4})
+    cells = {
+        protocol: len(re.findall(r'class="h8"', timeline([before, replace(after, protocol=protocol)], None)))
+        for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)
+    }
+    # The legend has one, too.
+    assert cells == {RebalanceProtocol.EAGER: 3, RebalanceProtocol.COOPERATIVE: 4}
+    unseen = replace(after, protocol=RebalanceProtocol.COOPERATIVE, previous=None)
+    assert len(re.findall(r'class="h8"', timeline([before, unseen], None))) == 3
+
+
+def test_a_rebalance_that_runs_is_at_the_end():
+    html = timeline([column(1, {"a": 4})], RunningRebalance(NOW, 4))
+    assert 'class="running" data-t="rebalances since 2023-11-14 22:13:20 UTC: 4 partitions still"' in html
+    assert "running" not in timeline([column(1, {"a": 4})], None)
+
+
+def test_an_unknown_stall_is_said_to_be():
+    html = timeline([column(1, {"a": 4}, stall=None, skew_ratio=None)], None)
+    assert "stood still unknown" in html
+    assert "skew" not in html
+
+
+def test_many_members_are_bounded_and_counted():
+    html = timeline([column(1, {f"m{number:04}": 1 for number in range(150)}, members=5_000)], None)
+    assert html.count('data-r="') == ROWS_MAX + 2
+    assert "4,940 members" in html
+    assert len(html) < 60_000
+
+
+@pytest.mark.parametrize("evil", ["</svg><script>x()</script>", '" onclick="x()', "\ud800\u202e&amp;"])
+def test_names_are_escaped(evil):
+    html = timeline([column(1, {evil: 4})], None)
+    assert "<script" not in html
+    assert '" onclick="' not in html
+    assert "\ud800" not in html
+
+
+def test_it_is_drawn_the_same_again():
+    columns = [column(1, {"a": 4, "b": 1}), column(2, {"b": 2, "a": 2})]
+    assert timeline(columns, None) == timeline(columns, None)
