@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.complete
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint bench bench-assignors lock docs clean
+.PHONY: help venv demo test test-slow lint bench bench-assignors alerts dashboards lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,6 +44,12 @@ bench: $(STAMP) ## measure speed and memory against a bare loop in the same run 
 
 bench-assignors: $(STAMP) ## every assignor beside Kafka's, franz-go's, kafka-python's and aiokafka's (bench/README.md)
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench assignors $(ARGS)
+
+alerts: $(STAMP) ## write the alerts' rules and their documentation anew
+	@$(BIN)/python -m alerts
+
+dashboards: $(STAMP) ## write the boards' JSON anew
+	@$(BIN)/python -m dashboards
 
 docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md

@@ -15,9 +15,13 @@ MEASUREMENTS = {
     "tail": "following 5,500 records a second of 2,000 groups: share of a core and memory beside a bare read",
     "gateway": "throughput, CPU, latency and memory of the gateway, beside none and beside a plain forwarder",
     "delay": "from a record's timestamp to its value on /metrics",
+    "takeover": "from the death of one of two replicas to its groups on the other's /metrics",
     "scrape": "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
 }
-APART = {"growth": "catch-up, start, tail and scrape at a tenth, once and ten times the size"}
+APART = {
+    "growth": "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
+    "whatif": "what-if of a million synthetic generations: Spark beside a plain loop, generations a second",
+}
 ASSIGNORS = "assignors"
 """Takes flags of its own."""
 

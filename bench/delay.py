@@ -1,45 +1,70 @@
 """From the timestamp of a generation's record to its number on /metrics, over HTTP as a scraper sees it.
 
 The observer has its usual settings: events and snapshots are written meanwhile. /metrics is asked again and again, so
-the time of one scrape (a few milliseconds) is part of the figure.
+the time of one scrape (a few milliseconds) is part of the figure. Beside thousands of groups a page takes longer than
+the record's way: there the API is asked for the one group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter, sleep, time_ns
 
 from bench.measure import percentile, table
 from bench.observing import PATIENCE_S, observer
-from bench.synthetic import TOPIC, generation, offsets_broker, partition_of, writer
+from bench.start import compacted
+from bench.synthetic import GROUPS, OFFSETS_PARTITIONS, TOPIC, generation, offsets_broker, partition_of, writer
 
 SAMPLES = 500
+SAMPLES_BESIDE = 200
 SERIES = 'kafka_rebalance_generation{consumergroup="delay"}'
 
 
 def main(scale: float = 1.0) -> None:
     """Print the table."""
-    delays, scrapes = [], []
     with offsets_broker() as (kafka, partitions), observer(kafka.bootstrap_servers) as watching:
         watching.wait(watching.ready, PATIENCE_S)
-        producer = writer(kafka.bootstrap_servers, linger_ms=0)
-        for number in range(1, max(1, round(SAMPLES * scale)) + 1):
-            sleep(0.01 + (number * 7919 % 97) / 1000)  # never in step with anybody's period
-            written_ms = time_ns() // 1_000_000
-            key, value = generation("delay", number, written_ms)
-            producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, partitions))
-            producer.poll(0)
-            while True:
-                begin = perf_counter()
-                seen = watching.value(SERIES)
-                scrapes.append((perf_counter() - begin) * 1000)
-                if seen == number:
-                    delays.append(time_ns() / 1e6 - written_ms)
-                    break
-        producer.flush()
+        samples = max(1, round(SAMPLES * scale))
+        delays, asked = _delays(kafka.bootstrap_servers, partitions, samples, lambda: watching.value(SERIES))
     table(
         ("what", "samples", "p50 ms", "p95 ms", "max ms"),
         (
             (name, len(values), percentile(values, 0.5), percentile(values, 0.95), max(values))
-            for name, values in (("record to /metrics", delays), ("one scrape", scrapes))
+            for name, values in (("record to /metrics", delays), ("one scrape", asked))
         ),
     )
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the groups beside it."""
+    groups = max(1, round(GROUPS * scale))
+    with compacted(groups) as kafka, observer(kafka.bootstrap_servers) as watching:
+        watching.wait(lambda: len(watching.generations()) >= groups and watching.ready(), PATIENCE_S, 0.5)
+        samples = max(1, min(SAMPLES_BESIDE, round(SAMPLES_BESIDE * scale * 10)))
+        found, _ = _delays(
+            kafka.bootstrap_servers, OFFSETS_PARTITIONS, samples, lambda: watching.generation_of("delay")
+        )
+    return {"record to API, p50 ms": percentile(found, 0.5), "record to API, p95 ms": percentile(found, 0.95)}
+
+
+def _delays(
+    bootstrap: str, partitions: int, samples: int, seen: Callable[[], float | None]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds from each record to its number being seen, and of each look."""
+    delays, asked = [], []
+    producer = writer(bootstrap, linger_ms=0)
+    for number in range(1, samples + 1):
+        sleep(0.01 + (number * 7919 % 97) / 1000)  # never in step with anybody's period
+        written_ms = time_ns() // 1_000_000
+        key, value = generation("delay", number, written_ms)
+        producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, partitions))
+        producer.poll(0)
+        while True:
+            begin = perf_counter()
+            shown = seen()
+            asked.append((perf_counter() - begin) * 1000)
+            if shown == number:
+                delays.append(time_ns() / 1e6 - written_ms)
+                break
+    producer.flush()
+    return delays, asked

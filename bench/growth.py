@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import log
 
-from bench import catch_up, scrape, start, tail
+from bench import catch_up, delay, scrape, start, tail, takeover
 from bench.measure import table
 
 SIZES: Mapping[str, tuple[Callable[[float], dict[str, float]], tuple[float, ...]]] = {
     "catch-up": (catch_up.figures, (0.1, 1.0, 10 / 3)),
     "start": (start.figures, (0.1, 1.0, 10.0)),
     "tail": (tail.figures, (0.1, 1.0, 10.0)),
+    "delay": (delay.figures, (0.1, 1.0, 5.0)),
+    "takeover": (takeover.figures, (0.1, 1.0, 5.0)),
     "scrape": (scrape.figures, (0.1, 1.0, 10.0)),
 }
-"""Size 1 is 1.5 M records, 2,000 groups, 5,500 records a second, 2,000 groups."""
+"""Size 1 is 1.5 M records, 2,000 groups, 5,500 records a second, and for all others 2,000 groups."""
 
 
 def main(scale: float = 1.0) -> None:

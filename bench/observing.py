@@ -61,6 +61,11 @@ class Observer:
         found = re.search(rf"^{re.escape(series)} (\S+)$", self.metrics(), re.MULTILINE)
         return float(found.group(1)) if found else None
 
+    def generation_of(self, group: str) -> int | None:
+        """Of one group, by the API; None where it is not known."""
+        found = json.loads(self._get(f"/api/v1/groups/{group}") or "{}")
+        return found.get("summary", {}).get("generation")
+
     def shown(self) -> int:
         """How many groups the page has, from whatever source."""
         return len(SHOWN.findall(self.metrics()))

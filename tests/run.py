@@ -83,6 +83,10 @@ TIERS = (
     # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
     Tier("peers", (pytest("tests/peers"),)),
     Tier("integration", (pytest("tests/integration"),), alone=True),
+    # One run of the demo under a real Prometheus, on which alerts and boards are proved together.
+    Tier("live", (pytest("tests/alerts", "tests/dashboards", coverage=False),), alone=True),
+    # Spark takes both processors for itself, and its Java counts no lines of ours.
+    Tier("spark", (pytest("tests/spark", "--timeout=600"),), alone=True),
 )
 
 SLOW = Tier("slow", (pytest("tests/slow", "--timeout=3600", coverage=False),), alone=True)

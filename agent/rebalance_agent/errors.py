@@ -16,7 +16,9 @@
     ├── ListenError              an address cannot be listened on (``exposition.server``)
     ├── NotKnownError            what the API is asked for is not known (``exposition.api_query``)
     ├── AgentError               an observer cannot be reached, or answers with something else (``cli.agent_api``)
-    ├── testing.errors           ArtifactError, BrokerError: the embedded Kafka
+    ├── artifacts.errors         ArtifactError: jars or Java cannot be had
+    ├── testing.errors           BrokerError: the embedded Kafka
+    ├── pipeline.errors          PipelineError: Spark, a table or an input of the pipeline
     └── demo.errors              DemoError: a process of the demo ended, or did not get ready
 
 Code that runs inside a user's consumer never lets one of these out: see ``rebalance_agent.instrumentation``.

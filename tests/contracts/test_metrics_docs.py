@@ -13,7 +13,10 @@ from support.scrapes import families, promtool_says
 DOCS = Path(__file__).parents[2] / "docs"
 
 SCRAPES = {
-    Role.OBSERVER: pages.observer_groups() + pages.observer_phases() + pages.observer_agent(),
+    Role.OBSERVER: pages.observer_groups()
+    + pages.observer_baselines()
+    + pages.observer_phases()
+    + pages.observer_agent(),
     Role.SIDECAR: pages.sidecar_members() + pages.sidecar_agent(),
     Role.GATEWAY: pages.gateway(),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli.explain_words import explain
+from rebalance_agent.exposition.telling.sentences import explain
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
@@ -215,3 +215,37 @@ def test_only_the_last_ones_are_told_and_the_one_before_them_lends_its_names():
 
 def test_of_nothing_nothing_is_said():
     assert explain([]) == "\n"
+
+
+def because(report, reason):
+    return MemberReported(report.at_ms, replace(report.event, reason=reason))
+
+
+def test_why_a_member_rejoined_is_told_in_its_own_words():
+    one = member("a", [0, 1])
+    events = told(
+        topics(0, t=2),
+        record(1_000, 1, one),
+        because(assigned("a", 1_000, 1_001, 1, [0, 1]), "initialized"),
+        tick(9_000),
+        record(20_000, 2, one),
+        because(assigned("a", 20_000, 20_001, 2, [0, 1]), "cached metadata has changed"),
+        tick(60_000),
+    )
+    assert "members rejoined although nothing had changed (cached metadata has changed)." in explain(events, last=1)
+
+
+def test_why_a_member_had_joined_is_no_reason_for_its_going():
+    both = member("a", [0]), member("b", [1])
+    events = told(
+        topics(0, t=2),
+        record(1_000, 1, *both),
+        because(assigned("b", 1_000, 1_001, 1, [1]), "initialized"),
+        tick(9_000),
+        because(left("b", 19_000, 1), "it is being closed"),
+        record(20_000, 2, member("a", [0, 1])),
+        tick(60_000),
+    )
+    text = " ".join(explain(events, last=1).split())
+    assert "left (it is being closed)" in text
+    assert "initialized" not in text

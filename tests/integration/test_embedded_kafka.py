@@ -17,8 +17,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing import BrokerError, EmbeddedKafka
-from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
 from rebalance_agent.testing.lockfile import locked_artifacts
 
 pytestmark = pytest.mark.integration

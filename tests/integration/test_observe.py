@@ -134,6 +134,7 @@ def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance
         stack.enter_context(members(bootstrap, group, topic, 1))
         eventually(lambda: is_in("PreparingRebalance"))
         released.set()
+        eventually(lambda: _generations(bootstrap, group)[-1] > 1)
         assert _all_published(bootstrap, published, group) == [1, 3]
         found = [each for each in events(bootstrap, published, group=group) if each["kind"] != "generation"]
         assert [(each["kind"], each["generation"]) for each in found] == [("aborted", 2)]

@@ -22,7 +22,7 @@ from support.views import member_event
 pytestmark = pytest.mark.integration
 
 PASSWORD = "not-a-secret"
-EVENTS, STATE = "rebalance-events", "rebalance-agent-state"
+EVENTS, STATE, BASELINES = "rebalance-events", "rebalance-agent-state", "rebalance-baselines"
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +111,7 @@ def test_without_one_right_the_mode_is_named_and_nothing_is_claimed_that_cannot_
 
 
 def create_own_topics(kafka):
-    for topic in (EVENTS, STATE):
+    for topic in (EVENTS, STATE, BASELINES):
         try:
             create_topic(kafka.bootstrap_servers, topic, 2)
         except KafkaException as error:  # the test before made it
@@ -162,6 +162,7 @@ def _unheard(kafka, watched, group):
 
 BEHAVIOUR = {
     "admin-only": _only_described,
+    "baselines-unread": _all_the_same,
     "events-unpublished": _unpublished,
     "groups-hidden": _all_the_same,
     "limit-unknown": _limit_unknown,

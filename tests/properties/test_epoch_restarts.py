@@ -32,7 +32,7 @@ def told_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
     return begin().live(T0, END_MS).told(), told_together([killed, successor])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STEPS, st.booleans(), st.integers(0, 60), st.integers(0, 20), st.sampled_from([0, 1_000, 5_000]))
 def test_killed_anywhere_and_resumed_it_says_the_same(steps, deleted, lived, away, settle_ms):
     coordinator = EpochCoordinator(PARTITIONS)

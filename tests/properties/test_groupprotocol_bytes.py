@@ -180,7 +180,7 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
         assert peak < 50_000
 
 
-@settings(deadline=None, max_examples=400)
+@settings(max_examples=400)
 @given(
     st.dictionaries(st.text(max_size=3), st.lists(st.integers(-2, 5), max_size=4).map(tuple), max_size=4),
     st.integers(-1, 9),

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.cli.explain_words import explain
 from rebalance_agent.exposition.api_query import GroupQuery
 from rebalance_agent.exposition.api_routes import SORT_KEYS
 from rebalance_agent.exposition.history import History, HistoryLimits
+from rebalance_agent.exposition.telling.sentences import explain
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
@@ -90,7 +90,7 @@ def others(draw):
 EVENTS = st.lists(generations() | others(), max_size=25)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(EVENTS)
 def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
     limits = HistoryLimits(rebalances=3, rollouts=1, reports=4, groups=1, size_bytes=8_000)
@@ -108,14 +108,14 @@ def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
                 assert history.rebalance(group, line.id).rebalance == line
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(EVENTS)
 def test_whatever_is_remembered_can_be_said(events):
     text = explain([replace(event, group="g") for event in events], last=10)
     assert all(line.isprintable() for line in text.splitlines())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.sampled_from([*SORT_KEYS, *(f"-{key}" for key in SORT_KEYS)]), st.integers(0, 7), st.integers(0, 7))
 def test_pages_of_any_order_hold_every_group_once(sort, offset, limit):
     views = [full_view(f"g{number}", skew_ratio=number / 2 if number % 2 else None) for number in range(6)]

@@ -12,7 +12,7 @@ from rebalance_agent.exposition.server import HttpServer
 
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\nhello world"
 LAST = b"GET /end HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
-slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def echo(environ, start_response):

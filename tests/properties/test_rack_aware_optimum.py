@@ -63,7 +63,7 @@ def misses_of(group):
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
     group = placed_group(seed)
     owners, misses = valid_owners(group), misses_of(group)
@@ -85,7 +85,7 @@ def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_settled_group_stays(seed):
     group = placed_group(seed)
     target = STRATEGY.assign(group).target
@@ -96,7 +96,7 @@ def test_a_settled_group_stays(seed):
 
 
 @given(group=groups())
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_without_racks_and_labels_it_is_sticky(group):
     rackless = replace(group, members=tuple(replace(each, rack=None, user_data=None) for each in group.members))
     assert STRATEGY.assign(rackless) == STRATEGIES["sticky"].assign(rackless)

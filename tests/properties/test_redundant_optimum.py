@@ -65,7 +65,7 @@ def number_of_choices(group):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
     group = doubled_group(seed)
     racks = {each.member_id: each.rack for each in group.members}
@@ -97,7 +97,7 @@ def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_a_settled_group_stays(seed):
     group = doubled_group(seed)
     target = STRATEGY.assign(group).target
@@ -106,7 +106,7 @@ def test_a_settled_group_stays(seed):
 
 
 @given(seed=SEEDS)
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_targets_are_the_most_that_some_best_balance_gives(seed):
     group = doubled_group(seed)
     slots = list(ways(group))

@@ -27,7 +27,7 @@ def lived(steps, static):
     return group
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STEPS, st.booleans())
 def test_rollouts_are_sound(steps, static):
     group = lived(steps, static)
@@ -46,7 +46,7 @@ def test_rollouts_are_sound(steps, static):
     assert group.view.flapping == ()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(STEPS, st.booleans())
 def test_equal_observations_give_equal_events(steps, static):
     group = lived(steps, static)
@@ -54,7 +54,7 @@ def test_equal_observations_give_equal_events(steps, static):
     assert [event for observation in group.told for event in again.observe(observation)] == group.events
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(NAMES), unique=True, max_size=8), st.integers(10, 200))
 def test_who_comes_or_goes_once_never_flaps_and_is_no_rollout(names, seconds):
     group = Group(*NAMES[:4])
@@ -66,7 +66,7 @@ def test_who_comes_or_goes_once_never_flaps_and_is_no_rollout(names, seconds):
     assert group.rollouts == []
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, RETURNS + 2), st.integers(10, 60))
 def test_one_member_flaps_from_its_third_return_on_and_is_never_a_rollout(returns, seconds):
     group = Group(*NAMES)

@@ -79,7 +79,7 @@ class Life:
         self.topic[:] = [each for number, each in enumerate(self.topic) if last[each[0]] == number]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(STEPS, st.booleans())
 def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacted):
     with capture_logs():

@@ -85,7 +85,7 @@ OBSERVATIONS = st.one_of(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(st.lists(OBSERVATIONS, max_size=40))
 def test_nothing_raises_no_counter_falls_and_every_replay_is_equal(observations):
     tracker, again = Tracker("cluster"), Tracker("cluster")
@@ -136,7 +136,7 @@ REPORTS = (
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.permutations(REPORTS),
     st.lists(st.sampled_from(REPORTS), max_size=6),
@@ -152,7 +152,7 @@ def test_reports_in_any_order_doubled_and_late_within_the_settling_time_tell_the
     assert told([*late, *doubled]) == told(REPORTS)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.sampled_from(REPORTS), unique_by=lambda report: report.event.event_id), st.integers(50_000, 90_000))
 def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
     tracker, events = watch(*sorted([*STORY, *known], key=_seen), tick(49_000))
@@ -176,7 +176,7 @@ def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
     )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.integers(0, 60_000), min_size=1, max_size=20))
 def test_scraped_partition_seconds_never_fall(times):
     tracker = Tracker("cluster")

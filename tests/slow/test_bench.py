@@ -9,10 +9,10 @@ from support.measuring import measured
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2)])
+@pytest.mark.parametrize(("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28)])
 def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
 
 
 def test_growth_is_measured_of_all_that_grows():
-    assert len(measured("growth", scale="0.005")) == 17
+    assert len(measured("growth", scale="0.005")) == 21

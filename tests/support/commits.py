@@ -26,6 +26,9 @@ class Shown:
     value_bytes: bytes | None
     timestamp_ms: int = 0
 
+    def __len__(self):
+        return len(self.value_bytes or b"")
+
     def timestamp(self):
         return 1, self.timestamp_ms
 

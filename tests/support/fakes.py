@@ -45,6 +45,9 @@ class FakeRecord:
     timestamp_ms: int = 1_000
     at: tuple[int, int] = (0, 0)
 
+    def __len__(self):
+        return len(self.value_bytes or b"")
+
     def partition(self):
         return self.at[0]
 

@@ -143,6 +143,9 @@ class NoGroups:
     def wants(self, head):
         return False
 
+    def observes(self, head):
+        return False
+
     def wants_answer(self, head):
         return False
 

@@ -1,4 +1,4 @@
-"""Java's consumer in a process: ``python -m support.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR``.
+"""Java's consumer in a process: ``... support.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR [KEY=VALUE...]``.
 
 It says what happens to it in lines, see `member_lines`.
 """
@@ -49,7 +49,7 @@ def listener():
     return Listener()
 
 
-def main(bootstrap, group, topic, client_id, assignor):
+def main(bootstrap, group, topic, client_id, assignor, *more):
     """Be a member until standard input ends, then leave."""
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
@@ -67,6 +67,7 @@ def main(bootstrap, group, topic, client_id, assignor):
         "session.timeout.ms": "20000",
         "key.deserializer": DESERIALIZER,
         "value.deserializer": DESERIALIZER,
+        **dict(each.split("=", 1) for each in more),
     }.items():
         properties.setProperty(name, value)
     consumer = jpype.JClass(f"{CONSUMER}.KafkaConsumer")(properties)

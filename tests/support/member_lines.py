@@ -90,11 +90,12 @@ class ProcessMember(Lines):
             self._process.stderr.close()
 
 
-def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor"):
+def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **properties):
     """Java's consumer."""
     paths = os.pathsep.join((str(HERE.parents[1] / "agent"), str(HERE.parent)))
-    start = [sys.executable, "-W", "ignore", "-m", "support.java_member"]
-    return ProcessMember([*start, bootstrap, group, topic, client_id, assignor], {**os.environ, "PYTHONPATH": paths})
+    start = [sys.executable, "-W", "ignore", "-m", "support.java_member", bootstrap, group, topic, client_id, assignor]
+    more = ["=".join(each) for each in properties.items()]
+    return ProcessMember([*start, *more], {**os.environ, "PYTHONPATH": paths})
 
 
 @cache
@@ -116,7 +117,7 @@ def go_member(bootstrap, group, topic, client_id, assignor="range"):
 class LibrdkafkaMember(Lines):
     """librdkafka's consumer, in a thread of this process."""
 
-    def __init__(self, bootstrap, group, topic, client_id, assignor="range"):
+    def __init__(self, bootstrap, group, topic, client_id, assignor="range", **properties):
         super().__init__()
         self._clock, self._stop = SystemClock(), threading.Event()
         self._consumer = Consumer(
@@ -130,6 +131,7 @@ class LibrdkafkaMember(Lines):
                 "heartbeat.interval.ms": 200,
                 "session.timeout.ms": 20_000,
                 "log_level": 0,
+                **properties,
             }
         )
         callbacks = {f"on_{name}": self._callback(word) for name, word in WORDS.items()}

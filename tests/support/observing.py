@@ -17,7 +17,8 @@ from rebalance_agent.runtime.observer import Observer
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.sidecar import Sidecar
 
-PATIENCE_S = 60
+PATIENCE_S = 90
+"""Longer than a machine was ever seen to get nothing done (`stillness`): a test that only waits does not fail by it."""
 
 
 def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None):

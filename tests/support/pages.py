@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.collectors.baselines import Baselines
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
+from rebalance_agent.exposition.baselines_page import BaselinesPage
 from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
@@ -11,6 +13,7 @@ from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.gateway.counts import Counts
 from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
 from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
@@ -38,6 +41,14 @@ def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     metrics = PhaseMetrics()
     metrics.observe(full_view().last_episode)
     return metrics.text(dialect)
+
+
+def observer_baselines(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A group with a long history."""
+    baselines = Baselines()
+    normal = HourBaseline(hour_of_week(NOW), BaselineScope.HOUR_OF_WEEK, 120, 0.25, 1.5, 4.0)
+    baselines.put(GroupBaseline("cluster", "orders", NOW, (normal,)))
+    return BaselinesPage(baselines, lambda: [full_view()], FakeClock(NOW)).text(dialect)
 
 
 def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
@@ -90,7 +101,7 @@ def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A gateway beside one consumer, with one broker."""
     counts = Counts()
-    counts.brokers(1)
+    counts.brokers(1, 1)
     readiness = Readiness(["publisher"])
     readiness.degraded({"events-unpublished": None})
     agent = AgentMetrics(Role.GATEWAY, readiness, configured=True)

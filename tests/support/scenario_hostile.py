@@ -15,6 +15,7 @@ from bench.synthetic import TOPIC, generation, partition_of
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from .observing import PATIENCE_S, create_topic
+from .stillness import GIVEN_UP_S
 
 PARTITIONS = 8
 SPARED = 0
@@ -35,7 +36,7 @@ def write(bootstrap, records, partition=SPARED):
     for key, value in records:
         producer.produce(TOPIC, key=key, value=value, partition=partition)
         producer.poll(0)
-    assert producer.flush(PATIENCE_S) == 0
+    assert producer.flush(GIVEN_UP_S) == 0
 
 
 def bad_records(groups, seed):
@@ -73,7 +74,7 @@ def vandalised(bootstrap, groups):
         yield
     finally:
         stop.set()
-        thread.join(PATIENCE_S)
+        thread.join(GIVEN_UP_S)
     assert written
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import jpype
 
-from rebalance_agent.testing.artifacts import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.lockfile import parse_lock
 from rebalance_agent.testing.java import java_runtime
-from rebalance_agent.testing.lockfile import parse_lock
 
 from .scenario_member import HERE, act_as
 

@@ -6,6 +6,7 @@ offsets topic tells. `Stage.play` says what happened; nothing is compared here.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -21,8 +22,8 @@ from .scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
 from .scenario_journal import Journal
 from .scenario_played import Played, Standstill
 from .scenario_script import EAGER, REPORTING, Grow, Join, Kill, Leave, Meet, Restart, Scenario, Slow, act
+from .stillness import Stillness
 
-NAMES_MAX = 100
 AT_ONCE = 4
 """Scenarios that are played at a time: more of them only wait for each other on a machine of two processors."""
 
@@ -41,19 +42,19 @@ class Stage:
         self.clock = SystemClock()
         self._last = Scenario("curtain", "confluent", (act(Join("last"), then=()),), EAGER, partitions=1)
         self._unique = uuid.uuid4().hex[:8]
-        self._groups = {
-            each.name: next(name for name in self._names(each) if suits(name)) for each in (*scenarios, self._last)
-        }
+        self._names = {each.name: filter(suits, self._numbered(each.name)) for each in (*scenarios, self._last)}
+        self._groups, self._topics = {}, set()
         bootstrap, published = kafka.bootstrap_servers, f"events-{self._unique}"
-        replicas = min(len(kafka.node_ids), 3)
+        self._replicas = min(len(kafka.node_ids), 3)
         for each in (*scenarios, self._last):
             if each.client == "streams":
-                create_topic(bootstrap, STREAMS_OUTPUT, 1, replicas)
-            create_topic(bootstrap, self.topic(each), each.partitions, replicas)
+                create_topic(bootstrap, STREAMS_OUTPUT, 1, self._replicas)
+            self._set(each)
         usual = {"events_topic": published, "settle_seconds": 1.5, "topics_interval_seconds": 0.5}
         self.observer = stack.enter_context(observing(bootstrap, **{**usual, **settings}))
         self.sidecar = stack.enter_context(beside(bootstrap, events_topic=published))
         self.journal = stack.enter_context(Journal(bootstrap, published))
+        self.stillness = stack.enter_context(Stillness(bootstrap))
         self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
         self._input = threading.Lock()
 
@@ -72,8 +73,15 @@ class Stage:
         found = self.journal.unheld(self.group(scenario), played.started_ms, played.rested_ms)
         return [Standstill(*each) for each in found]
 
-    def _names(self, scenario):
-        return (f"{scenario.name}-{self._unique}-{number}" for number in range(NAMES_MAX))
+    def _numbered(self, name):
+        return (f"{name}-{self._unique}-{number}" for number in itertools.count())
+
+    def _set(self, scenario):
+        """A group that nobody was ever in, and its topic."""
+        self._groups[scenario.name] = next(self._names[scenario.name])
+        if (topic := self.topic(scenario)) not in self._topics:
+            create_topic(self.kafka.bootstrap_servers, topic, scenario.partitions, self._replicas)
+            self._topics.add(topic)
 
     def topic(self, scenario):
         """Its topic; Kafka Streams' example has one of its own."""
@@ -85,14 +93,26 @@ class Stage:
             troupe = _Troupe(self, scenario, stack)
             return [troupe.perform(each) for each in scenario.acts]
 
-    def play_all(self, scenarios, at_once=AT_ONCE):
-        """So many at a time: name -> what `play` gave, or the exception that ended it."""
+    def play_all(self, scenarios, at_once=AT_ONCE, plays=1):
+        """So many at a time: name -> what `play` gave, or the exception that ended it.
 
-        def play(scenario):
+        One during which the brokers stood still is played again, ``plays`` times in all at most.
+        """
+
+        def play_once(scenario):
             try:
                 return self.play(scenario)
             except BaseException as error:  # noqa: BLE001 - the scenario's own test fails with it
                 return error
+
+        def play(scenario):
+            for left in reversed(range(plays)):
+                began_ms = self.clock.now_ms()
+                result = play_once(scenario)
+                if not left or not self.stillness.stood_still(began_ms):
+                    break
+                self._set(scenario)
+            return result
 
         with ThreadPoolExecutor(at_once) as pool:
             results = dict(zip((each.name for each in scenarios), pool.map(play, scenarios), strict=True))

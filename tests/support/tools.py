@@ -1,7 +1,7 @@
 """Programs that the tests use and that no wheel brings: found on PATH, or unpacked into the user's cache.
 
-promtool comes from Debian's package ``prometheus``, unpacked without being installed, so nothing is started and no
-right is needed.
+promtool comes from Debian's package ``prometheus``, headless Chromium from ``chromium-headless-shell`` (with those that
+it needs and that are not installed), unpacked without being installed, so nothing is started and no right is needed.
 """
 
 from __future__ import annotations
@@ -10,10 +10,44 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 PROMTOOL = "REBALANCE_AGENT_PROMTOOL"
 """Environment variable that names the promtool to use."""
+
+CHROMIUM = "REBALANCE_AGENT_CHROMIUM"
+"""Environment variable that names the headless Chromium (or Chrome) to use."""
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program, Debian's package with it, where it is therein, and what needs it.
+
+    ``others``: names that it may also have on PATH. ``with_needed``: it needs libraries that may not be installed.
+    """
+
+    variable: str
+    program: str
+    package: str
+    binary: str
+    what: str
+    others: tuple[str, ...] = ()
+    with_needed: bool = False
+
+
+TOOLS = (
+    Tool(PROMTOOL, "promtool", "prometheus", "usr/bin/promtool", "promtool checks"),
+    Tool(
+        CHROMIUM,
+        "chromium-headless-shell",
+        "chromium-headless-shell",
+        "usr/lib/chromium/chromium-headless-shell",
+        "pages in a browser",
+        others=("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+        with_needed=True,
+    ),
+)
 
 
 def cache() -> Path:
@@ -26,38 +60,72 @@ def cache() -> Path:
 
 def provide(environment: dict[str, str]) -> list[str]:
     """Put the tools' paths into ``environment``; return what is missing, why, and how to get it."""
-    if PROMTOOL in environment:
-        return []
-    promtool = shutil.which("promtool") or _unpacked_promtool()
-    if promtool:
-        environment[PROMTOOL] = promtool
-        return []
-    return [f"promtool checks: promtool was not found. Get it with: apt-get install prometheus, or set {PROMTOOL}"]
+    missing = []
+    for tool in TOOLS:
+        if tool.variable in environment:
+            continue
+        if found := _found(tool):
+            environment[tool.variable] = found
+        else:
+            how = f"apt-get install {tool.package}, or set {tool.variable}"
+            missing.append(f"{tool.what}: {tool.program} was not found. Get it with: {how}")
+    return missing
 
 
-def _unpacked_promtool() -> str | None:
-    target = cache() / "prometheus"
-    binary = target / "usr" / "bin" / "promtool"
-    if binary.exists():
-        return str(binary)
-    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+def _found(tool: Tool) -> str | None:
+    on_path = (shutil.which(name) for name in (tool.program, *tool.others))
+    return next(filter(None, on_path), None) or _unpacked(tool)
+
+
+def _unpacked(tool: Tool) -> str | None:
+    target = cache() / tool.package
+    if not (target / tool.binary).exists() and not _unpack(tool, target):
         return None
+    return _launcher(target, target / tool.binary) if tool.with_needed else str(target / tool.binary)
+
+
+def _unpack(tool: Tool, target: Path) -> bool:
+    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
+        return False
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        if not _download(folder) and not (_may_update() and _run(["apt-get", "update"], folder) and _download(folder)):
-            return None
-        packages = list(Path(folder).glob("prometheus_*.deb"))
+        if not _download(tool, folder) and not (
+            _may_update() and _run(["apt-get", "update"], folder) and _download(tool, folder)
+        ):
+            return False
         unpacked = Path(folder) / "unpacked"
-        if not packages or not _run(["dpkg-deb", "-x", str(packages[0]), str(unpacked)], folder):
-            return None
-        if not target.exists():
+        for package in Path(folder).glob("*.deb"):
+            if not _run(["dpkg-deb", "-x", str(package), str(unpacked)], folder):
+                return False
+        if not target.exists() and unpacked.exists():
             unpacked.rename(target)
-    return str(binary) if binary.exists() else None
+    return (target / tool.binary).exists()
 
 
-def _download(folder: str) -> bool:
+def _download(tool: Tool, folder: str) -> bool:
     # As root, apt drops to a user that may not write here and says so in a warning; the download works all the same.
-    return _run(["apt-get", "download", "prometheus"], folder)
+    packages = _needed(tool.package) if tool.with_needed else [tool.package]
+    return bool(packages) and _run(["apt-get", "download", *packages], folder)
+
+
+def _needed(package: str) -> list[str]:
+    """What would be installed with a package: itself, and what it needs and is not there."""
+    command = ["apt-get", "--simulate", "--no-install-recommends", "install", package]
+    plan = subprocess.run(command, capture_output=True, check=False, text=True)
+    return [line.split()[1] for line in plan.stdout.splitlines() if line.startswith("Inst ")]
+
+
+def _launcher(root: Path, binary: Path) -> str:
+    """A script that starts what was unpacked with the libraries that were unpacked with it."""
+    libraries = sorted({str(each.parent) for each in (root / "usr" / "lib").rglob("*.so*")})
+    script = root / "start"
+    text = f'#!/bin/sh\nLD_LIBRARY_PATH="{":".join(libraries)}" exec "{binary}" "$@"\n'
+    if not script.exists() or script.read_text() != text:
+        unfinished = script.with_name(f"start.{os.getpid()}")
+        unfinished.write_text(text)
+        unfinished.chmod(0o755)
+        unfinished.rename(script)
+    return str(script)
 
 
 def _may_update() -> bool:

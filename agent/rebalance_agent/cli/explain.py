@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.explain_words import LAST_MAX, paragraphs, whole_rebalances
-from rebalance_agent.cli.group_words import plural, printable
 from rebalance_agent.cli.groups_access import add_access_flags, agent_api, direct_settings, quiet_logs, wants_direct
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.exposition.api_query import NotKnownError
 from rebalance_agent.exposition.api_shapes import Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.exposition.telling.sentences import LAST_MAX, paragraphs, whole_rebalances
+from rebalance_agent.exposition.telling.words import plural, printable
 from rebalance_agent.model.codec import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.past import read_past

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import gc
 import importlib
 import os
 import re
 import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import NoReturn
 
 import rebalance_agent
@@ -27,9 +29,11 @@ COMMANDS = {
     "explain": ("say in words why a group's last rebalances happened, and what they cost", "agent"),
     "gateway": ("stand between consumers and brokers: our assignors for clients of any language", "gateway"),
     "observe": ("watch a cluster's groups and export what their rebalances cost", "agent"),
+    "pipeline": ("the history of a fleet's rebalances on Spark: what is normal, what it costs, what if", "pipeline"),
     "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
     "strategies": ("list the assignors with what they promise and their settings", ""),
     "watch": ("show groups and their rebalances, live", "watch"),
+    "whatif": ("what other assignors would have made of a group's rebalances", "agent"),
 }
 """Command -> what it does, and the extra that brings its packages."""
 
@@ -59,7 +63,7 @@ def _main(arguments: list[str]) -> int:
         parser.print_help()
         return 2
     try:
-        module = importlib.import_module(f"rebalance_agent.cli.{command}")
+        module = _imported(f"rebalance_agent.cli.{command}")
     except ModuleNotFoundError as error:
         return _missing(command, error)
     commands = parser.add_subparsers(metavar="COMMAND")
@@ -74,6 +78,15 @@ def _main(arguments: list[str]) -> int:
     except RebalanceAgentError as error:
         print(f"rebalance-agent {command}: {error}", file=sys.stderr)
         return 1
+
+
+def _imported(name: str) -> ModuleType:
+    """Import a module without looking for garbage: all of it stays, and the looks are a quarter of a second's work."""
+    gc.disable()
+    try:
+        return importlib.import_module(name)
+    finally:
+        gc.enable()
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
@@ -102,6 +115,8 @@ def _missing(command: str, error: ModuleNotFoundError) -> int:
     extra = COMMANDS[command][1]
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error
+    if extra == "agent" and (error.name or "").partition(".")[0] == "kafka":
+        extra = "gateway"  # a sidecar may be a gateway, too
     print(
         f"rebalance-agent {command}: the package {error.name!r} is missing; "
         f"install it with: pip install 'kafka-rebalance-agent[{extra}]'",

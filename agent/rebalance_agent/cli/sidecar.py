@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from rebalance_agent.cli.agent_command import add_agent_parser, run_agent
-from rebalance_agent.runtime.settings import SidecarSettings
+from rebalance_agent.cli.agent_command import Role, add_agent_parser, run_agent
+from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
 from rebalance_agent.runtime.sidecar import Sidecar
 
 __all__ = ["add_parser", "run"]
@@ -16,6 +16,8 @@ Runs beside consumers and takes their rebalance events: POST /v1/events on 127.0
 It exports what each consumer saw of itself on /metrics, and publishes the events to the topic rebalance-events, where
 the observer turns bounds of stalls into measured ones. Without bootstrap servers it only exports. Where the pod runs is
 taken from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+
+With any setting of the gateway (--gateway-...), it is one as well: see `rebalance-agent gateway --help`.
 """
 
 EXAMPLES = """\
@@ -23,6 +25,7 @@ examples:
   rebalance-agent sidecar --bootstrap-servers localhost:9092
   rebalance-agent sidecar --config sidecar.toml
   rebalance-agent sidecar --events-listen 0.0.0.0:29309 --events-token-file /run/secrets/events-token
+  rebalance-agent sidecar --bootstrap-servers localhost:9092 --gateway-groups 'orders=weighted-sticky'
   curl -s localhost:29308/metrics | grep kafka_rebalance_member_
 
 rights it uses: Write on the events topic, and Create on it if it is not there. `rebalance-agent check --role sidecar`
@@ -35,9 +38,18 @@ Settings come from flags, else the environment, else the file, else the defaults
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    add_agent_parser(subparsers, "sidecar", SidecarSettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
+    add_agent_parser(subparsers, "sidecar", GatewaySettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal; the exit code."""
-    return run_agent("sidecar", SidecarSettings, args, Sidecar)
+    return run_agent("sidecar", GatewaySettings, args, _role)
+
+
+def _role(settings: GatewaySettings, properties: dict[str, str]) -> Role:
+    given = as_given(settings)
+    if not isinstance(given, GatewaySettings):
+        return Sidecar(given, properties)
+    from rebalance_agent.runtime.gateway import GatewayRole  # noqa: PLC0415 - a sidecar alone has no kafka-python
+
+    return GatewayRole(given, properties)

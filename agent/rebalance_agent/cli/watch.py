@@ -7,7 +7,6 @@ import sys
 from contextlib import ExitStack
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.group_words import printable
 from rebalance_agent.cli.groups_access import (
     add_access_flags,
     agent_api,
@@ -19,6 +18,7 @@ from rebalance_agent.cli.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.exposition.api_query import GroupQuery
 from rebalance_agent.exposition.api_routes import LIMIT_MAX, SORT_KEYS
+from rebalance_agent.exposition.telling.words import printable
 from rebalance_agent.runtime.direct import DirectWatch
 
 __all__ = ["add_parser", "run"]

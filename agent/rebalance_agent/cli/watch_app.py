@@ -12,7 +12,6 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.group_words import plural, printable
 from rebalance_agent.cli.watch_group import GroupScreen
 from rebalance_agent.cli.watch_poll import Failed, Poller, Told
 from rebalance_agent.cli.watch_rows import Rows
@@ -20,13 +19,14 @@ from rebalance_agent.cli.watch_table import COLUMNS, Row, group_rows, matching
 from rebalance_agent.exposition.api_query import GroupQuery
 from rebalance_agent.exposition.api_routes import LIMIT_MAX
 from rebalance_agent.exposition.api_shapes import GroupList
+from rebalance_agent.exposition.telling.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
 
 ROWS_MAX = 500
 """Rows on screen: more are no help to anybody, and drawing them anew would take longer than the time between looks."""
 
-_STATES = {"Stable": "green", "Empty": "dim", "Dead": "dim"}
+_STATES = {"Stable": "green", "Empty": "dim"}
 
 
 class WatchApp(App[None]):

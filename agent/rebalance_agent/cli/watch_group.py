@@ -12,20 +12,20 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.group_words import printable
-from rebalance_agent.cli.watch_detail import (
+from rebalance_agent.cli.watch_detail import Looker
+from rebalance_agent.cli.watch_poll import Failed, Poller, Told
+from rebalance_agent.cli.watch_rows import Rows
+from rebalance_agent.exposition.telling.detail import (
     MOVE_HEADINGS,
     REBALANCE_HEADINGS,
     Closer,
-    Looker,
     headline,
     member_table,
     move_rows,
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.cli.watch_poll import Failed, Poller, Told
-from rebalance_agent.cli.watch_rows import Rows
+from rebalance_agent.exposition.telling.words import printable
 
 __all__ = ["GroupScreen"]
 

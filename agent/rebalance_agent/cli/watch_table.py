@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.cli.group_words import UNKNOWN, duration, printable, stall_text
 from rebalance_agent.exposition.api_query import GroupQuery
 from rebalance_agent.exposition.api_shapes import GroupList, GroupSummary
+from rebalance_agent.exposition.telling.words import UNKNOWN, duration, printable, stall_text
 
 __all__ = ["COLUMNS", "Column", "Row", "group_rows", "matching", "table_text"]
 

@@ -15,7 +15,7 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
+from rebalance_agent.collectors.answers import Asking
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["DENIED", "Access", "Operations", "Presence", "TopicAccess"]
@@ -54,17 +54,14 @@ class Access:
     def __init__(self, admin: AdminClient, timeout: float) -> None:
         """Nothing is asked yet."""
         self._admin = admin
-        self._timeout = timeout
+        self._ask = Asking(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
         """Of each topic whether it is there, and what is allowed on it."""
         wanted = sorted(set(names))
         if not wanted:
             return {}
-        asked = self._admin.describe_topics(
-            TopicCollection(wanted), include_authorized_operations=True, request_timeout=REQUEST_TIMEOUT_S
-        )
-        futures = in_time(asked, self._timeout)
+        futures = self._ask(self._admin.describe_topics, TopicCollection(wanted), include_authorized_operations=True)
         found = {}
         for name in wanted:
             try:
@@ -84,10 +81,7 @@ class Access:
 
     def group(self, name: str) -> Operations | Presence:
         """What is allowed on a group, whether or not it is there; `Presence.HIDDEN`: not even to describe it."""
-        asked = self._admin.describe_consumer_groups(
-            [name], include_authorized_operations=True, request_timeout=REQUEST_TIMEOUT_S
-        )
-        future = in_time(asked, self._timeout)[name]
+        future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
         try:
             answer = future.result()
         except KafkaException as error:
@@ -102,8 +96,7 @@ class Access:
     def may_create(self, topic: str, partitions: int) -> bool:
         """Whether the topic may be created: the request is checked by the brokers and not carried out."""
         new = NewTopic(topic, num_partitions=partitions, replication_factor=-1)
-        asked = self._admin.create_topics([new], validate_only=True, request_timeout=REQUEST_TIMEOUT_S)
-        future = in_time(asked, self._timeout)[topic]
+        future = self._ask(self._admin.create_topics, [new], validate_only=True)[topic]
         try:
             future.result()
         except KafkaException as error:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 from confluent_kafka import (
@@ -21,7 +22,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
 from rebalance_agent.collectors.access import DENIED, Access, Presence
-from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
+from rebalance_agent.collectors.answers import Asking
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
@@ -76,6 +77,7 @@ class Cluster:
         self._lost = False
         settings: dict[str, Any] = {**properties, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
+        self._ask = Asking(ANSWER_TIMEOUT_S)
 
     @property
     def access(self) -> Access:
@@ -117,16 +119,13 @@ class Cluster:
             self._fail(error, f"asking for the id of {topic}")
 
     def _topics(self, names: list[str]) -> dict[str, Future[Any]]:
-        return _in_time(self._admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_TIMEOUT_S))
+        return self._ask(self._admin.describe_topics, TopicCollection(names))
 
     def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
         """Groups in ``states`` (none given: in any). Those in a state that librdkafka has no name for are left out."""
         wanted = {_STATES_BACK[state] for state in states}
         try:
-            future = self._admin.list_consumer_groups(
-                request_timeout=REQUEST_TIMEOUT_S, **({"states": wanted} if wanted else {})
-            )
-            answer = _in_time({"": future})[""].result()
+            answer = self._ask.for_one(self._admin.list_consumer_groups, **({"states": wanted} if wanted else {}))
         except KafkaException as error:
             self._fail(error, "listing groups")
         groups = tuple(
@@ -140,7 +139,7 @@ class Cluster:
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
         """What DescribeGroups says of ``groups``; those that cannot be described are left out."""
-        futures = _in_time(self._admin.describe_consumer_groups(list(groups), request_timeout=REQUEST_TIMEOUT_S))
+        futures = self._ask(self._admin.describe_consumer_groups, list(groups))
         described, failure = [], None
         for future in futures.values():
             try:
@@ -173,7 +172,7 @@ class Cluster:
 
     def _found(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
-        futures = _in_time(self._admin.list_offsets(asked, request_timeout=REQUEST_TIMEOUT_S) if asked else {})
+        futures = self._ask(self._admin.list_offsets, asked) if asked else {}
         try:
             return {partition.partition: future.result().offset for partition, future in futures.items()}
         except KafkaException as error:
@@ -194,15 +193,8 @@ class Cluster:
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """What ``groups`` have committed, outside of open transactions; without those whose coordinator says no."""
-        # One group per request is all that librdkafka sends; the requests travel together.
-        asked = {
-            name: self._admin.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(name)], request_timeout=REQUEST_TIMEOUT_S
-            )[name]
-            for name in groups
-        }
         found, failure = {}, None
-        for name, future in _in_time(asked).items():
+        for name, future in self._ask(self._committed, groups).items():
             try:
                 answer = future.result().topic_partitions or ()
             except KafkaException as error:
@@ -213,13 +205,18 @@ class Cluster:
             self._fail(failure, "asking for committed offsets")
         return found
 
+    def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
+        # One group per request is all that librdkafka sends; the requests travel together.
+        ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
+        return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
+
     def _ends(self, partitions: Iterable[Partition], stable: bool) -> dict[Partition, Future[Any]]:
         latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(*partition): latest for partition in partitions}
         if not asked:
             return {}
         level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
-        futures = _in_time(self._admin.list_offsets(asked, isolation_level=level, request_timeout=REQUEST_TIMEOUT_S))
+        futures = self._ask(self._admin.list_offsets, asked, isolation_level=level)
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
@@ -230,7 +227,7 @@ class Cluster:
             ClusterError: the cluster does not answer, or has no such topic.
         """
         resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
-        future = _in_time(self._admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_S))[resource]
+        future = self._ask(self._admin.describe_configs, [resource])[resource]
         try:
             setting = future.result().get(name)
         except KafkaException as error:
@@ -240,7 +237,7 @@ class Cluster:
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
         """Create a topic with the brokers' default replication; False if it was there."""
         topic = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config))
-        future = _in_time(self._admin.create_topics([topic], request_timeout=REQUEST_TIMEOUT_S))[name]
+        future = self._ask(self._admin.create_topics, [topic])[name]
         try:
             future.result()
         except KafkaException as error:
@@ -269,10 +266,6 @@ class Cluster:
         self._trouble = ""
         self._admin.poll(0)
         raise_cluster_error(error, f"{doing} ({self._trouble})" if self._trouble else doing)
-
-
-def _in_time(futures: Mapping[Any, Future[Any]]) -> dict[Any, Future[Any]]:
-    return in_time(futures, ANSWER_TIMEOUT_S)
 
 
 def _id_text(topic_id: object) -> str:

@@ -44,6 +44,10 @@ class Meters(Protocol):
         """A record of the events topic was no event."""
         ...
 
+    def baseline_malformed(self) -> None:
+        """A record of the baselines topic was no baseline."""
+        ...
+
     def read(self, records: int, size_bytes: int) -> None:
         """Records came from the offsets topic."""
         ...

@@ -45,7 +45,7 @@ class GroupRecords:
         """The records of shown groups among ``messages`` in their order, each with its key."""
         keys = [message.key() or b"" for message in messages]
         if messages:
-            self._meters.read(len(messages), sum(map(len, keys)) + sum([len(each.value() or b"") for each in messages]))
+            self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
         found = []
         unknown = 0
         for message, key in zip(messages, keys, strict=True):

@@ -38,9 +38,9 @@ PAST_RECORDS = 500
 """Records of each partition, before those that count, that places are learned from: some tenths of a second in all."""
 
 READ_MAX = 1_000
-WAIT_S = 0.1
+WAIT_S = 0.25
 ABSENT_WAIT_S = 0.5
-TUNING = {"fetch.wait.max.ms": "100", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
+TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
 _KINDS = (MemberEvent.KIND, AssignEvent.KIND)
 _HEADERS = frozenset(kind.encode() for kind in _KINDS)

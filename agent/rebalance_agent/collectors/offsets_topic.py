@@ -18,9 +18,9 @@ from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.old_records import OldRecords
 from rebalance_agent.collectors.ownership import Everything, Ownership
-from rebalance_agent.collectors.replay import Replay
 from rebalance_agent.collectors.snapshot_bases import SnapshotBases
 from rebalance_agent.collectors.snapshots import Snapshot, Snapshots
+from rebalance_agent.collectors.telling import Telling
 from rebalance_agent.collectors.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 from rebalance_agent.collectors.worker import Worker
 from rebalance_agent.errors import ClusterError
@@ -44,7 +44,9 @@ TAIL_TUNING = {
 BATCH_MAX = 5_000
 """Records per read: some milliseconds of work, so that tail and backfill take turns quickly."""
 
-TAIL_WAIT_S = 0.1
+TAIL_WAIT_S = 0.25
+"""For a record, on a quiet topic: how late it may be noticed that partitions came or went, or that this is to end."""
+
 ABSENT_WAIT_S = 0.5
 
 HEAD_START_S = 2.0
@@ -82,7 +84,6 @@ class OffsetsTail:
         self._context = context
         self._denied = denied
         self._records = GroupRecords(context)
-        self._hear = hear
         self._topic = topic
         self._ownership = ownership or Everything()
         self._snapshots = snapshots
@@ -95,7 +96,7 @@ class OffsetsTail:
         self._partitions = 0
         self._old_count: int | None = None
         self._taken: frozenset[int] = frozenset()
-        self._replay = Replay()
+        self._telling = Telling(context, self._records, hear)
         self._old = OldRecords(context, topic, self._records)
         self.exact = threading.Event()
         self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
@@ -125,7 +126,8 @@ class OffsetsTail:
             self._context.health.ready(OFFSETS_PART)
 
     def _follow(self, stop: threading.Event) -> None:
-        self._replay, self._old = Replay(), OldRecords(self._context, self._topic, self._records)
+        self._telling.begin()
+        self._old = OldRecords(self._context, self._topic, self._records)
         with TopicReader(self._context.properties, self._topic, TAIL_TUNING) as tail:
             try:
                 self._await_topic(tail, stop)
@@ -177,7 +179,7 @@ class OffsetsTail:
         lost, gained = tail.positions.keys() - owned, owned - tail.positions.keys()
         tail.end(lost)
         self._old.drop(lost)
-        self._replay.drop(lost)
+        self._telling.replay.drop(lost)
         if self._snapshots:
             self._snapshots.drop(lost)
         if self._bases:
@@ -197,8 +199,8 @@ class OffsetsTail:
         if snapshots:
             self._resumed(min(snapshot.written_ms for snapshot in snapshots.values()))
         for number, snapshot in snapshots.items():
-            self._emit(snapshot.records, live=False, replayed=True)
-            self._replay.begin(number, snapshot.position, ends[number])
+            self._telling.old(snapshot.records, replayed=True)
+            self._telling.replay.begin(number, snapshot.position, ends[number])
         for number in gained - {number for number, end in backfill.items() if end > 0}:
             self._whole(number, (), snapshots.get(number))
         starts = {number: snapshot.position for number, snapshot in snapshots.items()}
@@ -229,56 +231,20 @@ class OffsetsTail:
                 self._old.seen_live(message.partition(), key)
             if self._snapshots:
                 self._snapshots.see(message)
-        self._tell_live(records, [message for message, _ in found], tail.positions)
+        self._telling.live(records, [message for message, _ in found], tail.positions)
         for partition, base in self._old.read().items():
-            self._emit(base, live=False)
+            self._telling.old(base)
             self._whole(partition, base, None)
         if self._bases:
             self._bases.read()
 
-    def _tell_live(
-        self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
-    ) -> None:
-        """Tell all ``records`` and observe those of groups, each in its turn.
-
-        What is concluded must not depend on how many were read at once.
-        """
-        if not (self._hear or self._replay):
-            self._emit(messages, live=True)
-            return
-        hear = self._hear or (lambda _records, _positions: None)
-        of_groups, told = {id(message) for message in messages}, 0
-        for end, record in enumerate(records, 1):
-            if id(record) in of_groups:
-                self._replay.see(records[told:end])
-                hear(records[told:end], {})
-                self._emit_live(record)
-                told = end
-        self._replay.see(records[told:])
-        hear(records[told:], positions)
-
-    def _emit_live(self, message: TopicRecord) -> None:
-        again = self._replay.is_old(message)
-        gap = again and self._replay.has_gap(message.partition())
-        self._emit((message,), live=True, replayed=again, after_gap=gap)
-        if again:
-            self._context.meters.replayed(1)
-
-    def _emit(
-        self, messages: Iterable[TopicRecord], *, live: bool, replayed: bool = False, after_gap: bool = False
-    ) -> None:
-        for message in messages:
-            record = self._records.decode(message, live=live, replayed=replayed, after_gap=after_gap)
-            if record is not None:
-                self._context.inbox.put(record)
-
     # What others are told
 
     def _judge(self, tail: TopicReader) -> None:
-        self._replay.finish(tail.positions)
+        self._telling.replay.finish(tail.positions)
         if self._ownership.partitions() is None:
             return
-        if self._old.pending or self._replay:
+        if self._old.pending or self._telling.replay:
             if self.exact.is_set():
                 self._forget()
             self._context.health.unready(OFFSETS_PART, "reading what the topic held before")

@@ -71,6 +71,10 @@ class StoredRecord:
     key_bytes: bytes
     value_bytes: bytes | None
 
+    def __len__(self) -> int:
+        """Bytes of its value."""
+        return len(self.value_bytes or b"")
+
     def partition(self) -> int:
         """Its partition in the offsets topic."""
         return self.from_partition

@@ -40,6 +40,10 @@ _START_OVER = (
 class TopicRecord(Protocol):
     """What is used of a confluent-kafka message that is no error; copying it would cost more than reading it."""
 
+    def __len__(self) -> int:
+        """Bytes of its value."""
+        ...
+
     def partition(self) -> int:
         """Its partition."""
         ...
@@ -131,9 +135,10 @@ class TopicReader:
         if timeout and first is None:
             return []
         batch = ([] if first is None else [first]) + self._consumer.consume(most, 0)
-        if odd := [message for message in batch if message.error() is not None]:
-            for message in odd:
-                self._heed(cast("TopicRecord", message), message.error())
+        # A tail comes to the end of each partition many times a second.
+        if odd := [(message, error) for message in batch if (error := message.error()) is not None]:
+            for message, error in odd:
+                self._heed(cast("TopicRecord", message), error)
             batch = [message for message in batch if message.error() is None]
         records = cast("list[TopicRecord]", batch)
         # The last of each partition counts: a dict keeps that, and a million records pass here at a start.
@@ -141,10 +146,8 @@ class TopicReader:
             self.positions[partition] = max(self.positions.get(partition, 0), record.offset() + 1)
         return records
 
-    def _heed(self, message: TopicRecord, error: KafkaError | None) -> None:
+    def _heed(self, message: TopicRecord, error: KafkaError) -> None:
         """What comes in place of a record: that a partition ended here, or that something is wrong."""
-        if error is None:
-            return
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             self.positions[message.partition()] = message.offset()
         elif error.code() in _START_OVER or error.fatal():

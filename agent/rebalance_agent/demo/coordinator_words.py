@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, in_time
+from rebalance_agent.collectors.answers import Asking
 from rebalance_agent.demo.check import Words
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
@@ -45,10 +45,10 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
         DemoError: Kafka's tool fails, or prints something else.
     """
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    asking = Asking(ADMIN_TIMEOUT_SECONDS)
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    asked = admin.list_offsets({offsets: latest}, request_timeout=REQUEST_TIMEOUT_S)
-    end = in_time(asked, ADMIN_TIMEOUT_SECONDS)[offsets].result()
+    end = asking(admin.list_offsets, {offsets: latest})[offsets].result()
     done = kafka.run_tool(
         CONSOLE_CONSUMER,
         *("--bootstrap-server", kafka.bootstrap_servers, "--topic", OFFSETS_TOPIC, "--partition", "0"),
@@ -58,8 +58,7 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
     if done.returncode:
         raise DemoError(f"Kafka's console consumer ended with {done.returncode}: {done.stderr[-500:].strip()}")
     logged = read_formatter(done.stdout)
-    groups_asked = admin.describe_consumer_groups(list(groups), request_timeout=REQUEST_TIMEOUT_S)
-    described = in_time(groups_asked, ADMIN_TIMEOUT_SECONDS)
+    described = asking(admin.describe_consumer_groups, list(groups))
     return {group: _words(logged.get(group, NO_RECORD), described[group].result()) for group in groups}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["REREAD_TIMES_MAX", "BoundedBytes"]
+__all__ = ["PARTS_MAX", "REREAD_TIMES_MAX", "BoundedBytes"]
 
 VARINT_BYTES_MAX = 5
 """A varint of 32 bits."""
@@ -12,6 +12,10 @@ VARINT_BYTES_MAX = 5
 REREAD_TIMES_MAX = 64
 """How often a frame may be copied while it is read. kafka-python copies all that is left for every struct that has
 tagged fields, which real messages have once or twice, and hostile ones in each of a million elements."""
+
+PARTS_MAX = 100_000
+"""Texts and bytes in a frame: a group of ten thousand members has three or four of each. Every other connection waits
+while they are read; those of a JoinGroup of 16 MiB may be millions, which takes ten seconds."""
 
 _HIGH_BIT = 0x80
 
@@ -21,13 +25,14 @@ class BoundedBytes(bytes):
 
     _high = 0
     _copied = 0
+    _parts = 0
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as bytes has it
         """One byte, which decoders read of varints alone, or a slice, of which all must be there.
 
         Raises:
             IndexError: there is less.
-            ValueError: this was too long a varint, or too many copies.
+            ValueError: this was too long a varint, or one of too many parts or copies.
         """
         value = super().__getitem__(key)
         if isinstance(key, slice):
@@ -42,6 +47,9 @@ class BoundedBytes(bytes):
 
     def _slice(self, key: slice, value: bytes) -> None:
         self._high = 0
+        self._parts += 1
+        if self._parts > PARTS_MAX:
+            raise ValueError(f"it has more than {PARTS_MAX} parts")
         if key.stop is None:
             self._copied += len(value)
             if self._copied > REREAD_TIMES_MAX * len(self):

@@ -23,7 +23,15 @@ from rebalance_agent.gateway.refusal import Refusal, RefusedError
 from rebalance_agent.gateway.room import Room
 from rebalance_agent.gateway.splicing import Pipes
 
-__all__ = ["IN_FLIGHT_MAX", "READ_ANSWER_BYTES_MAX", "READ_REQUEST_BYTES_MAX", "REQUEST_BYTES_MAX", "Relay", "Talk"]
+__all__ = [
+    "IN_FLIGHT_MAX",
+    "OBSERVED_BYTES_MAX",
+    "READ_ANSWER_BYTES_MAX",
+    "READ_REQUEST_BYTES_MAX",
+    "REQUEST_BYTES_MAX",
+    "Relay",
+    "Talk",
+]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
 """Brokers take 100 MiB unless they are told otherwise (socket.request.max.bytes). What TLS or HTTP begin with, read as
@@ -31,6 +39,10 @@ a length, is more than 350 MiB."""
 
 READ_REQUEST_BYTES_MAX = 16 * 1024 * 1024
 """Of a request that is read: brokers store what a group's members send in one record, which is far smaller."""
+
+OBSERVED_BYTES_MAX = 1024 * 1024
+"""Of a request that is read only for what it tells; a larger one passes unread. All other connections wait for a third
+of a second while so many bytes of a Fetch or a commit are read."""
 
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
 """Of an answer that is read: Metadata of a million partitions has some 80 MiB."""
@@ -56,6 +68,10 @@ class Talk(Protocol):
 
     def reads_request(self, head: RequestHead) -> bool:
         """Whether this request is to be shown."""
+        ...
+
+    def observes(self, head: RequestHead) -> bool:
+        """Whether this request, which is to be shown, may as well pass unread: it is never changed."""
         ...
 
     def reads_answer(self, head: RequestHead) -> bool:
@@ -169,7 +185,7 @@ class Relay:
                 self._room.clear()
                 await self._up.flush()
                 await self._room.wait()
-            if self._talk.reads_request(head):
+            if self._talk.reads_request(head) and not (size > OBSERVED_BYTES_MAX and self._talk.observes(head)):
                 await self._show_request(head, size)
             elif head.api_key == PRODUCE and await wants_no_answer(head, self._up.first):
                 await self._up.pass_on()
@@ -180,6 +196,7 @@ class Relay:
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(Refusal.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
+        await self._up.flush()  # what came before does not wait for room
         async with self._memory.taken(size):
             frame = await self._up.whole()
             start = self._clock.monotonic()
@@ -206,6 +223,7 @@ class Relay:
     async def _show_answer(self, sent: _Sent, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(Refusal.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
+        await self._down.flush()
         async with self._memory.taken(size, urgent=bool(sent.asked)):
             frame = await self._down.whole()
             if sent.asked:

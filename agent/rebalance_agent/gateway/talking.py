@@ -19,6 +19,10 @@ class GroupPart(Protocol):
         """Whether this request is to be shown."""
         ...
 
+    def observes(self, head: RequestHead) -> bool:
+        """Whether this request, which is to be shown, is never changed."""
+        ...
+
     def wants_answer(self, head: RequestHead) -> bool:
         """Whether the answer to this request, which was shown, is to be shown, too."""
         ...
@@ -46,6 +50,10 @@ class Talking:
     def reads_request(self, head: RequestHead) -> bool:
         """The first question of a client, and what the groups' part wants."""
         return head.api_key == API_VERSIONS or self._groups.wants(head)
+
+    def observes(self, head: RequestHead) -> bool:
+        """See `Talk`."""
+        return head.api_key != API_VERSIONS and self._groups.observes(head)
 
     def reads_answer(self, head: RequestHead) -> bool:
         """Where addresses or versions may stand, and what the groups' part wants."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from sys import intern
 from typing import Any, TypeVar
 
 from rebalance_agent.errors import DecodeError
@@ -23,6 +24,9 @@ most members of its next generation send, and are given, what they were before."
 
 REMEMBERED_BYTES_MAX = 1_024
 """Longer ones are read anew each time: remembering that many of any length could take gigabytes."""
+
+TIMEOUTS_MAX = 256
+"""Timeouts of which one object serves all members: nearly all have their client's defaults."""
 
 _T = TypeVar("_T")
 
@@ -66,14 +70,20 @@ member_assignment = _remembered(decode_assignment)
 """What a member's ``assignment`` bytes say; None where they do not parse or are of another protocol type."""
 
 
+@lru_cache(TIMEOUTS_MAX)
+def _once(timeout_ms: int) -> int:
+    return timeout_ms
+
+
 def _member(protocol_type: str, fields: Mapping[str, Any]) -> ClassicMember:
     return ClassicMember(
         member_id=fields["member_id"],
         instance_id=fields.get("group_instance_id"),
-        client_id=fields["client_id"],
-        client_host=fields["client_host"],
-        rebalance_timeout_ms=fields.get("rebalance_timeout", -1),
-        session_timeout_ms=fields["session_timeout"],
+        # The same in every generation, and in many groups: each is kept once.
+        client_id=intern(fields["client_id"]),
+        client_host=intern(fields["client_host"]),
+        rebalance_timeout_ms=_once(fields.get("rebalance_timeout", -1)),
+        session_timeout_ms=_once(fields["session_timeout"]),
         subscription=member_subscription(protocol_type, fields["subscription"]),
         assignment=member_assignment(protocol_type, fields["assignment"]),
     )

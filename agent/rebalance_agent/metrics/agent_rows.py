@@ -10,6 +10,7 @@ from rebalance_agent.model.events import EVENT_KINDS
 
 __all__ = [
     "AGENT_ROWS",
+    "BASELINES_MALFORMED",
     "BUILD_INFO",
     "CONFIGURED",
     "CONNECTIONS_CUT",
@@ -82,6 +83,7 @@ READY = Metric(
 )
 DEGRADED_MODES = (
     "admin-only",
+    "baselines-unread",
     "events-unpublished",
     "groups-hidden",
     "limit-unknown",
@@ -105,6 +107,13 @@ EVENTS_RECEIVED = agent_row(
 )
 EVENTS_MALFORMED = agent_row(
     "events_malformed_total", Kind.COUNTER, Role.OBSERVER, "Records of the events topic that are no events.", "records"
+)
+BASELINES_MALFORMED = agent_row(
+    "baselines_malformed_total",
+    Kind.COUNTER,
+    Role.OBSERVER,
+    "Records of the baselines topic that are no baselines.",
+    "records",
 )
 EVENTS_PUBLISHED = agent_row(
     "events_published_total",
@@ -249,6 +258,7 @@ AGENT_ROWS: tuple[Metric, ...] = (
     RECONNECTS,
     EVENTS_RECEIVED,
     EVENTS_MALFORMED,
+    BASELINES_MALFORMED,
     EVENTS_PUBLISHED,
     EVENTS_DROPPED,
     REQUESTS_REJECTED,

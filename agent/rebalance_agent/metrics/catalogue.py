@@ -1,7 +1,7 @@
 """Every metric that this version exports, in one place: documentation, rules, boards and tests are checked against it.
 
-A later metric is one more row in ``group_rows``, ``phase_rows``, ``member_rows``, ``gateway_rows`` or ``agent_rows``,
-and whoever gives it values.
+A later metric is one more row in ``group_rows``, ``baseline_rows``, ``phase_rows``, ``member_rows``, ``gateway_rows``
+or ``agent_rows``, and whoever gives it values.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from rebalance_agent.metrics.agent_rows import AGENT_ROWS
+from rebalance_agent.metrics.baseline_rows import BASELINE_ROWS
 from rebalance_agent.metrics.gateway_rows import GATEWAY_ROWS
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.member_rows import MEMBER_ROWS
@@ -18,7 +19,7 @@ from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 
 __all__ = ["BY_NAME", "CATALOGUE"]
 
-CATALOGUE: tuple[Metric, ...] = (*GROUP_ROWS, *PHASE_ROWS, *MEMBER_ROWS, *GATEWAY_ROWS, *AGENT_ROWS)
+CATALOGUE: tuple[Metric, ...] = (*GROUP_ROWS, *BASELINE_ROWS, *PHASE_ROWS, *MEMBER_ROWS, *GATEWAY_ROWS, *AGENT_ROWS)
 """All rows, in the order of the documentation."""
 
 BY_NAME: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})

@@ -49,7 +49,7 @@ Members add theirs: `owner_*` for at most \
 {SeriesLimits().max_member_series} pairs of client id and host (members with
 equal labels fold into their maximum and their number; pairs beyond it into `client_id="{FOLDED}"`), one
 `slowest_member`, and the exact histogram of stalls where they report. Groups that `lag_groups` or `copartitioned` name
-have up to three more.
+have up to three more, and so have those of which the [pipeline](pipeline-tables.md#baselines) knows what is normal.
 """
 
 

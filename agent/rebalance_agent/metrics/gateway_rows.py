@@ -90,9 +90,9 @@ GATEWAY_REFUSED = agent_row(
     Role.GATEWAY,
     "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
     "what came is not Kafka's protocol; room: too many were open, or there were too many large frames that are read; "
-    "sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time; stuck: "
-    "one side was gone, and the other took or gave nothing; tls: no handshake; unreachable: no broker "
-    "took the connection.",
+    "sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time, or was not "
+    "taken while others waited for its room; stuck: one side was gone, and the other took or gave nothing; tls: no "
+    "handshake; unreachable: no broker took the connection.",
     "connections",
     {
         "reason": (

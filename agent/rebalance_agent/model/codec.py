@@ -20,7 +20,7 @@ from enum import Enum
 from typing import Any, TypeVar, cast
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
+from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
 from rebalance_agent.model.partitions import TopicPartitions, claimed_partitions, from_ranges, to_ranges
 
 __all__ = [
@@ -69,19 +69,36 @@ class _Budget:
             raise InvalidInputError(path, f"makes it more than {self._most} partitions in all")
 
 
+class _Last:
+    """The last generation with its line; replaced as one, so that threads never see half of it."""
+
+    made: tuple[GenerationEvent | None, bytes] = None, b""
+
+
+_last = _Last()
+
+
 def event_to_json(event: Event) -> dict[str, Any]:
     """The event as a JSON-ready dict: ``kind`` and ``schema_version``, then its fields; None fields are left out."""
     return {"kind": event.KIND, "schema_version": SCHEMA_VERSION, **_codec(cast("Any", type(event))).encode(event)}
 
 
 def json_line(event: Event) -> bytes:
-    """The event as one line of compact, key-sorted UTF-8 JSON without the newline: equal events are equal bytes."""
-    return json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode(
-        "utf-8", "backslashreplace"
-    )
+    """The event as one line of compact, key-sorted UTF-8 JSON without the newline: equal events are equal bytes.
+
+    A generation goes to several takers, one right after the other: the line that was made last is remembered.
+    """
+    known, line = _last.made
+    if known is event:
+        return line
+    text = json.dumps(event_to_json(event), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    line = text.encode("utf-8", "backslashreplace")
+    if isinstance(event, GenerationEvent):
+        _last.made = event, line
+    return line
 
 
-def json_object(data: bytes) -> object:
+def json_object(data: bytes | str) -> object:
     """Parse UTF-8 JSON of any shape; its size is the caller's to bound.
 
     Raises:

@@ -6,6 +6,7 @@ Ranges keep a generation of 2,000 members small enough for one message, and read
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 from rebalance_agent.errors import DecodeError
 
@@ -31,6 +32,10 @@ _RANGE_MAX = 2 * len(str(PARTITION_MAX)) + 1  # characters of one range; a longe
 
 RANGE_TEXT_MAX = 8_000_000
 """Characters of one range text: a million single numbers. Longer text is refused before it is split."""
+
+_SHORT_TEXT_MAX = 32
+_SHORT_TEXTS_MAX = 4_096
+"""So many texts of so few characters are kept as read: a group's events say the same few again and again."""
 
 
 def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, ...]]:
@@ -85,7 +90,16 @@ def from_ranges(text: str) -> tuple[int, ...]:
     return tuple(number for first, last in _spans(text) for number in range(first, last + 1))
 
 
-def _spans(text: str) -> Iterator[tuple[int, int]]:
+def _spans(text: str) -> Iterable[tuple[int, int]]:
+    return _short_spans(text) if len(text) <= _SHORT_TEXT_MAX else _read_spans(text)
+
+
+@lru_cache(_SHORT_TEXTS_MAX)
+def _short_spans(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple(_read_spans(text))
+
+
+def _read_spans(text: str) -> Iterator[tuple[int, int]]:
     if len(text) > RANGE_TEXT_MAX:
         raise DecodeError(f"partition ranges of {len(text)} characters are more than {RANGE_TEXT_MAX}")
     previous = -1

@@ -19,7 +19,6 @@ from rebalance_agent.rebalances.generations import Episode, Generation, Window, 
 from rebalance_agent.rebalances.lastsigns import classic_signs, heard_in
 from rebalance_agent.rebalances.missing import aborted_events, leaps, missing_between
 from rebalance_agent.rebalances.observations import GroupRecord, GroupsListed
-from rebalance_agent.rebalances.portrait import draw
 from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
@@ -130,7 +129,7 @@ class ClassicState(Following):
         """A member said something of itself."""
         if self._heard(event, now_ms):
             self._episodes.report(now_ms)
-            begins = self._ledger.expect_reports()
+            begins = self._expect_reports(now_ms)
             if self._running.hear(event.member_id, self.last, self._log) or begins:
                 self._count_stalled(now_ms)
 
@@ -153,6 +152,7 @@ class ClassicState(Following):
             self._count_stalled(now_ms)
             if self._episodes.open is None:
                 self._ledger.take_advance()
+        self._release(now_ms)
         had_open, showing = self._episodes.open, self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if had_open is not self._episodes.open or showing != self._episodes.showing:
@@ -164,12 +164,12 @@ class ClassicState(Following):
                 (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
             )
 
-    def view(self) -> GroupView | None:
-        """The group now; None before the first record."""
+    def view(self, *, judged: bool = True) -> GroupView | None:
+        """The group now; None before the first record. Not ``judged``: perhaps without the assignors' word on it."""
         if self.last is None:
             return None
-        if self._view is None or self._view.version != self.version:
-            self._view = self._draw(self.last)
+        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
+            self._view = self._draw(self.last, judged=judged)
         return self._view
 
     def _is_older(self, observation: GroupRecord) -> bool:
@@ -258,17 +258,10 @@ class ClassicState(Following):
         withheld = self._episodes.open.withheld if self._episodes.open else 0
         return min(self._running.stalled + withheld, sum(self._sizes.values()))
 
-    def _draw(self, last: Generation) -> GroupView:
+    def _draw(self, last: Generation, *, judged: bool) -> GroupView:
         state = self._running.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
-        if self._portrait is None:
-            self._portrait = draw(
-                replace(last, topics=self._sizes),
-                state,
-                self.version,
-                self.first_seen_ms,
-                self._around,
-            )
-        return self._finish(self._portrait, state, self._running_rebalance())
+        portrait = self._painted(lambda: replace(last, topics=self._sizes), state, judged=judged)
+        return self._finish(portrait, state, self._running_rebalance())
 
     def _running_rebalance(self) -> RunningRebalance | None:
         started_ms = self._running.started_ms

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -57,8 +56,9 @@ class Episodes:
         self._log = log
         self._ledger = ledger
         self._followup_due_ms = 0
-        self._closed: deque[_Closed] = deque()
-        self._settled: deque[_Settled] = deque(maxlen=REVISABLE_MAX)
+        # Lists: they are short, most groups have none, and a deque takes 760 bytes before it holds anything.
+        self._closed: list[_Closed] = []
+        self._settled: list[_Settled] = []
         self._revise_due_ms: int | None = None
 
     @property
@@ -112,7 +112,7 @@ class Episodes:
             for settled in self._settled:
                 yield from self._revise(settled)
         if self._settled and now_ms >= self._settled[0].forget_ms:
-            self._settled.popleft()
+            del self._settled[0]
         self.flapping.pass_time(now_ms)
         if rollout := self.rollouts.pass_time(now_ms):
             yield rollout
@@ -134,12 +134,13 @@ class Episodes:
             yield from self._settle_next(now_ms)
 
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
-        closed = self._closed.popleft()
+        closed = self._closed.pop(0)
         settlement = settle(self._around.cluster_id, closed.episode, self._log, self._around.topics)
         if not closed.episode.last.replayed:
             self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
         settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
         self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS))
+        del self._settled[:-REVISABLE_MAX]
         self.shown = settlement
         yield from settlement.events
         if closed.episode.known and (

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.model.diff import diff_generations, owners
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberTarget, TargetEpoch
+from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
@@ -21,10 +21,10 @@ from rebalance_agent.rebalances.generations import Episode, Generation, Handover
 from rebalance_agent.rebalances.handovers import Handovers
 from rebalance_agent.rebalances.lastsigns import EpochSigns
 from rebalance_agent.rebalances.observations import EpochRecord
-from rebalance_agent.rebalances.portrait import draw
+from rebalance_agent.rebalances.portrait import looks_alike
 from rebalance_agent.rebalances.roll import Roll
 from rebalance_agent.rebalances.surroundings import Surroundings
-from rebalance_agent.rebalances.topics import TopicCatalogue
+from rebalance_agent.rebalances.topics import Served
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
 __all__ = ["EpochState"]
@@ -61,10 +61,8 @@ class EpochState(Following):
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
-        self._replayed = False
-        self._returning = False
-        self._amid_batch = False
-        self._served = _Served()
+        self._replayed = self._returning = self._amid_batch = False
+        self._served = Served()
         self._early = Early()
 
     @property
@@ -113,7 +111,7 @@ class EpochState(Following):
             self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment:
             self._step(record, old)
-        if not _looks_alike(old, self._roll.current(record.subject), record):
+        if not looks_alike(old, self._roll.current(record.subject), record):
             self._portrait = None
         # A tombstone is part of a batch: after it comes a new epoch, a static member's successor, or the group's end.
         self._amid_batch = record.value is None
@@ -126,8 +124,7 @@ class EpochState(Following):
         """All records that the group had have been read."""
         if self._whole:
             return
-        self._whole, self._early = True, Early()
-        self._portrait = None
+        self._whole, self._early, self._portrait = True, Early(), None
         for _ in self._look(now_ms, live=False):
             pass  # what was before is where it starts from; nothing is said of it
 
@@ -135,7 +132,7 @@ class EpochState(Following):
         """A member said something of itself."""
         if self._heard(event, now_ms):
             self._episodes.report(now_ms)
-            if self._ledger.expect_reports():
+            if self._expect_reports(now_ms):
                 self._changed(now_ms)
 
     def resize(self, now_ms: int) -> None:
@@ -145,6 +142,7 @@ class EpochState(Following):
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do what is due."""
+        self._release(now_ms)
         showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if showing != self._episodes.showing:
@@ -155,14 +153,14 @@ class EpochState(Following):
             self._log.keep(self._roll.members, now_ms - REVISE_MAX_MS)
             self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)
 
-    def view(self) -> GroupView | None:
-        """The group now; None while it is not known."""
+    def view(self, *, judged: bool = True) -> GroupView | None:
+        """The group now; None while it is not known. Not ``judged``: perhaps without the assignors' word on it."""
         if not self.known:
             return None
         if self._view and self._roll.epoch is None:
             return self._view  # what it was, until its first or after its last record
-        if self._view is None or self._view.version != self.version:
-            self._view = self._draw()
+        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
+            self._view = self._draw(judged=judged)
         return self._view
 
     def _step(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
@@ -213,7 +211,7 @@ class EpochState(Following):
 
     def _reach(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, value = self.last, self._snapshot()
-        ways, took = self._handovers.take()
+        ways, took = self._handovers.take(self._roll.left_behind)
         signs, departures = self._signs.take()
         started_ms = self._started_ms
         restarting = frozenset[str]() if returned or started_ms is None else self._roll.eager
@@ -283,47 +281,20 @@ class EpochState(Following):
             return GroupState.STABLE
         return GroupState.ASSIGNING if self._roll.target_epoch < self.number else GroupState.RECONCILING
 
-    def _draw(self) -> GroupView:
-        state = self._state()
-        if self._portrait is None:
-            value = self._snapshot()
-            now = Generation(
-                value,
-                self.timestamp_ms,
-                self._seen_ms,
-                RebalanceProtocol.COOPERATIVE,
-                self._sizes(value),
-                group_type=self.group_type,
-            )
-            self._portrait = draw(now, state, self.version, self.first_seen_ms, self._around, self._roll.standing_by)
-        started_ms = self._started_ms
+    def _draw(self, *, judged: bool) -> GroupView:
+        state, started_ms = self._state(), self._started_ms
+        portrait = self._painted(self._now, state, judged=judged, standing_by=self._roll.standing_by)
         running = None if started_ms is None or not self._roll.members else RunningRebalance(started_ms, self._stalled)
-        return self._finish(self._portrait, state, running)
+        return self._finish(portrait, state, running)
 
-
-def _looks_alike(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
-    """Whether a record leaves the group's portrait as it is.
-
-    Every member of a large group writes one when it comes to a new epoch, and most keep what they have.
-    """
-    if record.kind is CurrentAssignment:
-        return old is not None and new is not None and _has(old) == _has(new)
-    return record.kind in (MemberTarget, TargetEpoch)
-
-
-def _has(current: CurrentAssignment) -> tuple[object, ...]:
-    return current.epoch < 0, current.assigned, current.revoking, current.standbys
-
-
-class _Served:
-    """How many partitions the subscribed topics have; counted again only when they or the cluster's changed."""
-
-    def __init__(self) -> None:
-        self._known: tuple[frozenset[str], int] | None = None
-        self._partitions = 0
-
-    def count(self, topics: frozenset[str], catalogue: TopicCatalogue) -> int:
-        known = (topics, catalogue.version)
-        if self._known != known:
-            self._known, self._partitions = known, sum(map(catalogue.count, topics))
-        return self._partitions
+    def _now(self) -> Generation:
+        """The group as a generation, reached or not."""
+        value = self._snapshot()
+        return Generation(
+            value,
+            self.timestamp_ms,
+            self._seen_ms,
+            RebalanceProtocol.COOPERATIVE,
+            self._sizes(value),
+            group_type=self.group_type,
+        )

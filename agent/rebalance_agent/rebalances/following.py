@@ -6,8 +6,7 @@ one batch of records. To its users it is still the same group, so the new state 
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_agent.model.diff import Partition
@@ -20,6 +19,7 @@ from rebalance_agent.rebalances.lastsigns import Commits
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.memberlog import MemberLog
+from rebalance_agent.rebalances.portrait import draw, judge
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, MemberLoad, RunningRebalance
 
@@ -76,7 +76,7 @@ class Following:
         self._log = MemberLog(around.reports)
         self._kept_ms = now_ms
         self._ledger = Ledger(now_ms)
-        self._assigns: deque[str] = deque(maxlen=ASSIGNS_MAX)
+        self._assigns: list[str] = []
         self._episodes = Episodes(around, self._log, self._ledger)
         self._portrait: GroupView | None = None
         self._view: GroupView | None = None
@@ -94,7 +94,7 @@ class Following:
     def due_ms(self) -> int:
         """When `pass_time` has something to do, at the latest."""
         parting_ms = self.parting.due_ms if self.parting else None
-        times = (parting_ms, self._episodes.due_ms, self.forget_ms)
+        times = (parting_ms, self._episodes.due_ms, self._ledger.due_ms, self.forget_ms)
         return min(each for each in times if each is not None)
 
     @property
@@ -102,16 +102,25 @@ class Following:
         """When what nobody needs any more is to be let go."""
         return self._kept_ms + REVISE_MAX_MS
 
-    def report_assign(self, event: AssignEvent) -> None:
+    def report_assign(self, event: AssignEvent, now_ms: int) -> None:
         """The leader said how its ``assign()`` went; the same report twice counts once."""
         if event.event_id in self._assigns:
             return
         self._assigns.append(event.event_id)
-        begins = self._ledger.expect_reports()
+        del self._assigns[:-ASSIGNS_MAX]
+        begins = self._expect_reports(now_ms)
         if event.error is not None and event.timestamp_ms >= self.first_seen_ms - self._around.settle_ms:
-            self._ledger.fail_assign()
+            self._ledger.fail_assign(now_ms)
         if begins or event.error is not None:
             self.version += 1
+
+    def _expect_reports(self, now_ms: int) -> bool:
+        """Members report of themselves; what only they can tell begins to count. True if that is new."""
+        return self._ledger.expect_reports(now_ms + self._around.settle_ms)
+
+    def _release(self, now_ms: int) -> None:
+        """Show what their first reports said, after zero was shown."""
+        self.version += self._ledger.release(now_ms)
 
     def load(self, loads: GroupLoads) -> None:
         """What its partitions carry was measured anew."""
@@ -168,6 +177,21 @@ class Following:
             self.parting = Parting(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
         else:
             self.gone = True
+
+    def _painted(
+        self,
+        generation: Callable[[], Generation],
+        state: GroupState,
+        *,
+        judged: bool,
+        standing_by: Collection[str] = (),
+    ) -> GroupView:
+        """What the generation decides of the view, drawn and judged once for as long as it stays the same."""
+        if self._portrait is None or (judged and not self._portrait.judged):
+            now = generation()
+            portrait = self._portrait or draw(now, state, self.version, self.first_seen_ms, self._around)
+            self._portrait = judge(portrait, now, standing_by) if judged else portrait
+        return self._portrait
 
     def _finish(self, portrait: GroupView, state: GroupState, running: RunningRebalance | None) -> GroupView:
         """``portrait`` with what changes without the members: the running and the last rebalance, loads, and totals."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from rebalance_agent.model.epochs import CurrentAssignment, MemberState
@@ -45,10 +46,14 @@ class Handovers:
             self._step(partition, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
 
-    def take(self) -> tuple[dict[tuple[str, int], Handover], dict[str, int]]:
-        """What happened since the last call: each partition's way, and how long each member took to give up."""
+    def take(self, waiting: Collection[tuple[str, int]] = ()) -> tuple[dict[tuple[str, int], Handover], dict[str, int]]:
+        """What happened since the last call: each partition's way, and how long each member took to give up.
+
+        The ways of those that are still ``waiting`` for somebody are told again, with their ends.
+        """
         ways, took = self._ways, self._took_ms
-        self._ways, self._took_ms = {}, {}
+        self._ways = {each: replace(ways[each], given_ms=None) for each in waiting if each in ways}
+        self._took_ms = {}
         return ways, took
 
     def _step(self, partition: tuple[str, int], **times: int | None) -> None:

@@ -22,6 +22,13 @@ class Ledger:
         self._owned = 0
         self._stalled = 0
         self._advanced_seconds = 0.0
+        self._zero_until_ms = now_ms
+        self._held_failures = 0
+
+    @property
+    def due_ms(self) -> int | None:
+        """When `release` has something to count."""
+        return self._zero_until_ms if self._held_failures else None
 
     @property
     def counters(self) -> Counters:
@@ -41,7 +48,7 @@ class Ledger:
 
     def restart(self, now_ms: int) -> None:
         """The observer's clock was set back to ``now_ms``: count on from there."""
-        self.counted_until_ms = now_ms
+        self.counted_until_ms = self._zero_until_ms = now_ms
 
     def set_partitions(self, partitions: int, now_ms: int) -> None:
         """From now on the group has so many partitions to serve: 0 while it is Empty."""
@@ -58,17 +65,30 @@ class Ledger:
         advanced, self._advanced_seconds = self._advanced_seconds, 0.0
         return advanced
 
-    def expect_reports(self) -> bool:
-        """Members report: what only they can tell is counted from now on, from zero. True if that is new."""
+    def expect_reports(self, zero_until_ms: int) -> bool:
+        """Members report: what only they can tell is counted from now on, from zero. True if that is new.
+
+        Then it is zero until ``zero_until_ms``: a counter that is born at 1 never shows in ``increase()``.
+        """
         begins = self._counters.assign_errors is None
         if begins:
+            self._zero_until_ms = zero_until_ms
             stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
             self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
         return begins
 
-    def fail_assign(self) -> None:
+    def fail_assign(self, now_ms: int) -> None:
         """Count an ``assign()`` that raised: that generation gave nobody anything."""
-        self._counters = replace(self._counters, assign_errors=(self._counters.assign_errors or 0) + 1)
+        self._held_failures += 1
+        self.release(now_ms)
+
+    def release(self, now_ms: int) -> bool:
+        """Count what waited for its counter to have been seen at zero; whether there was anything."""
+        if not self._held_failures or now_ms < self._zero_until_ms:
+            return False
+        failures, self._held_failures = self._held_failures, 0
+        self._counters = replace(self._counters, assign_errors=(self._counters.assign_errors or 0) + failures)
+        return True
 
     def abort(self, generations: int) -> None:
         """Count rebalances that came to nothing."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from rebalance_agent.model.diff import owners
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.epochs import CurrentAssignment, MemberTarget, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.rebalances.copartition import copartition_breaks
 from rebalance_agent.rebalances.generations import Generation
 from rebalance_agent.rebalances.judging import judge_generation, promises
+from rebalance_agent.rebalances.observations import EpochRecord
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
-__all__ = ["draw"]
+__all__ = ["draw", "judge", "looks_alike"]
 
 _STREAMS = "stream"
 """The assignor of Kafka Streams in classic groups: which members only keep copies is between them."""
@@ -26,15 +29,11 @@ def draw(
     version: int,
     first_seen_ms: int,
     around: Surroundings,
-    standing_by: Collection[str] = (),
 ) -> GroupView:
-    """The part of the view that the generation decides; ``standing_by``: members that keep copies of others' state."""
+    """The part of the view that the generation decides, not judged yet."""
     value = generation.value
-    consumers = value.protocol_type in ("", "consumer")
+    consumers = _consumes(generation)
     members = generation.members
-    judged = judge_generation(generation, generation) if members and consumers else None
-    quality = judged.quality if judged else None
-    targets = judged.targets if judged and promises(generation) else {}
     sizes = _subscribed_sizes(generation)
     partitions = sum(sizes.values()) if consumers else None
     shares = tuple(
@@ -44,8 +43,7 @@ def draw(
             each.client_id,
             each.client_host,
             each.assigned,
-            targets.get(each.member_id),
-            each.subscription.topics if each.subscription else None,
+            topics=each.subscription.topics if each.subscription else None,
         )
         for each in sorted(members, key=lambda member: member.member_id)
     )
@@ -63,20 +61,60 @@ def draw(
         protocol=generation.protocol,
         members=shares,
         static_members=sum(each.instance_id is not None for each in members),
-        idle_members=sum(_idle(each, sizes, standing_by) for each in shares)
-        if consumers and value.protocol != _STREAMS
-        else None,
         partitions=partitions,
         unassigned=partitions - served if around.topics.known and partitions is not None else None,
-        skew_ratio=quality.skew_ratio if quality else None,
         copartition_breaks=copartition_breaks(declared, sizes, shares) if declared else None,
-        imbalance=quality.imbalance if quality else None,
-        topic_spread=tuple(sorted(quality.topic_spread.items())) if quality else (),
         rebalance_timeout_seconds=generation.rebalance_timeout_ms / 1000
         if members and generation.rebalance_timeout_ms >= 0
         else None,
         metadata_bytes=value.size_bytes if generation.group_type is GroupType.CLASSIC else None,
+        judged=False,
     )
+
+
+def judge(portrait: GroupView, generation: Generation, standing_by: Collection[str] = ()) -> GroupView:
+    """``portrait`` with what the assignors make of the generation.
+
+    ``standing_by``: members that keep copies of others' state.
+    """
+    consumers = _consumes(generation)
+    judged = judge_generation(generation, generation) if portrait.members and consumers else None
+    quality = judged.quality if judged else None
+    members = portrait.members
+    if judged and promises(generation):
+        members = tuple(replace(each, target=judged.targets.get(each.member_id)) for each in members)
+    idle = None
+    if consumers and generation.value.protocol != _STREAMS:
+        sizes = _subscribed_sizes(generation)
+        idle = sum(_idle(each, sizes, standing_by) for each in members)
+    return replace(
+        portrait,
+        members=members,
+        idle_members=idle,
+        skew_ratio=quality.skew_ratio if quality else None,
+        imbalance=quality.imbalance if quality else None,
+        topic_spread=tuple(sorted(quality.topic_spread.items())) if quality else (),
+        judged=True,
+    )
+
+
+def _consumes(generation: Generation) -> bool:
+    """Whether its members share out partitions: others than consumers (Connect) use groups, too."""
+    return generation.value.protocol_type in ("", "consumer")
+
+
+def looks_alike(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
+    """Whether a record leaves the group's portrait as it is; ``old`` and ``new``: what its member had before and after.
+
+    Every member of a large group writes one when it comes to a new epoch, and most keep what they have.
+    """
+    if record.kind is CurrentAssignment:
+        return old is not None and new is not None and _has(old) == _has(new)
+    return record.kind in (MemberTarget, TargetEpoch)
+
+
+def _has(current: CurrentAssignment) -> tuple[object, ...]:
+    return current.epoch < 0, current.assigned, current.revoking, current.standbys
 
 
 def _subscribed_sizes(generation: Generation) -> dict[str, int]:

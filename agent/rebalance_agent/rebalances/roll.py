@@ -120,6 +120,14 @@ class Roll:
         return self._settled_in[_AWAY] > 0
 
     @property
+    def left_behind(self) -> set[tuple[str, int]]:
+        """What is meant for static members that left for a while: nobody works on it."""
+        away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
+        return {
+            each for member_id in away if (target := self._targets.get(member_id)) for each in pairs(target.assigned)
+        }
+
+    @property
     def ready(self) -> bool:
         """Whether a streams group's topics are as its topology needs them, by the coordinator's last look.
 

@@ -16,7 +16,6 @@ So a crash is none, nor is adding or removing members; a rolling restart is one,
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -98,7 +97,7 @@ class Rollouts:
         self._replacements = Replacements()
         self._successors: dict[str, int] = {}
         self._counted: list[Replacement] = []
-        self._rebalances: deque[Rebalance] = deque(maxlen=REBALANCES_MAX)
+        self._rebalances: list[Rebalance] = []
         self._running: _Running | None = None
 
     @property
@@ -117,6 +116,7 @@ class Rollouts:
         rebalance = Rebalance.of(len(before), events)
         self._forget(rebalance.at_ms)
         self._rebalances.append(rebalance)
+        del self._rebalances[:-REBALANCES_MAX]
         counted = [each for each in self._replacements.see(rebalance, before, events, tell) if self._counts(each)]
         if self._running is None:
             self._counted += counted
@@ -151,7 +151,7 @@ class Rollouts:
             return None
         self._running = _Running(first, first)
         while self._rebalances and self._rebalances[0].at_ms < first.at_ms:
-            self._rebalances.popleft()
+            self._rebalances.pop(0)
         self._extend(self._running, self._counted, event, now_ms)
         self._counted = []
         return self.shown
@@ -160,7 +160,7 @@ class Rollouts:
         for each in counted:
             running.count(each, now_ms)
         while self._rebalances and self._rebalances[0].at_ms <= running.last.at_ms:
-            running.add(self._rebalances.popleft())
+            running.add(self._rebalances.pop(0))
         self.shown = _event(running, event, closed=False)
 
     def _forget(self, at_ms: int) -> None:
@@ -169,7 +169,7 @@ class Rollouts:
         self._counted = [each for each in self._counted if each.last.at_ms >= at_ms - WINDOW_MS]
         self._successors = {name: came_ms for name, came_ms in self._successors.items() if came_ms >= at_ms - WINDOW_MS}
         while self._rebalances and self._rebalances[0].at_ms < at_ms - WINDOW_MS - PAIR_MS:
-            self._rebalances.popleft()
+            self._rebalances.pop(0)
 
 
 def _at(rebalance: Rebalance) -> int:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from rebalance_agent.model.diff import GenerationDiff, diff_generations, identity, owners
-from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
+from rebalance_agent.model.diff import identity, owners
+from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
 from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.quality import AssignmentQuality
-from rebalance_agent.rebalances.generations import Departure, Episode, Generation, Window
+from rebalance_agent.rebalances.differences import difference
+from rebalance_agent.rebalances.generations import Departure, Episode, Generation
 from rebalance_agent.rebalances.judging import judge_generation
 from rebalance_agent.rebalances.memberlog import MemberLog, Span
+from rebalance_agent.rebalances.phases import phases_of
 from rebalance_agent.rebalances.slowness import Slowness, find_slowness
 from rebalance_agent.rebalances.stall import measure_stall
 from rebalance_agent.rebalances.topics import TopicCatalogue
@@ -72,7 +74,7 @@ class _Moves:
 
 def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatalogue) -> Settlement:
     """Say what is known now. Pure: the same episode and reports give the same events."""
-    phases = [_phases(before, after, log) for before, after in episode.steps()]
+    phases = [phases_of(before, after, log) for before, after in episode.steps()]
     slowness = find_slowness(episode, phases[0].started_ms, log)
     moves = [_moves(before, after, log) for before, after in episode.steps()]
     events = [
@@ -121,7 +123,7 @@ def _closing(
     topics: TopicCatalogue,
 ) -> GenerationEvent:
     """The last generation's event, which speaks for the whole episode."""
-    whole = _diff(episode.before, episode.last)
+    whole = difference(episode.before, episode.last)
     return _event(
         cluster_id,
         episode,
@@ -225,13 +227,9 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
 
 
-def _diff(before: Generation | None, after: Generation) -> GenerationDiff:
-    return diff_generations(before.value if before else None, after.value)
-
-
 def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Moves:
     """Partitions that changed hands in one generation. An eager one takes everything from everyone and hands it out."""
-    diff = _diff(before, after)
+    diff = difference(before, after)
     lost = 0
     if before and diff.gone:
         span = Span.between(before, after)
@@ -243,42 +241,6 @@ def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Mov
     else:
         taken, given = len(owners(before.value)) if before else 0, len(owners(after.value))
     return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
-
-
-def _phases(before: Generation | None, generation: Generation, log: MemberLog) -> Phases:
-    started = _started(before, generation, log)
-    return Phases(
-        completed_ms=generation.timestamp_ms,
-        completed_evidence=Evidence.RECORD,
-        started_ms=started.earliest_ms if started else None,
-        started_evidence=started.evidence if started else None,
-        joined_ms=generation.joined_ms,
-        joined_evidence=None if generation.joined_ms is None else Evidence.RECORD,
-    )
-
-
-def _started(before: Generation | None, generation: Generation, log: MemberLog) -> Window | None:
-    """When the coordinator asked members to rejoin: the poll that saw it, unless a member reacted even before."""
-    window = generation.start
-    if generation.returned or before is None or not log:
-        return window
-    span = Span.between(before, generation)
-    staying = {member.member_id for member in generation.members}
-    first = min(
-        (
-            event
-            for member in before.members
-            if member.member_id in staying
-            for event in log.revocations(member.member_id, span)
-        ),
-        key=lambda event: event.asked_ms,
-        default=None,
-    )
-    if first is None or (window and first.asked_ms >= window.latest_ms):
-        return window
-    # Nobody was asked before the generation that it begins from.
-    first_ms = max(first.asked_ms, window.earliest_ms if window else before.timestamp_ms)
-    return Window(first_ms, first_ms, first.evidence or Evidence.MEMBERS)
 
 
 def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberLog) -> MemberSnapshot:

@@ -84,7 +84,7 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
             if old:
                 stopped = step.stopped(partition, old)
             elif stopped is None:
-                stopped = step.appeared()
+                stopped = step.appeared(partition)
             if new is None:
                 idle[partition] = stopped
             else:
@@ -151,8 +151,12 @@ class _Step:
         # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
         return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
 
-    def appeared(self) -> _Moment:
+    def appeared(self, partition: Partition) -> _Moment:
         """When a partition that nobody had could first have been worked on."""
+        way = self._generation.handovers.get(partition)
+        if not self._fresh and way and way.released_ms is not None:
+            # Given up in an earlier episode, for a static member that was away, or in this one, by who never had it.
+            return _Moment(way.released_ms if way.asked_ms is None else way.asked_ms, way.released_ms, exact=False)
         if not self._fresh:
             return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
         start = self._first.start

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.group import ClassicGroup
 
-__all__ = ["GONE_MAX", "TopicCatalogue"]
+__all__ = ["GONE_MAX", "Served", "TopicCatalogue"]
 
 GONE_MAX = 10_000
 """Ids of deleted topics that are remembered: a group's records go on naming them until its next assignment."""
@@ -82,6 +82,22 @@ class TopicCatalogue:
                 shown[topic] = max(shown.get(topic, 0), max(numbers, default=-1) + 1)
         sizes = {topic: max(self.count(topic), shown.get(topic, 0)) for topic in sorted(topics)}
         return {topic: count for topic, count in sizes.items() if count}
+
+
+class Served:
+    """How many partitions a group's topics have; counted again only when they or the cluster's changed."""
+
+    def __init__(self) -> None:
+        """Count nothing yet."""
+        self._known: tuple[frozenset[str], int] | None = None
+        self._partitions = 0
+
+    def count(self, topics: frozenset[str], catalogue: TopicCatalogue) -> int:
+        """Partitions of ``topics`` in all."""
+        known = (topics, catalogue.version)
+        if self._known != known:
+            self._known, self._partitions = known, sum(map(catalogue.count, topics))
+        return self._partitions
 
 
 def _newest(names: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:

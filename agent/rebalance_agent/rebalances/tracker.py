@@ -7,16 +7,14 @@ how much it does at a time, changes nothing of what it says of a group.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.events import AssignEvent, Event
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.classic import ClassicState
 from rebalance_agent.rebalances.copartition import Copartitioned
-from rebalance_agent.rebalances.epochs import EpochState
-from rebalance_agent.rebalances.following import Parting
-from rebalance_agent.rebalances.groups import Groups, State
+from rebalance_agent.rebalances.groups import Groups
 from rebalance_agent.rebalances.loads import GroupLoads
 from rebalance_agent.rebalances.observations import (
     Backfilled,
@@ -33,6 +31,7 @@ from rebalance_agent.rebalances.observations import (
     TopicsSeen,
 )
 from rebalance_agent.rebalances.polled import PolledGroups
+from rebalance_agent.rebalances.reading import Reading
 from rebalance_agent.rebalances.starts import OVERTAKEN_MAX_MS, ClockOffset, PollLog
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.topics import TopicCatalogue
@@ -69,6 +68,7 @@ class Tracker:
         )
         self._groups = Groups(self._around)
         self._polled = PolledGroups(self._groups.note)
+        self._reading = Reading(self._groups, self._polled, self._around)
         self._latest_ms = 0
         self._loaded: set[str] = set()
 
@@ -84,10 +84,13 @@ class Tracker:
         """Whether there is more to do that was due at the last `Tick`: tell the time again soon."""
         return self._groups.is_due(self._latest_ms)
 
-    def view(self, group: str) -> GroupView | None:
-        """The group as it is known now; None for one that is not, or no longer."""
+    def view(self, group: str, *, judged: bool = True) -> GroupView | None:
+        """The group as it is known now; None for one that is not, or no longer.
+
+        Not ``judged``: perhaps without what the assignors make of it, which is more than half of the work.
+        """
         if (state := self._groups.get(group)) and state.known:
-            return state.view()
+            return state.view(judged=judged)
         return self._polled.view(group)
 
     def groups(self) -> Collection[str]:
@@ -108,9 +111,9 @@ class Tracker:
         match observation:
             case GroupRecord() | EpochRecord():
                 yield from self._groups.catch_up(observation.group, now_ms)
-                yield from self._record(observation)
+                yield from self._reading.record(observation)
             case Backfilled():
-                yield from self._complete(observation)
+                yield from self._reading.complete(observation)
             case PartitionsOwned():
                 yield from self._groups.pass_time(now_ms)
                 self._own(observation)
@@ -142,74 +145,6 @@ class Tracker:
                 for name, at_ms in observation.groups.items():
                     if state := self._groups.get(name):
                         state.commit(at_ms)
-
-    # Records
-
-    def _record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:
-        self._groups.read(record.group, record.partition)
-        if record.live and not record.replayed:
-            self._around.offset.learn(record.timestamp_ms, record.seen_ms)
-        state = self._groups.get(record.group)
-        if state and record.live and record.replayed and 0 <= record.offset <= state.offset:
-            return  # the tail started over: this has been observed
-        if state and state.parting and record.value is not None and not _goes_on(state.parting, state, record):
-            if record.timestamp_ms < state.parting.timestamp_ms:
-                return
-            yield from self._groups.part(state, record.seen_ms)
-            state = None
-        if state is None or state.group_type is not record.group_type:
-            # A type's last records may be read late: what the group is since then counts.
-            if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
-                return
-            state = self._begin(record, state)
-        state.offset = max(state.offset, record.offset)
-        yield from _told(state, record)
-        if state.gone:
-            self._groups.forget(record.group)
-        else:
-            self._follow(state)
-
-    def _follow(self, state: State) -> None:
-        """Where records tell of a group, what polls told of it does not count any more."""
-        if state.known:
-            self._polled.replace(state.group)
-        self._groups.follow(state)
-
-    def _begin(self, record: GroupRecord | EpochRecord, before: State | None) -> State:
-        """The group's state from this record on; ``before`` is what it was as a group of another type."""
-        name, now_ms, around = record.group, record.seen_ms, self._around
-        state: State
-        if isinstance(record, GroupRecord):
-            state = ClassicState(name, around, now_ms, before)
-        else:
-            state = EpochState(name, record.group_type, record.partition, around, now_ms, before)
-            # What a group becomes under our eyes is written as a whole.
-            if record.partition in self._groups.backfilled or (before and before.known and record.live):
-                state.complete(now_ms)
-        self._groups.put(state)
-        return state
-
-    def _complete(self, backfilled: Backfilled) -> Iterator[Event]:
-        self._groups.backfilled |= backfilled.partitions
-        for name in self._groups.unread(backfilled.partitions) if backfilled.anew else ():
-            yield from self._groups.catch_up(name, backfilled.at_ms)
-            if (gone := self._groups.get(name)) and not gone.parting:
-                self._groups.forget(name)  # without a word, as there was none to be read
-        for state in self._groups:
-            if isinstance(state, EpochState) and state.partition in backfilled.partitions:
-                yield from self._groups.catch_up(state.group, backfilled.at_ms)
-                yield from self._complete_one(state, backfilled.at_ms)
-
-    def _complete_one(self, state: EpochState, now_ms: int) -> Iterator[Event]:
-        """All that a group had was read; what it did meanwhile, if it was created meanwhile, is told now."""
-        early = state.early
-        if early:
-            state = EpochState(state.group, state.group_type, state.partition, self._around, now_ms, state)
-            self._groups.put(state)
-        state.complete(now_ms)
-        for record in early:
-            yield from self._record(record)
-        self._follow(state)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Groups of other partitions are somebody else's now: they go without a word."""
@@ -273,7 +208,7 @@ class Tracker:
             if report.past:
                 state.place(event, now_ms)
             elif isinstance(event, AssignEvent):
-                state.report_assign(event)
+                state.report_assign(event, now_ms)
             else:
                 state.report(event, now_ms)
             self._groups.follow(state)
@@ -282,17 +217,6 @@ class Tracker:
         latest_ms, self._latest_ms = self._latest_ms, now_ms
         if now_ms < latest_ms - OVERTAKEN_MAX_MS:
             yield from self._groups.restart(latest_ms, now_ms)
-
-
-def _goes_on(parting: Parting, state: State, record: GroupRecord | EpochRecord) -> bool:
-    """Whether a group that was deleted as one type is written as another with the same stroke."""
-    return record.timestamp_ms == parting.timestamp_ms and record.group_type is not state.group_type
-
-
-def _told(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
-    if isinstance(state, ClassicState):
-        return state.record(record) if isinstance(record, GroupRecord) else ()
-    return state.record(record) if isinstance(record, EpochRecord) else ()
 
 
 def _time_of(observation: Observation) -> int:

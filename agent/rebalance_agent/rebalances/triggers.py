@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rebalance_agent.model.diff import GenerationDiff, diff_generations
+from rebalance_agent.model.diff import GenerationDiff
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.rebalances.differences import difference
 from rebalance_agent.rebalances.generations import Departure, Episode, Generation
 from rebalance_agent.rebalances.memberlog import MemberLog, Span
 from rebalance_agent.rebalances.topics import TopicCatalogue
@@ -42,7 +43,7 @@ def generation_causes(
     """The causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
         return (Trigger.GROUP_STARTED,)
-    diff = diff_generations(before.value, after.value)
+    diff = difference(before, after)
     span = Span.between(before, after)
     causes = {_BY_DEPARTURE[log.departure(member, span, after.departures)] for member in diff.gone}
     if diff.replaced:

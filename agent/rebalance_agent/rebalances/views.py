@@ -120,6 +120,8 @@ class GroupView:
     ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are followed (`loads.GroupLoads`).
     ``rollout``: the running or else the last one. ``flapping``: members that go and come back again and again.
     ``copartition_breaks``: known where the group is declared to read topics side by side (`copartition`).
+    ``judged``: False in a first picture, in which what the assignors make of it (skew, idle members, targets) is not
+    known yet.
     """
 
     group: str
@@ -156,6 +158,12 @@ class GroupView:
     slowest_seconds: float | None = None
     counters: Counters = field(default_factory=Counters)
     counted_until_ms: int = 0
+    judged: bool = True
+
+    @property
+    def edition(self) -> tuple[int, int, bool]:
+        """What no other view of this group has: one that was deleted and came back counts its versions anew."""
+        return self.first_seen_ms, self.version, self.judged
 
 
 class PartitionSeconds(NamedTuple):

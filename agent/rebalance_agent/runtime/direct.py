@@ -8,10 +8,7 @@ from contextlib import ExitStack
 from typing import Self
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.inbox import Inbox
-from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.api import Api
@@ -23,7 +20,7 @@ from rebalance_agent.metrics.metric import Role
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster
 from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.watch import Watch, watch_parts
+from rebalance_agent.runtime.watch import Watch, watch_context, watch_parts
 
 __all__ = ["DirectWatch"]
 
@@ -74,7 +71,7 @@ class DirectWatch:
         """
         began = quiet_since = self._clock.monotonic()
         while (now := self._clock.monotonic()) - began < (timeout if self._watch else min(timeout, REACH_S)):
-            if not self._readiness.is_ready or len(self._inbox):
+            if not (self._readiness.is_ready and all(view.judged for view in self._views())) or len(self._inbox):
                 quiet_since = now
             elif now - quiet_since >= QUIET_S:
                 return True
@@ -119,13 +116,11 @@ class DirectWatch:
         return self._watch.views() if self._watch else ()
 
     def _run(self) -> None:
-        cluster = Cluster(self._properties)
-        cluster_id = identify_cluster(cluster, self._readiness, self._stop)
+        meters = AgentMetrics(Role.OBSERVER, self._readiness, configured=True)
+        context = watch_context(self._properties, self.settings, self._inbox, self._readiness, meters, self._clock)
+        cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
         if self._stop.is_set():
             return
-        shows = NameFilter(self.settings.groups_allow, self.settings.groups_deny)
-        meters = AgentMetrics(Role.OBSERVER, self._readiness, configured=True)
-        context = Context(self._properties, cluster, self._inbox, self._readiness, meters, self._clock, shows)
         heard = self._history.observe
         watch = Watch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
         with ExitStack() as stack:

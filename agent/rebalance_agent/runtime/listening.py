@@ -1,15 +1,18 @@
-"""From settings to what secures a listener: TLS and bearer tokens, read from files and again when these change."""
+"""From settings to what secures a listener or a webhook: TLS and tokens, of files that are read again when changed."""
 
 from __future__ import annotations
+
+import ssl
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.exposition.bearer import Bearer, checked_token
 from rebalance_agent.exposition.reloaded import Reloaded
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
+from rebalance_agent.instrumentation.tls import client_context
 from rebalance_agent.runtime.kafka_config import read_secret
 from rebalance_agent.runtime.settings import AgentSettings, TakingSettings
 
-__all__ = ["bearer_of", "events_tls", "token_file", "web_tls"]
+__all__ = ["bearer_of", "events_tls", "token_file", "web_tls", "webhook_tls"]
 
 
 def token_file(field: str, path: str, clock: Clock) -> Reloaded[str]:
@@ -47,6 +50,17 @@ def events_tls(settings: TakingSettings, clock: Clock) -> ServerTls | None:
     """
     files = settings.events_tls_cert_file, settings.events_tls_key_file, settings.events_tls_client_ca_file
     return _tls(*files, "events_tls_", clock)
+
+
+def webhook_tls(settings: AgentSettings, clock: Clock) -> Reloaded[ssl.SSLContext]:
+    """TLS towards the webhook: whom to trust, and the certificate that it is shown, if it is.
+
+    Raises:
+        InvalidInputError: naming the setting whose file is missing or cannot be used.
+    """
+    names = "events_webhook_ca_file", "events_webhook_cert_file", "events_webhook_key_file"
+    ca, cert, key = ((name, str(getattr(settings, name))) for name in names)
+    return Reloaded([path for _, path in (ca, cert, key) if path], lambda: client_context(ca, cert, key), clock)
 
 
 def _tls(cert: str, key: str, clients: str, prefix: str, clock: Clock) -> ServerTls | None:

@@ -9,15 +9,16 @@ from contextlib import ExitStack
 import structlog
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.collectors.context import Context
+from rebalance_agent.collectors.baselines import Baselines, BaselinesReader
 from rebalance_agent.collectors.inbox import Inbox
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.api import Api
+from rebalance_agent.exposition.baselines_page import BaselinesPage
 from rebalance_agent.exposition.groups_page import GroupsPage
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.history import History
+from rebalance_agent.exposition.page.site import GroupPages, Site
 from rebalance_agent.exposition.phase_metrics import PhaseMetrics
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
@@ -29,16 +30,21 @@ from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.episode_log import log_event
 from rebalance_agent.runtime.health import LoggedHealth
 from rebalance_agent.runtime.listening import bearer_of, web_tls
+from rebalance_agent.runtime.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.posts import events_server
 from rebalance_agent.runtime.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.pulse import Pulse
 from rebalance_agent.runtime.relay import Relay
 from rebalance_agent.runtime.rights_watch import watch_rights
 from rebalance_agent.runtime.settings import ObserverSettings, split_address
 from rebalance_agent.runtime.shown import shown_settings
 from rebalance_agent.runtime.sinks_set import SinkSet
-from rebalance_agent.runtime.watch import Watch, watch_parts
+from rebalance_agent.runtime.watch import Watch, watch_context, watch_parts
 
 __all__ = ["Observer"]
+
+JOIN_S = 2.0
+"""Longest wait at stop for the thread that reads baselines: it looks at its stop signal several times a second."""
 
 
 class Observer:
@@ -64,6 +70,8 @@ class Observer:
             topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
         )
         self._page = GroupsPage(self.views, self._clock, limits, text)
+        self._baselines = Baselines()
+        normal = BaselinesPage(self._baselines, self.views, self._clock, text)
         self._phases = PhaseMetrics(text)
         self._history = History()
         self._configured = "bootstrap.servers" in properties
@@ -72,10 +80,12 @@ class Observer:
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         host, port = split_address(settings.listen)
+        api = Api(self.views, self._history, self._clock)
         web = WebApp(
-            (self._page.text, self._phases.text, self._metrics.text),
+            (self._page.pieces, normal.text, self._phases.text, self._metrics.text),
             readiness,
-            api=Api(self.views, self._history, self._clock),
+            site=Site(readiness, groups=GroupPages(api, self._history, self._clock)),
+            api=api,
             config=lambda: shown_settings(settings),
             bearer=bearer_of("web_token_file", settings.web_token_file, self._clock),
             health_open=not settings.web_token_for_health,
@@ -133,7 +143,8 @@ class Observer:
             self._log.info("stopping")
 
     def _observe(self, stop: threading.Event, stack: ExitStack) -> None:
-        cluster = Cluster(self._properties)
+        context = watch_context(self._properties, self._settings, Inbox(), self._health, self._metrics, self._clock)
+        cluster = context.cluster
         cluster_id = identify_cluster(cluster, self._health, stop)
         if stop.is_set():
             return
@@ -149,8 +160,6 @@ class Observer:
                 each.publish(event, cluster_id)
             self._history.observe(event)
 
-        shows = NameFilter(self._settings.groups_allow, self._settings.groups_deny)
-        context = Context(self._properties, cluster, Inbox(), self._health, self._metrics, self._clock, shows)
         watch = Watch(
             context,
             self._settings,
@@ -164,6 +173,14 @@ class Observer:
         watch.start(stack)
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
+        giving_back = Pulse(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
+        giving_back.start()
+        stack.callback(giving_back.stop)
+        if topic := self._settings.baselines_topic:
+            reading = BaselinesReader(context, topic, cluster_id, self._baselines).worker
+            reading.start()
+            stack.callback(reading.join, JOIN_S)
+            stack.callback(reading.stop)
         if self._posts:
             # Through the topic all replicas hear of it, whichever was asked.
             publisher = self._sinks.publisher

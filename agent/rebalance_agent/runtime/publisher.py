@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import structlog
@@ -11,7 +12,9 @@ from confluent_kafka import KafkaError, KafkaException
 
 from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.collectors.member_events import KIND_HEADER
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.kafka_config import without_secrets
 from rebalance_agent.runtime.own_topics import (
     REPLACE_WAIT_MAX_S,
     REPLACE_WAIT_S,
@@ -22,7 +25,7 @@ from rebalance_agent.runtime.own_topics import (
 )
 from rebalance_agent.runtime.splitting import event_lines
 
-__all__ = ["EVENTS_PARTITIONS", "Publisher"]
+__all__ = ["EVENTS_PARTITIONS", "Publisher", "events_producer"]
 
 EVENTS_PARTITIONS = 6
 """Of a topic that we create: enough to read a large fleet's events in parallel, few enough for a small broker."""
@@ -34,6 +37,30 @@ QUEUE_KILOBYTES_MAX = 64 * 1024
 POLL_S = 0.2
 
 _Deliver = Callable[[KafkaError | None, object], None]
+_Make = Callable[[dict[str, Any]], KafkaProducer]
+
+
+def events_producer(properties: Mapping[str, str], make: _Make = confluent_producer) -> KafkaProducer:
+    """A producer that loses and doubles no event.
+
+    Raises:
+        InvalidInputError: ``properties`` do not go together with that.
+    """
+    settings = {
+        "queue.buffering.max.messages": QUEUE_MAX,
+        "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
+        "compression.type": "zstd",
+        # Java's choice of partition, so that one group's events stay together whoever writes them.
+        "partitioner": "murmur2_random",
+        **properties,
+        "acks": "all",
+        "enable.idempotence": True,
+        "logger": SILENT,
+    }
+    try:
+        return make(settings)
+    except KafkaException as error:
+        raise InvalidInputError("kafka", without_secrets(error.args[0].str(), properties)) from None
 
 
 class Publisher:
@@ -46,9 +73,13 @@ class Publisher:
         *,
         published: Callable[[str], None],
         dropped: Callable[[int], None],
-        make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
+        make: _Make = confluent_producer,
     ) -> None:
-        """``published(kind)`` and ``dropped(number)`` may be called from any thread."""
+        """``published(kind)`` and ``dropped(number)`` may be called from any thread.
+
+        Raises:
+            InvalidInputError: see `events_producer`.
+        """
         self._topic = topic
         self._published = published
         self._dropped = dropped
@@ -58,19 +89,8 @@ class Publisher:
         self._lock = threading.Lock()
         self._queued = 0
         self._outstanding: dict[int, None] = {}
-        self._make = make or confluent_producer
-        self._settings = {
-            "queue.buffering.max.messages": QUEUE_MAX,
-            "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
-            "compression.type": "zstd",
-            # Java's choice of partition, so that one group's events stay together whoever writes them.
-            "partitioner": "murmur2_random",
-            **properties,
-            "acks": "all",
-            "enable.idempotence": True,
-            "logger": SILENT,
-        }
-        self._producer = self._make(self._settings)
+        self._another = partial(events_producer, properties, make)
+        self._producer = self._another()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="publisher", daemon=True)
 
@@ -162,8 +182,8 @@ class Publisher:
             self._outstanding.clear()
         while not self._stop.wait(self._backoff.next()):
             try:
-                self._producer = self._make(self._settings)
-            except KafkaException as unmade:  # a certificate's file is away while it is changed
-                self._failed(unmade.args[0].str())
+                self._producer = self._another()
+            except InvalidInputError as unmade:  # a certificate's file is away while it is changed
+                self._failed(unmade.problem)
             else:
                 return

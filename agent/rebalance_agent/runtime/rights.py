@@ -52,6 +52,7 @@ def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
             *_event_rights(settings.events_topic, read=True),
             *_replica_rights(settings.replicas_group),
             *_state_rights(settings.state_topic),
+            *_baselines_rights(settings.baselines_topic),
         )
     return _event_rights(settings.events_topic, read=False)
 
@@ -145,6 +146,13 @@ def _state_rights(topic: str) -> tuple[Right, ...]:
         Right("Read", "Topic", topic, "state-unsaved", "takes up the snapshots of its predecessor", lost),
         Right("Create", "Topic", topic, "state-unsaved", "creates the topic where it is missing", lost),
     )
+
+
+def _baselines_rights(topic: str) -> tuple[Right, ...]:
+    if not topic:
+        return ()
+    why = "takes up what the pipeline says is normal for each group, where one runs"
+    return (Right("Read", "Topic", topic, "baselines-unread", why, "kafka_rebalance_stall_baseline_seconds is absent"),)
 
 
 def acl_command(right: Right, principal: str, servers: str) -> str:

@@ -25,6 +25,7 @@ __all__ = [
     "ObserverSettings",
     "SidecarSettings",
     "TakingSettings",
+    "overlap",
     "split_address",
 ]
 
@@ -86,7 +87,7 @@ def _topic(text: str) -> str:
     return text
 
 
-def _overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
+def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
     """Whether both cannot be listened on; port 0 is always a free one."""
     hosts = {one[0], other[0]}
     return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
@@ -153,6 +154,12 @@ class AgentSettings(BaseSettings):
     events_webhook_ca_file: _File = Field(
         "", description="PEM file with who signs its certificate; empty: whom the system trusts"
     )
+    events_webhook_cert_file: _File = Field(
+        "", description="PEM file with the certificate that it is shown; empty: none"
+    )
+    events_webhook_key_file: _File = Field(
+        "", description="PEM file with the key of that certificate, unencrypted; empty: in the same file"
+    )
     events_webhook_seconds: float = Field(
         60.0, ge=1, le=3600, description="how long a batch of events is tried before it is dropped"
     )
@@ -209,7 +216,7 @@ class TakingSettings(AgentSettings):
 
     @model_validator(mode="after")
     def _own_addresses(self) -> Self:
-        if self.events_listen and _overlap(split_address(self.listen), split_address(self.events_listen)):
+        if self.events_listen and overlap(split_address(self.listen), split_address(self.events_listen)):
             raise ValueError("events_listen: must have another port than listen")
         return self
 
@@ -247,12 +254,18 @@ class ObserverSettings(TakingSettings):
     state_topic: _Topic = Field(
         "rebalance-agent-state", description="compacted topic of snapshots, to go on from after a restart; empty: none"
     )
+    baselines_topic: _Topic = Field(
+        "rebalance-baselines",
+        description="compacted topic in which the pipeline says what is normal for each group; empty: none is read",
+    )
 
     @model_validator(mode="after")
     def _own_topics(self) -> Self:
         # The snapshots' topic is compacted, which would take the events.
         if self.state_topic and self.state_topic == self.events_topic:
             raise ValueError("state_topic: must be another topic than events_topic")
+        if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
+            raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
         # A post reaches one of the replicas, and the topic all of them.
         if self.events_listen and self.replicas_group and not self.events_topic:
             raise ValueError("events_listen: with replicas_group it needs an events_topic")

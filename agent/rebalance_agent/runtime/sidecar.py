@@ -14,6 +14,7 @@ from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.exposition.agent_metrics import AgentMetrics
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.exposition.member_metrics import MemberMetrics
+from rebalance_agent.exposition.page.site import Site
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.exposition.web import HEALTH_PATHS, Page, WebApp
@@ -82,6 +83,7 @@ class Sidecar:
         web = WebApp(
             (self._members.text, *pages, self._metrics.text),
             readiness,
+            site=Site(readiness, consumers=self._members.consumers),
             config=lambda: shown_settings(settings),
             bearer=bearer_of("web_token_file", settings.web_token_file, clock),
             health_open=not settings.web_token_for_health,

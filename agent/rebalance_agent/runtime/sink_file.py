@@ -52,7 +52,7 @@ class EventsFile:
             try:
                 self._append(line + b"\n")
             except OSError as error:
-                raise DeliveryError(f"cannot write to {self._path}: {error.strerror}", number) from error
+                raise DeliveryError(f"cannot write to {self._path}: {error.strerror}", range(number)) from error
 
     def close(self) -> None:
         """Close the file."""

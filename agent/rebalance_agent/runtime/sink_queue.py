@@ -29,9 +29,9 @@ ABANDON_S = 1.0
 
 
 class DeliveryError(RebalanceAgentError):
-    """A batch could not be delivered, for good. ``delivered``: how many of its lines were, from the first."""
+    """A batch could not be delivered, for good. ``delivered``: those of its lines that were, by their places in it."""
 
-    def __init__(self, reason: str, delivered: int = 0) -> None:
+    def __init__(self, reason: str, delivered: Sequence[int] = ()) -> None:
         """Say why."""
         super().__init__(reason)
         self.delivered = delivered
@@ -110,8 +110,8 @@ class QueuedSink:
             try:
                 self._target.deliver([line.text for line in batch], self._given_up)
             except DeliveryError as error:
-                self._arrived(batch[: error.delivered])
-                self._lost(len(batch) - error.delivered, str(error))
+                self._arrived([batch[place] for place in error.delivered])
+                self._lost(len(batch) - len(error.delivered), str(error))
             except Exception as error:  # noqa: BLE001
                 # Whatever it is, the next batch may fare better, and nobody else would ever take one from the queue.
                 self._lost(len(batch), repr(error))

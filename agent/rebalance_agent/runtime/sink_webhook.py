@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import json
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from http import HTTPStatus
+from typing import Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from rebalance_agent.clock import Clock
@@ -24,7 +26,7 @@ ATTEMPT_SECONDS = 10.0
 """For one POST with its answer, whatever the other side does."""
 
 ANSWER_BYTES_MAX = 64 * 1024
-"""Read of an answer's body, and thrown away: only its status counts."""
+"""Read of an answer's body: its status counts, and of a 400 the line that it names."""
 
 WAIT_MOST_S = 30.0
 """Longest pause between attempts, also where the answer asks for more (``Retry-After``)."""
@@ -72,6 +74,17 @@ def webhook_target(url: str) -> WebhookTarget:
     return WebhookTarget(parts.scheme, parts.hostname, _PORTS[parts.scheme] if port is None else port, path)
 
 
+class _Answer(NamedTuple):
+    """A status (0: there was no answer), the seconds that ``Retry-After`` asks for, and the line that is wrong."""
+
+    status: int
+    wait: float = 0.0
+    line: int = 0
+
+
+_NO_ANSWER = _Answer(0)
+
+
 class Webhook:
     """Delivers batches. No redirect is followed, no proxy of the environment used: a token goes nowhere else."""
 
@@ -82,11 +95,13 @@ class Webhook:
         *,
         form: Literal["ndjson", "json"] = "ndjson",
         token: Callable[[], str] | None = None,
-        context: ssl.SSLContext | None = None,
+        context: Callable[[], ssl.SSLContext] = ssl.create_default_context,
         seconds: float = 60.0,
         backoff: Callable[[], Backoff] = lambda: Backoff(first=0.5, most=WAIT_MOST_S),
     ) -> None:
         """``form``: a line for each event, or one JSON list. ``seconds``: how long a batch is tried.
+
+        ``token`` and ``context`` (whom to trust, and what certificate to show) are asked for each POST.
 
         Raises:
             InvalidInputError: a token would go unencrypted over a network.
@@ -94,38 +109,45 @@ class Webhook:
         if token and target.scheme == "http" and not is_loopback(target.host):
             raise InvalidInputError("events_webhook", "must be https where a token is sent beyond loopback")
         self._target, self._clock, self._form, self._token = target, clock, form, token
-        self._context = context or ssl.create_default_context()
-        self._seconds, self._backoff = seconds, backoff
+        self._context, self._seconds, self._backoff = context, seconds, backoff
 
     def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
-        """POST until it is taken.
+        """POST until it is taken; without the lines that an answer names as what is wrong, as a sidecar's does.
 
         Raises:
-            DeliveryError: it was refused, or the time is over; all or nothing counts as delivered.
+            DeliveryError: it, or one of its lines, was refused, or the time is over.
         """
-        body = b"\n".join(lines) + b"\n" if self._form == "ndjson" else b"[" + b",".join(lines) + b"]"
         end = self._clock.monotonic() + self._seconds
-        backoff = self._backoff()
-        while True:
-            status, wait = 0, 0.0
+        backoff, left, refused = self._backoff(), [*range(len(lines))], ""
+        while left:
+            answer, reason = _NO_ANSWER, ""
             try:
-                status, wait = self._post(body, given_up)
-                if status in _SUCCESS:
-                    return
-                reason = f"{self._target.shown} answered {status}"
+                answer = self._post(self._body([lines[place] for place in left]), given_up)
+                reason = f"{self._target.shown} answered {answer.status}"
             except (OSError, http.client.HTTPException) as error:
                 reason = f"{self._target.shown}: {error or type(error).__name__}"
-            if status and status not in _AGAIN:
+            if answer.status in _SUCCESS:
+                break
+            pause = 0.0
+            if 0 < answer.line <= len(left):
+                wrong = left.pop(answer.line - 1)
+                refused = f"{reason} to a line of {len(lines[wrong])} bytes"
+            elif answer.status and answer.status not in _AGAIN:
                 raise DeliveryError(reason)
-            pause = max(backoff.next(), min(wait, WAIT_MOST_S))
+            else:
+                pause = max(backoff.next(), min(answer.wait, WAIT_MOST_S))
             if self._clock.monotonic() + pause >= end or given_up.wait(pause):
                 raise DeliveryError(reason)
+        if refused:
+            raise DeliveryError(refused, left)
 
     def close(self) -> None:
         """Nothing is kept open."""
 
-    def _post(self, body: bytes, given_up: threading.Event) -> tuple[int, float]:
-        """Status, and the seconds that ``Retry-After`` asks for."""
+    def _body(self, lines: Sequence[bytes]) -> bytes:
+        return b"\n".join(lines) + b"\n" if self._form == "ndjson" else b"[" + b",".join(lines) + b"]"
+
+    def _post(self, body: bytes, given_up: threading.Event) -> _Answer:
         connection, done = self._connection(), threading.Event()
         try:
             connection.connect()
@@ -133,8 +155,10 @@ class Webhook:
             threading.Thread(target=_cut_off, args=(connection.sock, done, given_up), daemon=True).start()
             connection.request("POST", self._target.path, body, self._headers())
             answer = connection.getresponse()
-            answer.read(ANSWER_BYTES_MAX)
-            return answer.status, _seconds(answer.headers.get("Retry-After", ""))
+            told = answer.read(ANSWER_BYTES_MAX)
+            named = answer.status == HTTPStatus.BAD_REQUEST and self._form == "ndjson"
+            line = _line_of(told) if named else 0
+            return _Answer(answer.status, _seconds(answer.headers.get("Retry-After", "")), line)
         finally:
             done.set()
             connection.close()
@@ -142,7 +166,7 @@ class Webhook:
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self._target.host, self._target.port
         if self._target.scheme == "https":
-            return http.client.HTTPSConnection(host, port, timeout=ATTEMPT_SECONDS, context=self._context)
+            return http.client.HTTPSConnection(host, port, timeout=ATTEMPT_SECONDS, context=self._context())
         return http.client.HTTPConnection(host, port, timeout=ATTEMPT_SECONDS)
 
     def _headers(self) -> dict[str, str]:
@@ -159,6 +183,16 @@ def _cut_off(connected: socket.socket, done: threading.Event, given_up: threadin
         if given_up.is_set() or looks * _LOOK_S >= ATTEMPT_SECONDS:
             with contextlib.suppress(OSError):
                 socket.socket.shutdown(connected, socket.SHUT_RDWR)
+
+
+def _line_of(told: bytes) -> int:
+    """The line that an answer of ours names as what is wrong, counted from 1; 0 where it names none."""
+    try:
+        data = json.loads(told)
+    except (ValueError, RecursionError):
+        return 0
+    line = data.get("line") if isinstance(data, dict) else None
+    return line if type(line) is int else 0
 
 
 def _seconds(text: str) -> float:

@@ -5,13 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 
-from confluent_kafka import KafkaException
-
 from rebalance_agent.clock import Clock
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.tls import client_context
-from rebalance_agent.runtime.kafka_config import without_secrets
-from rebalance_agent.runtime.listening import token_file
+from rebalance_agent.runtime.listening import token_file, webhook_tls
 from rebalance_agent.runtime.own_topics import TopicCreator, create_topic
 from rebalance_agent.runtime.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.settings import AgentSettings
@@ -70,15 +65,12 @@ class SinkSet:
         if not topic:
             return self._started([])
         create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it is there")
-        try:
-            self.publisher = Publisher(
-                properties,
-                topic,
-                published=lambda kind: self._counts.events_published(kind, KAFKA),
-                dropped=lambda number: self._counts.events_dropped(KAFKA, number),
-            )
-        except KafkaException as error:
-            raise InvalidInputError("kafka", without_secrets(error.args[0].str(), properties)) from None
+        self.publisher = Publisher(
+            properties,
+            topic,
+            published=lambda kind: self._counts.events_published(kind, KAFKA),
+            dropped=lambda number: self._counts.events_dropped(KAFKA, number),
+        )
         return self._started([(KAFKA, self.publisher)])
 
     def _started(self, sinks: list[tuple[str, Sink]]) -> Fanout:
@@ -98,6 +90,6 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
         clock,
         form=settings.events_webhook_form,
         token=token_file("events_webhook_token_file", token, clock).get if token else None,
-        context=client_context(("events_webhook_ca_file", settings.events_webhook_ca_file)),
+        context=webhook_tls(settings, clock).get,
         seconds=settings.events_webhook_seconds,
     )

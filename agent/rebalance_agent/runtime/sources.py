@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -14,7 +15,8 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings, ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings, ObserverSettings
 
 __all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
 
@@ -25,6 +27,10 @@ _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 SIMILAR = 0.9
 """How alike names must be (0 to 1) to be taken for a misspelling: one or two letters of a name with our prefix."""
+
+
+_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
+"""What Kubernetes sets NAME_PORT to, where NAME is a service's."""
 
 
 class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several
@@ -61,13 +67,15 @@ def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[st
 
     Others with our prefix are left alone: Kubernetes makes some for its services, tests and consumers have theirs.
     """
-    fields = {name.upper() for model in (ObserverSettings, SidecarSettings) for name in model.model_fields}
+    fields = {name.upper() for model in (ObserverSettings, GatewaySettings) for name in model.model_fields}
     known = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
     names = {name: name.partition("__")[0] for name in environment if name.startswith(ENV_PREFIX)}
     return {
         name: close[0]
         for name, plain in sorted(names.items())
-        if plain not in known and (close := difflib.get_close_matches(plain, known, 1, SIMILAR))
+        if plain not in known
+        and not _OF_A_SERVICE.match(environment[name])
+        and (close := difflib.get_close_matches(plain, known, 1, SIMILAR))
     }
 
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 
-from rebalance_agent.collectors.context import POLL_NAMES, Context
+from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.collectors.context import POLL_NAMES, Context, Health, Meters
 from rebalance_agent.collectors.describe import DescribePoll
+from rebalance_agent.collectors.inbox import Inbox
 from rebalance_agent.collectors.list_poll import list_poll
 from rebalance_agent.collectors.loads import LoadsPoll
 from rebalance_agent.collectors.member_events import MEMBERS_PART, MemberEvents
@@ -21,12 +24,13 @@ from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 from rebalance_agent.rebalances.views import GroupView
 from rebalance_agent.runtime.core import Core
 from rebalance_agent.runtime.fleet import Fleet, fleet_parts
+from rebalance_agent.runtime.pulse import Pulse
 from rebalance_agent.runtime.rights import ADMIN_ONLY
 from rebalance_agent.runtime.schedule import Schedule
 from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.runtime.snapshot_keeper import Progress
 
-__all__ = ["Watch", "watch_parts"]
+__all__ = ["Watch", "watch_context", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
 """How often the tail's position is compared with the topic's end: how soon a dead tail is noticed."""
@@ -45,6 +49,19 @@ def watch_parts(settings: ObserverSettings) -> tuple[str, ...]:
     """What readiness waits for, from before the cluster is even known: else it would be ready for a moment too soon."""
     members, loads = (MEMBERS_PART,) if settings.events_topic else (), ("loads",) if settings.lag_groups else ()
     return (*POLL_NAMES, *loads, OFFSETS_PART, *members, *fleet_parts(settings))
+
+
+def watch_context(
+    properties: Mapping[str, str],
+    settings: ObserverSettings,
+    inbox: Inbox,
+    health: Health,
+    meters: Meters,
+    clock: Clock,
+) -> Context:
+    """What a watch works with; connects in the background."""
+    shows = NameFilter(settings.groups_allow, settings.groups_deny)
+    return Context(properties, Cluster(properties), inbox, health, meters, clock, shows)
 
 
 class Watch:
@@ -99,8 +116,9 @@ class Watch:
         self._core = Core(tracker, context.inbox, context.clock, self._publish, self._hear)
         self._schedule = Schedule(context.clock)
         self._describe = DescribePoll(context, wanted=lambda: self._tail.late)
+        listing = list_poll("list", REBALANCING, context)
+        self._pulse = Pulse(settings.list_interval_ms / 1000, listing, "list", context.clock)
         every = self._schedule.every
-        every(settings.list_interval_ms / 1000, list_poll("list", REBALANCING, context), "list")
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, self._topics.poll, "topics")
         every(settings.describe_interval_seconds, self._describe.poll, "describe")
@@ -137,8 +155,9 @@ class Watch:
         for worker in self._workers:
             stack.callback(worker.stop)
         self._fleet.start()
-        self._schedule.start()
-        stack.callback(self._schedule.stop)
+        for each in (self._pulse, self._schedule):
+            each.start()
+            stack.callback(each.stop)
 
     def close(self, timeout: float) -> None:
         """After the end of what `start` began and of what events are published to: write the last snapshot.

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.cli.group_words import (
+from rebalance_agent.exposition.telling.words import (
     Move,
     ago,
     duration,

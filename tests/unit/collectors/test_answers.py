@@ -7,17 +7,26 @@ from concurrent.futures import Future
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.collectors.answers import in_time
+from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, Asking
 
 
 def test_what_does_not_come_in_time_fails_as_librdkafka_would_say_it():
     come, failed, never = Future(), Future(), Future()
     come.set_result(7)
     failed.set_exception(KafkaException(KafkaError(KafkaError.TOPIC_AUTHORIZATION_FAILED)))
-    answers = in_time({"come": come, "failed": failed, "never": never}, 0.01)
+    made = []
+
+    def request(names, **options):
+        made.append(options)
+        return dict(zip(names, (come, failed, never), strict=False))
+
+    ask = Asking(0.01)
+    answers = ask(request, ["come", "failed", "never"], states="any")
+    assert made == [{"request_timeout": REQUEST_TIMEOUT_S, "states": "any"}], "librdkafka never gives up by itself"
     assert answers["come"].result() == 7
     assert answers["failed"] is failed
     with pytest.raises(KafkaException) as told:
         answers["never"].result()
     assert told.value.args[0].code() == KafkaError._TIMED_OUT
-    assert in_time({}, 0.01) == {}
+    assert ask(request, []) == {}
+    assert ask.for_one(lambda **_options: come) == 7

@@ -3,9 +3,10 @@ import logging
 import pytest
 
 from rebalance_agent.collectors import loads as module
+from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.loads import LoadsPoll
 from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.collectors.offsets_topic import OffsetsTail
+from rebalance_agent.collectors.telling import Telling
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.loads import GroupLoads
@@ -196,7 +197,8 @@ def test_commits_of_followed_groups_are_observed_as_they_are_heard():
 def test_what_was_committed_before_a_groups_record_is_observed_before_it_however_much_is_read_at_once(most):
     bench = Bench()
     bench.poll()
-    tail = OffsetsTail(bench.context, lambda _reason: None, hear=bench.loads.hear)
+    groups = GroupRecords(bench.context)
+    telling = Telling(bench.context, groups, bench.loads.hear)
     deleted = b"\0\2\0\1g"
     batches = Batches(
         [
@@ -209,7 +211,8 @@ def test_what_was_committed_before_a_groups_record_is_observed_before_it_however
         most,
     )
     while batches.records:
-        tail._read(batches)
+        records = batches.read()
+        telling.live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
     observed = bench.context.inbox.take(9, 0)
     assert [each.timestamp_ms if isinstance(each, GroupRecord) else each.groups["g"]["t", 1] for each in observed] == [
         7_000,

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.collectors.offsets_topic import OffsetsTail
+from rebalance_agent.collectors.group_records import GroupRecords
 from rebalance_agent.collectors.replay import Replay
 from rebalance_agent.collectors.snapshot_codec import StoredRecord
+from rebalance_agent.collectors.telling import Telling
 from support.commits import Batches, Shown
 from support.fakes import fake_context
 
@@ -68,11 +69,12 @@ def test_a_partition_that_went_is_forgotten():
 @pytest.mark.parametrize("most", [1, 2, 9])
 def test_a_gap_is_before_what_follows_it_however_much_is_read_at_once(most):
     context = fake_context()
-    tail = OffsetsTail(context, lambda _reason: None)
-    tail._replay.begin(0, 5, 9)
+    telling = Telling(context, GroupRecords(context), hear=None)
+    telling.replay.begin(0, 5, 9)
     batches = Batches([Shown(offset, b"\0\2\0\1g", None) for offset in (5, 6, 8, 9)], most)
     while batches.records:
-        tail._read(batches)
+        records = batches.read()
+        telling.live(records, records, batches.positions)
     observed = [(each.offset, each.replayed, each.after_gap) for each in context.inbox.take(9, 0)]
     assert observed == [(5, True, False), (6, True, False), (8, True, True), (9, False, False)]
     assert sum(number for (number,) in context.meters.of("replayed")) == 3

@@ -235,6 +235,74 @@ def test_of_who_was_there_before_nothing_is_made_up():
     assert one.told() == [(Callback.REVOKED, {"t": (1,)}, 8)]
 
 
+def test_of_who_was_there_before_what_it_says_to_have_is_known():
+    one = Member()
+    one.beat(7, {}, subscribed_topic_names=["t"], topic_partitions=parts(t=(0, 1)))
+    one.beat(7, {"member_epoch": 8, "assignment": {"topic_partitions": parts(t=(1, 2))}})
+    one.beat(8, {}, topic_partitions=parts(t=(1,)))
+    one.beat(8, {}, topic_partitions=parts(t=(1, 2)))
+    assert one.told() == [(Callback.REVOKED, {"t": (0,)}, 8), (Callback.ASSIGNED, {"t": (2,)}, 8)]
+
+
+def test_who_was_there_before_and_begins_anew_is_known_from_then_on():
+    one = Member()
+    one.beat(7, {})
+    one.beat(7, {"error_code": 110})
+    given(one, t=(0,))
+    assert one.told() == [(Callback.ASSIGNED, {"t": (0,)}, 2)]
+
+
+def test_what_had_no_name_when_a_member_was_fenced_is_not_given_to_it_when_it_begins_anew():
+    async def broken(_):
+        raise ConnectionError
+
+    one = Member()
+    one.beat(0, {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_regex=".*")
+    ask, one.ask = one.ask, broken
+    one.beat(1, {"error_code": 110})
+    one.ask = ask
+    given(one, t=(1,), u=(1,))
+    assert one.told() == [(Callback.ASSIGNED, {"t": (1,), "u": (1,)}, 2)]
+
+
+def test_what_gets_its_name_later_was_given_when_the_answer_came():
+    one = Member()
+    one.beat(0, {"member_epoch": 1, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_regex=".*")
+    one.gateway.clock.advance(300)
+    one.beat(1, {}, topic_partitions=parts(t=(0,)))
+    (event,) = one.gateway.events
+    assert event.timestamp_ms - event.started_ms == 300
+
+
+def test_a_member_begins_when_it_says_that_it_has_what_it_was_given():
+    one = Member()
+    one.beat(0, {"member_epoch": 2, "assignment": {"topic_partitions": parts(t=(0,))}}, subscribed_topic_names=["t"])
+    one.gateway.clock.advance(700)
+    one.beat(2, {}, topic_partitions=parts(t=(0,)))
+    (event,) = one.gateway.events
+    assert event.timestamp_ms - event.started_ms == 700
+
+
+def test_what_is_to_be_given_up_when_more_is_taken_is_told_with_it_and_what_comes_back_is_not():
+    one = Member()
+    given(one, t=(0, 1, 2, 3))
+    one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0, 1))}})
+    one.gateway.clock.advance(400)
+    one.beat(3, {"assignment": {"topic_partitions": parts(t=(0, 3))}}, topic_partitions=parts(t=(0, 1, 2, 3)))
+    one.gateway.clock.advance(600)
+    one.beat(3, {}, topic_partitions=parts(t=(0, 3)))
+    assert one.told()[1:] == [(Callback.REVOKED, {"t": (1, 2)}, 3)]
+    assert one.gateway.events[-1].timestamp_ms - one.gateway.events[-1].started_ms == 1_000
+
+
+def test_who_leaves_while_it_gives_up_leaves_that_too():
+    one = Member()
+    given(one, t=(0, 1))
+    one.beat(2, {"member_epoch": 3, "assignment": {"topic_partitions": parts(t=(0,))}})
+    one.beat(-1, {})
+    assert one.told()[1:] == [(Callback.LEFT, {"t": (0, 1)}, 3)]
+
+
 @pytest.mark.parametrize("read", [decode_heartbeat, decode_heartbeat_answer])
 def test_what_ends_early_is_no_heartbeat(read):
     with pytest.raises(DecodeError, match="ConsumerGroupHeartbeat"):

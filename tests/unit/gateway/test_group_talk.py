@@ -404,6 +404,12 @@ def test_newer_versions_than_are_known_pass():
     ]
 
 
+def test_what_may_have_to_be_changed_never_passes_unread():
+    talk = Gateway(HEAVY).groups.talk()
+    read = {11: False, 14: False, 12: True, 13: True, 8: True, 28: True, 1: True, 68: True}
+    assert {key: talk.observes(RequestHead(key, 1, 1)) for key in read} == read
+
+
 def test_a_frame_that_breaks_its_schema_is_refused():
     one = client(HEAVY, ToyCoordinator(1))
     frame = one.line.framed(one.join_request())

@@ -1,6 +1,7 @@
 """Nobody makes a decoder, the log or the memory work for longer than a message is worth."""
 
 import logging
+import struct
 
 import pytest
 from kafka.protocol.consumer import JoinGroupRequest
@@ -9,7 +10,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway import splicing
-from rebalance_agent.gateway.bounded import BoundedBytes
+from rebalance_agent.gateway.bounded import PARTS_MAX, BoundedBytes
 from rebalance_agent.gateway.head import RequestHead
 from rebalance_agent.gateway.messages import open_request, open_response
 from rebalance_agent.gateway.splicing import Pipes
@@ -34,6 +35,17 @@ def test_tagged_fields_in_each_of_many_structs_are_refused():
     )
     with pytest.raises(DecodeError, match="too many structs"):
         open_request(JoinGroupRequest, RequestHead(11, 9, 7), frame)
+
+
+def test_a_frame_has_so_many_parts():
+    def frame(number):
+        head = struct.pack(">hhih", 11, 4, 1, 0) + struct.pack(">h1sii", 1, b"g", 1, 1)
+        return head + struct.pack(">hh8si", 0, 8, b"consumer", number) + bytes(6 * number)
+
+    known = len(open_request(JoinGroupRequest, RequestHead(11, 4, 1), frame(10_000)).message.protocols)
+    assert known == 10_000
+    with pytest.raises(DecodeError, match=f"more than {PARTS_MAX} parts"):
+        open_request(JoinGroupRequest, RequestHead(11, 4, 1), frame(PARTS_MAX // 2))
 
 
 @pytest.mark.parametrize("key", [slice(0, 4), slice(2, 4), slice(3, 1), slice(-1, 2)])

@@ -359,6 +359,28 @@ async def test_a_frame_that_is_read_is_bounded(monkeypatch):
 
 
 @run
+async def test_a_large_frame_that_would_only_be_observed_passes_unread(monkeypatch):
+    monkeypatch.setattr(relay, "OBSERVED_BYTES_MAX", 1_000)
+    shown = []
+
+    class Observing(Reading):
+        def observes(self, head):
+            return True
+
+        async def request(self, head, frame, ask):
+            shown.append(len(frame))
+            return frame
+
+    async with joined(groups=Observing) as (client, broker, gateway):
+        frames = [request(HEARTBEAT, 4, number, bytes(size)) for number, size in enumerate((900, 2_000, 900))]
+        await client.send(*frames)
+        assert [(await client.receive())[:4] for _ in frames] == [frame[4:8] for frame in frames]
+        assert broker.came == b"".join(map(frame_of, frames))
+        assert shown == [len(frames[0]), len(frames[2])]
+        assert not refused(gateway)
+
+
+@run
 async def test_a_fault_of_our_own_ends_one_connection(caplog):
     class Faulty(Reading):
         async def request(self, head, frame, ask):

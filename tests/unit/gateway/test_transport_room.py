@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import struct
 
 import pytest
 
@@ -13,7 +14,7 @@ from rebalance_agent.gateway.room import SMALL_BYTES, Room
 from support.gateway_transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 
 LARGE = SMALL_BYTES + 1
-HEARTBEAT = 12
+LIST_OFFSETS, METADATA, HEARTBEAT = 2, 3, 12
 
 
 class Holder:
@@ -134,4 +135,80 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
         assert gateway._memory._taken == 0
         for each in clients:
             await each.close()
+    await broker.stop()
+
+
+@run
+async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
+    room = Room(LARGE)
+    stuck = Holder(room, LARGE)
+    await asyncio.sleep(0.3)
+    assert stuck.has
+    gone = Holder(room, LARGE)
+    await settled()
+    gone.task.cancel()
+    await asyncio.sleep(0.3)
+    assert stuck.has
+    waiting, last = Holder(room, LARGE), Holder(room, SMALL_BYTES)
+    with pytest.raises(RefusedError, match="others waited") as refusal:
+        await stuck.task
+    await settled()
+    assert (refusal.value.refusal, waiting.has, last.has) == (Refusal.SLOW, True, True)
+    await asyncio.sleep(0.3)
+    for each in (waiting, last):
+        await each.end()
+    assert (room._taken, room._holds) == (0, set())
+
+
+def clusters(size):
+    """Answers with a list of brokers, and ``size`` bytes of topics after it."""
+    return lambda frame: frame[4:8] + struct.pack(">ii", 0, 0) + bytes(size)
+
+
+@run
+async def test_a_client_that_does_not_read_its_large_answer_ends_when_others_wait_and_they_get_theirs(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.3)
+    size = 30_000_000  # more than sockets hold
+    broker = await RawBroker(clusters(size)).start()
+    async with through(broker.port) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1)
+        monkeypatch.setattr(gateway, "_memory", Room(LARGE))
+        one, other = Client(reader, writer), await Client.connect(gateway.port)
+        await one.send(request(METADATA, 4, 1))
+        await eventually(lambda: gateway._memory._taken)
+        await other.send(request(METADATA, 4, 2))
+        assert len(await other.receive()) > size
+        assert refused(gateway) == {Refusal.SLOW: 1}
+        writer.transport.abort()
+        await other.close()
+    await broker.stop()
+
+
+@run
+async def test_what_came_before_a_frame_that_waits_for_room_does_not_wait():
+    def answer(frame):
+        large = frame[:2] == struct.pack(">h", METADATA)
+        return clusters(LARGE)(frame) if large else frame[4:8] + b"small"
+
+    broker = await RawBroker(answer).start()
+    async with through(broker.port, groups=Reading) as gateway:
+        client, room = await Client.connect(gateway.port), gateway._memory
+        holder = Holder(room, room._max)
+        await settled()
+        await client.send(request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2, bytes(LARGE)))
+        assert (await client.receive())[4:] == b"small"
+        await eventually(lambda: room._waiting)
+        await holder.end()
+        await client.receive()
+        holder = Holder(room, room._max)
+        await settled()
+        broker.reading.clear()
+        await client.send(request(LIST_OFFSETS, 5, 3), request(METADATA, 4, 4))
+        await asyncio.sleep(0.1)
+        broker.reading.set()
+        assert (await client.receive())[4:] == b"small"
+        await holder.end()
+        assert len(await client.receive()) > LARGE
+        await client.close()
     await broker.stop()

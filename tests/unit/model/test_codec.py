@@ -20,6 +20,7 @@ from rebalance_agent.model.events import (
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.rollout import RolloutEvent
+from support.fakes import generation_event
 
 REVOKED = MemberEvent(
     event_id="e1",
@@ -54,6 +55,15 @@ ASSIGN = AssignEvent(
 @pytest.mark.parametrize("event", [REVOKED, ASSIGN], ids=["member", "assign"])
 def test_an_event_survives_the_way_through_json(event):
     assert event_from_json(json.loads(json_line(event))) == event
+
+
+def test_several_takers_of_one_event_share_one_line_and_never_get_anothers():
+    event = generation_event()
+    line = json_line(event)
+    assert json_line(event) is line
+    other = dataclasses.replace(event, event_id="e3")
+    assert json.loads(json_line(other))["event_id"] == "e3"
+    assert json_line(event) == line
 
 
 def test_the_wire_form_is_readable_and_leaves_out_what_is_unknown():

@@ -168,6 +168,45 @@ def test_a_static_member_that_returns_is_no_new_epoch_but_an_episode():
     assert event.stall.seconds == 5.0
 
 
+AWAY = [
+    joins(1_000, "a", instance_id="i"),
+    *FIRST[1:],
+    *SECOND,
+    *HANDED_OVER,
+    current(20_000, "a", -2),
+    joins(25_000, "c"),
+    fact(25_000, GroupEpoch(4)),
+    target(25_000, "a", 0),
+    target(25_000, "c", 1),
+    fact(25_000, TargetEpoch(4)),
+    current(25_500, "b", 4, (2, 3)),
+    current(26_000, "c", 4, (1,)),
+]
+"""A static member says that it goes for a while; another one joins, and gets a part of what it had."""
+
+
+def test_a_static_member_that_returns_after_another_epoch_has_left_its_partitions_standing_still_all_the_time():
+    returned = [*gone(50_000, "a"), joins(50_000, "a2", instance_id="i"), target(50_000, "a2", 0)]
+    _, events = followed(*AWAY, *returned, current(50_500, "a2", 4, (0,)), tick(90_000))
+    *_, joined, back = closing(events)
+    assert (joined.trigger, joined.stall.seconds) == (Trigger.MEMBER_JOINED, 6.0)
+    assert (back.trigger, back.generation) == (Trigger.MEMBER_REPLACED, 4)
+    assert (back.stall.seconds, back.stall.lower_seconds, back.stall.partition_seconds) == (30.5, 30.5, 30.5)
+
+
+def test_so_has_one_that_does_not_return_until_others_have_them():
+    expelled = [
+        *gone(65_000, "a"),
+        fact(65_000, GroupEpoch(5)),
+        target(65_000, "b", 0, 2, 3),
+        fact(65_000, TargetEpoch(5)),
+    ]
+    taken = [current(65_500, "b", 5, (0, 2, 3)), current(65_600, "c", 5, (1,))]
+    _, events = followed(*AWAY, *expelled, *taken, tick(90_000))
+    event = closing(events)[-1]
+    assert (event.trigger, event.stall.seconds, event.stall.partition_seconds) == (Trigger.MEMBER_LEFT, 45.5, 45.5)
+
+
 def test_a_pattern_stands_for_the_topics_it_was_resolved_to():
     pattern = EpochMember("client-a", "/10.0.0.1", pattern="t.*")
     tracker, _ = followed(

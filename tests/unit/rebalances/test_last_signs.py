@@ -114,7 +114,7 @@ def test_one_members_return_is_no_sign_of_life_of_another():
     assert closing(events)[-1].stall.seconds == 13.0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 90_000), st.sets(st.integers(0, 3), min_size=1)), max_size=8))
 @example([(80_001, {0, 1, 2})])
 def test_commits_only_ever_tighten(commits):

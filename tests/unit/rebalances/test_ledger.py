@@ -29,7 +29,7 @@ def test_a_bucket_includes_its_upper_bound(seconds, bucket):
 
 def test_bases_are_counted_apart():
     ledger = Ledger(T0)
-    ledger.expect_reports()
+    ledger.expect_reports(T0)
     settled(ledger, 1.0)
     counters = settled(ledger, 2.0, basis=Basis.EXACT)
     assert {basis: stalls.sum_seconds for basis, stalls in counters.stalls.items()} == {
@@ -67,8 +67,8 @@ def test_needless_moves_are_those_beyond_the_fewest():
 def test_the_histogram_of_measured_stalls_begins_with_reports_and_at_zero():
     ledger = Ledger(T0)
     assert settled(ledger, 0.0, basis=Basis.EXACT).stalls.keys() == {Basis.BOUND}
-    assert ledger.expect_reports()
+    assert ledger.expect_reports(T0)
     assert ledger.counters.stalls[Basis.EXACT] == StallHistogram()
     settled(ledger, 2.0, basis=Basis.EXACT)
-    assert not ledger.expect_reports()
+    assert not ledger.expect_reports(T0)
     assert ledger.counters.stalls[Basis.EXACT].sum_seconds == 2.0

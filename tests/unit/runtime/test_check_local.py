@@ -53,6 +53,8 @@ def settings_of(kind, chosen):
         ("observer", {"events_webhook": "http://192.0.2.1/secret", "events_webhook_token_file": "TOKEN"}),
         ("observer", {"events_webhook": "http://127.0.0.1:1/secret", "events_webhook_ca_file": "NO_CERTIFICATE"}),
         ("observer", {"events_webhook": "http://127.0.0.1:1/secret", "events_webhook_token_file": "NOWHERE"}),
+        ("observer", {"events_webhook": "https://127.0.0.1:1/secret", "events_webhook_cert_file": "TOKEN"}),
+        ("observer", {"events_webhook": "https://127.0.0.1:1/secret", "events_webhook_key_file": "TOKEN"}),
         ("observer", {"events_file": "/dev/null"}),
         ("observer", {"events_file": "FIFO"}),
         ("observer", {"events_file": "DIRECTORY"}),

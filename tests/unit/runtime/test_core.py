@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import threading
+
 from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock
@@ -9,8 +11,9 @@ from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.observations import GroupRecord, Tick
 from rebalance_agent.rebalances.views import GroupView
-from rebalance_agent.runtime.core import Core
+from rebalance_agent.runtime.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
 from support.fakes import Calls
+from support.observing import eventually
 
 PATIENCE_S = 10
 
@@ -19,6 +22,8 @@ class FakeTracker:
     """Every record is an event; the group "bad" is one too many, and a tombstone ends a group."""
 
     def __init__(self):
+        self.held = threading.Event()
+        self.held.set()
         self.seen = []
         self.late = 0
         self.live = {}
@@ -26,6 +31,7 @@ class FakeTracker:
 
     def observe(self, observation):
         self.seen.append(observation)
+        self.held.wait(PATIENCE_S)
         if isinstance(observation, Tick):
             self.late = max(0, self.late - 1)
             return ()
@@ -39,10 +45,10 @@ class FakeTracker:
     def behind(self):
         return self.late > 0
 
-    def view(self, group):
+    def view(self, group, *, judged):
         if not self.live[group]:
             return None
-        return GroupView(group, GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1)
+        return GroupView(group, GroupType.CLASSIC, Source.RECORDS, GroupState.EMPTY, 1, 1, judged=judged)
 
     def changed(self):
         changed, self._changed = self._changed, set()
@@ -103,5 +109,46 @@ def test_time_passes_for_the_tracker_without_any_observation():
     core.start()
     clock.advance(500)
     ticks.wait_for(lambda calls: calls.of("hear") == [(Tick(clock.now_ms()),)])
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def _judged(core):
+    return {view.group for view in core.views() if view.judged}
+
+
+def test_a_crowd_is_shown_first_and_judged_when_no_more_of_it_come():
+    tracker, inbox, clock = FakeTracker(), Inbox(), FakeClock()
+    core = Core(tracker, inbox, clock, Calls().publish)
+    crowd = {f"g{number}" for number in range(2 * JUDGED_AT_ONCE + 1)}
+    for group in crowd:
+        inbox.put(_record(group))
+    core.start()
+    assert eventually(lambda: len(core.views()) == len(crowd))
+    assert _judged(core) == set()
+    inbox.put(_record("late"))
+    assert eventually(lambda: _judged(core) == {"late"})
+    clock.advance(1_000 * JUDGE_AFTER_S)
+    assert eventually(lambda: _judged(core) == crowd | {"late"})
+    inbox.close()
+    core.join(PATIENCE_S)
+
+
+def test_a_group_that_was_judged_once_is_never_shown_without_it_again():
+    tracker, inbox = FakeTracker(), Inbox()
+    core = Core(tracker, inbox, FakeClock(), Calls().publish)
+    few = {f"g{number}" for number in range(JUDGED_AT_ONCE)}
+    for group in few:
+        inbox.put(_record(group))
+    core.start()
+    assert eventually(lambda: _judged(core) == few)
+    tracker.held.clear()
+    inbox.put(_record("g0"))
+    assert eventually(lambda: not inbox)
+    for group in [*few, *few, *(f"new{number}" for number in range(JUDGED_AT_ONCE + 1))]:
+        inbox.put(_record(group))
+    tracker.held.set()
+    assert eventually(lambda: len(core.views()) == 2 * JUDGED_AT_ONCE + 1)
+    assert _judged(core) == few
     inbox.close()
     core.join(PATIENCE_S)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 
-from rebalance_agent.runtime.memory import YOUNG_OBJECTS_MAX, all_ours
+from rebalance_agent.runtime import memory
+from rebalance_agent.runtime.memory import YOUNG_OBJECTS_MAX, all_ours, give_back
 
 
 def test_the_collector_is_as_before_at_the_end():
@@ -13,3 +14,13 @@ def test_the_collector_is_as_before_at_the_end():
         assert gc.get_threshold()[0] == YOUNG_OBJECTS_MAX
         assert gc.get_freeze_count() > frozen
     assert (gc.get_threshold(), gc.get_freeze_count()) == (before, 0)
+
+
+def test_another_c_library_is_left_alone(monkeypatch):
+    def nothing(_name):
+        raise OSError("no such library")
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", nothing)
+    give_back()
+    with all_ours():
+        pass

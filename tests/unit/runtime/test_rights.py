@@ -121,7 +121,7 @@ def test_who_shows_only_some_groups_needs_no_right_to_all():
 
 def test_no_events_topic_needs_no_rights_to_it():
     assert agent_rights(SidecarSettings(events_topic="")) == ()
-    settings = ObserverSettings(events_topic="", state_topic="")
+    settings = ObserverSettings(events_topic="", state_topic="", baselines_topic="")
     assert {right.name for right in agent_rights(settings)} == {"*", "__consumer_offsets"}
 
 

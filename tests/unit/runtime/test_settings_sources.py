@@ -153,8 +153,15 @@ def test_a_misspelt_variable_is_found_and_those_of_others_are_left_alone():
         "REBALANCE_AGENT_PORT_29308_TCP_PROTO": "tcp",
         "REBALANCE_AGENT_CACHE": "/tmp",
         "SETLE_SECONDS": "1",
+        "REBALANCE_AGENT_GATEWAY_GROUP": "orders=sticky",
+        "REBALANCE_AGENT_GATEWAY_LISTEN": "127.0.0.1:1",
+        "REBALANCE_AGENT_GATEWAY_PORT": "tcp://10.0.0.1:29092",
+        "REBALANCE_AGENT_GATEWAY_SERVICE_HOST": "10.0.0.1",
     }
-    assert misspelt_environment(environment) == {"REBALANCE_AGENT_SETLE_SECONDS": "REBALANCE_AGENT_SETTLE_SECONDS"}
+    assert misspelt_environment(environment) == {
+        "REBALANCE_AGENT_SETLE_SECONDS": "REBALANCE_AGENT_SETTLE_SECONDS",
+        "REBALANCE_AGENT_GATEWAY_GROUP": "REBALANCE_AGENT_GATEWAY_GROUPS",
+    }
 
 
 @pytest.mark.parametrize(
@@ -180,7 +187,15 @@ def test_snapshots_and_events_do_not_share_a_topic():
     assert load(ObserverSettings, None, {"state_topic": "", "events_topic": ""}).state_topic == ""
 
 
-@pytest.mark.parametrize("name", ["state_topic", "events_topic"])
+@pytest.mark.parametrize("other", ["state_topic", "events_topic"])
+def test_baselines_have_a_topic_of_their_own(other):
+    assert _problems(flags={"baselines_topic": "x", other: "x"}) == (
+        "baselines_topic: must be another topic than events_topic and state_topic",
+    )
+    assert load(ObserverSettings, None, {"baselines_topic": "", other: ""}).baselines_topic == ""
+
+
+@pytest.mark.parametrize("name", ["state_topic", "events_topic", "baselines_topic"])
 def test_topics_of_the_brokers_own_are_not_written_to(name):
     assert _problems(flags={name: "__consumer_offsets"}) == (f"{name}: is a topic of the brokers' own",)
 

@@ -99,7 +99,7 @@ def _get(role, path, token):
 
 
 @given(secrets, places, st.sampled_from([(Observer, ObserverSettings), (Sidecar, SidecarSettings)]))
-@settings(max_examples=15, deadline=None, phases=(Phase.explicit, Phase.generate))
+@settings(max_examples=15, phases=(Phase.explicit, Phase.generate))
 @example(EXAMPLE, {"of_file": "sasl.password", "web": "web_token_file"}, (Observer, ObserverSettings))
 @example(EXAMPLE, {"file": "ssl.key.password", "webhook": "events_webhook_token_file"}, (Sidecar, SidecarSettings))
 def test_no_secret_of_any_source_is_on_a_page_or_in_the_log(secret, where, role):

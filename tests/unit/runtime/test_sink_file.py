@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import InvalidInputError
@@ -66,7 +66,7 @@ def test_a_full_disk_leaves_whole_lines_and_later_ones_are_written(tmp_path):
             write(file, b"one", b"two and more")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert failed.value.delivered == 1
+    assert [*failed.value.delivered] == [0]
     write(file, b"three")
     file.close()
     assert path.read_bytes().lstrip(b"\0") == b"one\nthree\n"
@@ -103,7 +103,6 @@ def test_others_on_the_machine_may_not_read_it(tmp_path):
     assert (tmp_path / "e").stat().st_mode & 0o007 == 0
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 40), max_size=40), st.integers(1, 100), st.integers(1, 5))
 def test_files_stay_bounded_and_hold_the_newest_lines_in_order(sizes, bytes_max, files_max):
     lines = [(f"{number}-".encode() * size)[:size] for number, size in enumerate(sizes)]

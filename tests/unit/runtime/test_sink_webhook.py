@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.collectors.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.exposition.posted_events import LINE_BYTES_MAX
+from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S
 from rebalance_agent.exposition.server import HttpServer
 from rebalance_agent.exposition.tls import ServerTls, TlsFiles
-from rebalance_agent.instrumentation.tls import client_context
+from rebalance_agent.model.codec import json_line
 from rebalance_agent.runtime import sink_webhook
-from rebalance_agent.runtime.sink_queue import DeliveryError
+from rebalance_agent.runtime.listening import webhook_tls
+from rebalance_agent.runtime.settings import SidecarSettings
+from rebalance_agent.runtime.sink_queue import BATCH_BYTES_MAX, DeliveryError
 from rebalance_agent.runtime.sink_webhook import Webhook, webhook_target
 from support.certificates import Authority, needs_openssl
 from support.sidecars import Sidecar, SilentSidecar, absent, answering
+from support.views import assign_event
 
 LINES = [b'{"a":1}', b'{"b":2}']
 NEVER = threading.Event()
@@ -61,6 +67,36 @@ def test_a_refusal_is_final(status):
     with Sidecar(status) as server, pytest.raises(DeliveryError, match=rf"answered {status}$"):
         webhook(server.url).deliver(LINES, NEVER)
     assert len(server.bodies) == 1
+
+
+def test_of_a_batch_only_the_lines_are_lost_that_the_answer_names():
+    taken = []
+    app = EventsApp(lambda events, _dropped: taken.extend(each.sequence for each in events), SystemClock())
+    server = HttpServer("127.0.0.1", 0, app, body_bytes_max=BATCH_BYTES_MAX)
+    server.start()
+    lines = [json_line(assign_event(sequence=number)) for number in range(5)]
+    lines[1] = b'{"kind":"other"}'
+    lines[3] += b" " * LINE_BYTES_MAX
+    try:
+        with pytest.raises(DeliveryError, match=r"answered 400 to a line of 26\d{4} bytes$") as failed:
+            webhook(f"http://127.0.0.1:{server.port}{EVENTS_PATH}").deliver(lines, NEVER)
+    finally:
+        server.stop()
+    assert [*failed.value.delivered] == taken == [0, 2, 4]
+
+
+@pytest.mark.parametrize("told", [b"", b"{", b"[1]", b'{"line":0}', b'{"line":3}', b'{"line":true}', b"[" * 60_000])
+def test_an_answer_that_names_none_of_its_lines_is_final_for_the_batch(told):
+    answer = b"HTTP/1.1 400 Bad Request\r\nContent-Length: %d\r\n\r\n%s" % (len(told), told)
+    with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$") as failed:
+        webhook(url).deliver(LINES, NEVER)
+    assert [*failed.value.delivered] == []
+
+
+def test_a_list_has_no_lines_that_an_answer_could_name():
+    answer = b'HTTP/1.1 400 Bad Request\r\nContent-Length: 10\r\n\r\n{"line":1}'
+    with answering(answer) as url, pytest.raises(DeliveryError, match=r"answered 400$"):
+        webhook(url, form="json").deliver(LINES, NEVER)
 
 
 def test_a_redirect_is_not_followed():
@@ -190,8 +226,9 @@ def test_a_token_goes_unencrypted_to_loopback_only():
         webhook("http://example.org/", token=lambda: "t" * 16)
 
 
-@needs_openssl
-def test_certificates_are_checked(tmp_path):
+@contextmanager
+def taking(certificate, clients=None):
+    """The URL of a server with TLS, and what was posted to it; ``clients``: who signs theirs."""
     posted = []
 
     def app(environ, start_response):
@@ -199,16 +236,43 @@ def test_certificates_are_checked(tmp_path):
         start_response("204 No Content", [])
         return []
 
-    authority, other = Authority(tmp_path / "a"), Authority(tmp_path / "b")
-    certificate = authority.issue("webhook")
-    tls = ServerTls(TlsFiles(str(certificate.chain), str(certificate.key)), SystemClock())
-    server = HttpServer("127.0.0.1", 0, app, tls=tls)
+    files = TlsFiles(str(certificate.chain), str(certificate.key), str(clients.chain) if clients else "")
+    server = HttpServer("127.0.0.1", 0, app, tls=ServerTls(files, SystemClock()))
     server.start()
     try:
-        url = f"https://127.0.0.1:{server.port}/"
-        webhook(url, context=client_context(("ca", str(authority.certificate.chain)))).deliver(LINES, NEVER)
-        with pytest.raises(DeliveryError, match=r"(?i)certificate verify failed"):
-            webhook(url, seconds=0, context=client_context(("ca", str(other.certificate.chain)))).deliver(LINES, NEVER)
+        yield f"https://127.0.0.1:{server.port}/", posted
     finally:
         server.stop()
+
+
+def towards(url, clock=None, **files):
+    """The context by settings; ``files`` as certificates' paths."""
+    settings = {f"events_webhook_{name}_file": str(path) for name, path in files.items()}
+    return webhook_tls(SidecarSettings(events_webhook=url, **settings), clock or SystemClock()).get
+
+
+@needs_openssl
+def test_certificates_are_checked(tmp_path):
+    authority, other = Authority(tmp_path / "a"), Authority(tmp_path / "b")
+    with taking(authority.issue("webhook")) as (url, posted):
+        webhook(url, context=towards(url, ca=authority.certificate.chain)).deliver(LINES, NEVER)
+        with pytest.raises(DeliveryError, match=r"(?i)certificate verify failed"):
+            webhook(url, seconds=0, context=towards(url, ca=other.certificate.chain)).deliver(LINES, NEVER)
     assert posted == [b'{"a":1}\n{"b":2}\n']
+
+
+@needs_openssl
+def test_a_certificate_is_shown_and_read_again_when_it_is_renewed(tmp_path):
+    authority, other, clock = Authority(tmp_path / "a"), Authority(tmp_path / "b"), FakeClock()
+    mine, renewed = other.issue("agent"), authority.issue("agent")
+    with taking(authority.issue("webhook"), clients=authority.certificate) as (url, posted):
+        context = towards(url, clock, ca=authority.certificate.chain, cert=mine.chain, key=mine.key)
+        for unwelcome in (context, towards(url, ca=authority.certificate.chain)):
+            with pytest.raises(DeliveryError):
+                webhook(url, seconds=0, context=unwelcome).deliver(LINES, NEVER)
+        assert posted == []
+        renewed.chain.replace(mine.chain)
+        renewed.key.replace(mine.key)
+        clock.advance(1_000 * LOOK_AGAIN_S)
+        webhook(url, context=context).deliver(LINES, NEVER)
+    assert len(posted) == 1

@@ -14,6 +14,7 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime import sink_queue
+from rebalance_agent.runtime.check.plan import findings
 from rebalance_agent.runtime.settings import SidecarSettings
 from rebalance_agent.runtime.sink_queue import DeliveryError, QueuedSink
 from rebalance_agent.runtime.sinks import Fanout
@@ -100,7 +101,7 @@ def test_bytes_are_bounded_too(counts, monkeypatch):
 
 
 def test_a_failure_is_told_once_until_it_works_again_and_what_was_delivered_of_it_counts(counts):
-    target = Target(DeliveryError("disk full", 2), DeliveryError("disk full"), None, RuntimeError("odd"))
+    target = Target(DeliveryError("disk full", [0, 2]), DeliveryError("disk full"), None, RuntimeError("odd"))
     sink = QueuedSink("file", target, counts)
     with capture_logs() as logs:
         sink.start()
@@ -156,7 +157,11 @@ def test_sinks_are_closed_at_the_same_time():
     assert not meet.broken
 
 
-def test_properties_that_no_safe_producer_takes_are_told_as_such(counts):
-    sinks = SinkSet(SidecarSettings(), counts, FakeClock())
-    with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set"):
-        sinks.connect({"bootstrap.servers": "127.0.0.1:1", "retries": "0", "log_level": "0"}, Calls())
+def test_properties_that_no_safe_producer_takes_are_told_as_such_and_by_the_check_first(counts):
+    properties = {"bootstrap.servers": "no port", "retries": "0", "log_level": "0"}
+    with pytest.raises(InvalidInputError, match=r"^kafka: .*`retries` must be set") as refused:
+        SinkSet(SidecarSettings(), counts, FakeClock()).connect(properties, Calls())
+    settings = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
+    for topic, told in (("events", [str(refused.value)]), ("", [])):
+        found = findings(SidecarSettings(**settings, events_topic=topic), properties, FakeClock())
+        assert [each.detail for each in found if each.name == f"events_topic {topic}"] == told

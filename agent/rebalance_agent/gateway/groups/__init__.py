@@ -1,8 +1,9 @@
 """Our strategies in groups of clients that know nothing of them, and what their frames tell of rebalances.
 
-`Groups` is one per gateway, ``Groups.talk()`` one per connection. To the relay a talk is five methods::
+`Groups` is one per gateway, ``Groups.talk()`` one per connection. To the relay a talk is six methods::
 
     talk.wants(head)                        whether this request is to be shown
+    talk.observes(head)                     whether it is never changed, and so may pass if it is too large to be read
     await talk.request(head, frame, ask)    the frame to send to the broker instead
     talk.wants_answer(head)                 whether the answer to it is to be shown
     talk.response(head, frame)              the frame to send to the client instead

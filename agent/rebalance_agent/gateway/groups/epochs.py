@@ -83,9 +83,10 @@ class ConsumerHeartbeats(Handler):
         presence.beat(self._shared.alive)
         if epoch == JOINING:
             presence.joining({})
+            seat.unnamed, seat.blind = None, False  # whatever it was before is over
         await self._learn(ask, message["subscribed_topic_names"] or (), seat)
         if message["topic_partitions"] is not None:
-            presence.holds(self._by_name(_by_id(message["topic_partitions"])))
+            self._hold(seat, _by_id(message["topic_partitions"]))
         return Step(memory=_Sent(group, member_id, instance_id, epoch, seat))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
@@ -109,6 +110,7 @@ class ConsumerHeartbeats(Handler):
             return False
         presence.generation = message["member_epoch"]
         if message["assignment"] is not None:
+            presence.promised()
             seat.unnamed = _by_id(message["assignment"]["topic_partitions"])
             self._name(seat)
         return False
@@ -122,7 +124,7 @@ class ConsumerHeartbeats(Handler):
     async def _learn(self, ask: Ask, names: Iterable[str], seat: Seat) -> None:
         """Ask for the ids of topics that are subscribed to, and for the names of those that were assigned."""
         known = self._shared.topic_names
-        new = sorted(set(names) - set(known.values()))
+        new = sorted(set(names) - set(known.values())) if names else []
         ids = sorted((seat.unnamed or {}).keys() - known.keys())
         if new or ids:
             kind = MetadataRequest.MetadataRequestTopic
@@ -135,6 +137,13 @@ class ConsumerHeartbeats(Handler):
         while len(known) > NAMES_MAX:
             del known[next(iter(known))]
         self._name(seat)
+
+    def _hold(self, seat: Seat, partitions: Mapping[str, Sequence[int]]) -> None:
+        """The member says what it has; of one that was there before anybody here saw it, that is how it is learnt."""
+        if not seat.blind:
+            seat.presence.holds(self._by_name(partitions))
+        elif partitions.keys() <= self._shared.topic_names.keys():
+            seat.presence.owned, seat.blind = self._by_name(partitions), False
 
     def _name(self, seat: Seat) -> None:
         """Tell what was assigned, as soon as its topics' names are known."""

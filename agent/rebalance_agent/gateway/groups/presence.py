@@ -31,7 +31,6 @@ FETCH_SECONDS_MAX = 60.0
 Emit = Callable[[MemberEvent | AssignEvent], None]
 """Takes an event. Never blocks and never raises."""
 
-
 Alive = Callable[[str], None]
 """Hears of a consumer, by the ``process`` of its events, that it lives though it has nothing to tell."""
 
@@ -75,6 +74,7 @@ class Presence:
         self._giving_up: tuple[TopicPartitions, _Moment] | None = None
         self._assigned: MemberEvent | None = None
         self._assigned_at: _Moment | None = None
+        self._promised: _Moment | None = None
         self._rejected = 0
         self._beaten: _Moment | None = None
 
@@ -133,13 +133,12 @@ class Presence:
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
             self.released()
         if self._assigned is not None and held >= pairs(self._assigned.partitions):
-            self.settle()
+            self._begun()
 
     def released(self) -> None:
         """The client says by its frame that it has given up what it was told to."""
         if self._giving_up is not None:
-            asked, since = self._giving_up
-            self._giving_up = None
+            (asked, since), self._giving_up = self._giving_up, None
             self._tell(Callback.REVOKED, asked, since.ms, self._now().ms)
 
     def joined(self, member_id: str, generation: int) -> None:
@@ -149,17 +148,23 @@ class Presence:
             self._waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
+    def promised(self) -> None:
+        """The coordinator has given something just now; what it is will be known later."""
+        self._promised = self._now()
+
     def given(self, partitions: TopicPartitions) -> None:
-        """SyncGroup was answered: from now on the consumer owns ``partitions`` and nothing else."""
+        """From now on, or since it was `promised`, the consumer owns ``partitions`` and nothing else."""
         self.settle()
-        now = self._now()
+        now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
             self._waits["sync_seconds"] = now.since(self._joined)
         self._joining = self._joined = self._announced = None
-        had, has = pairs(self.owned), pairs(partitions)
-        self.owned = partitions
-        if had - has:
-            self._giving_up = (topic_partitions(had - has), now)
+        # What it was to give up, and has not yet, it is still to give up, unless it is given again.
+        leaving, since = self._giving_up or ({}, now)
+        has = pairs(partitions)
+        had = pairs(self.owned) | (pairs(leaving) & has)
+        self.owned, gone = partitions, (pairs(leaving) | had) - has
+        self._giving_up = (topic_partitions(gone), since) if gone else None
         if not has - had and not self._waits:
             return  # nothing to tell
         event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms, self._join_reason)
@@ -178,18 +183,13 @@ class Presence:
 
     def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
         """The client asks for records of these; topics are None where the frame has only their ids."""
-        if self._assigned is None:
-            return
-        new = pairs(self._assigned.partitions)
+        new = pairs(self._assigned.partitions if self._assigned else {})
         if any(each in new for each in partitions) or {(None, number) for _, number in new} & partitions:
-            event, self._assigned = self._assigned, None
-            self._emit_event(replace(event, timestamp_ms=max(event.started_ms, self._now().ms)))
+            self._begun()
 
     def settle(self) -> None:
         """Wait no longer for the first fetch."""
-        if self._assigned is not None:
-            event, self._assigned = self._assigned, None
-            self._emit_event(event)
+        self._begun(at_ms=0)  # told as the moment at which it was given
 
     def settle_late(self) -> None:
         """The same, if the fetch has not come for long."""
@@ -198,13 +198,10 @@ class Presence:
 
     def lost(self, reason: str) -> None:
         """The coordinator does not know the consumer any more, or another took its place."""
-        self.settle()
-        self._joining = self._joined = self._announced = self._leaving = None
-        gone = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {})
-        self._giving_up, self.owned = None, {}
-        if gone:
-            now = self._now()
-            self._tell(Callback.LOST, topic_partitions(gone), now.ms, now.ms, reason)
+        self._leaving = None
+        if gone := self._nothing_left():
+            now_ms = self._now().ms
+            self._tell(Callback.LOST, gone, now_ms, now_ms, reason)
 
     def leaving(self, reason: str | None) -> None:
         """The consumer asks to leave, for a ``reason`` that it may say (KIP-800)."""
@@ -218,11 +215,8 @@ class Presence:
         """The coordinator has let it go, or will never say whether it did; nothing if it did not ask to leave."""
         if self._leaving is None:
             return
-        self.settle()
         (asked, reason), self._leaving = self._leaving, None
-        owned, self.owned = self.owned, {}
-        self._joining = self._joined = self._announced = self._giving_up = None
-        self._tell(Callback.LEFT, owned, asked.ms, asked.ms, reason)
+        self._tell(Callback.LEFT, self._nothing_left(), asked.ms, asked.ms, reason)
 
     def decided(
         self,
@@ -259,6 +253,20 @@ class Presence:
         """The coordinator refused commits of so many partitions."""
         self._rejected += partitions
 
+    def _nothing_left(self) -> TopicPartitions:
+        """Of a member that is none any more: what it had, with what it was about to give up."""
+        self.settle()
+        had, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
+        self._joining = self._joined = self._announced = self._giving_up = self._promised = None
+        return topic_partitions(had)
+
+    def _begun(self, at_ms: int | None = None) -> None:
+        """The consumer has begun with what it was given."""
+        event, self._assigned = self._assigned, None
+        if event is not None:
+            at_ms = self._now().ms if at_ms is None else at_ms
+            self._emit_event(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
+
     def _tell(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
     ) -> None:
@@ -268,8 +276,7 @@ class Presence:
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None
     ) -> MemberEvent:
         self._sequence += 1
-        waits, self._waits = self._waits, {}
-        rejected, self._rejected = self._rejected, 0
+        waits, rejected, self._waits, self._rejected = self._waits, self._rejected, {}, 0
         return MemberEvent(
             event_id=process_event_id(MemberEvent.KIND, self._process, self._sequence),
             group=self.group,

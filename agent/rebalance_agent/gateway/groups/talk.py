@@ -86,6 +86,10 @@ class GroupTalk:
             return False
         return head.api_key != Fetches.API_KEY or bool(self._shared.awaiting)
 
+    def observes(self, head: RequestHead) -> bool:
+        """Whether a request that is to be shown is read only for what it tells, and never changed."""
+        return not self._handlers[head.api_key].STRICT
+
     def wants_answer(self, head: RequestHead) -> bool:
         """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large.
 

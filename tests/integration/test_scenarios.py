@@ -60,7 +60,8 @@ from support.scenario_script import (
 from support.scenarios import Stage
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.integration,
+    pytest.mark.timeout(900),  # all are played before the first test, and again where the machine stood still
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),  # importing kafka-python warns
 ]
 
@@ -265,7 +266,7 @@ def stage():
 def played(stage, request):
     """Every scenario that a chosen test wants: played."""
     wanted = [item.callspec.params.get("scenario") for item in request.session.items if hasattr(item, "callspec")]
-    return stage.play_all([each for each in SCENARIOS if each in wanted])
+    return stage.play_all([each for each in SCENARIOS if each in wanted], plays=3)
 
 
 @pytest.fixture

@@ -1,0 +1,20 @@
+"""What is normal for groups, from the history that the pipeline keeps: there where somebody runs it."""
+
+from __future__ import annotations
+
+from rebalance_agent.metrics.metric import Kind, Metric, Role
+
+__all__ = ["BASELINE_ROWS", "STALL_BASELINE"]
+
+STALL_BASELINE = Metric(
+    "kafka_rebalance_stall_baseline_seconds",
+    Kind.GAUGE,
+    Role.OBSERVER,
+    "Normal stall of the group at this hour of the week, from its history; absent where that is too short.",
+    ("consumergroup", "percentile"),
+    "seconds",
+    {"percentile": ("p50", "p95", "p99")},
+)
+
+BASELINE_ROWS: tuple[Metric, ...] = (STALL_BASELINE,)
+"""In the order of the page and of the documentation."""

@@ -1,0 +1,69 @@
+"""From the death of one of two replicas to all its groups on the other's /metrics, exactly: 2,000 groups of 20 members.
+
+Half of the groups are each replica's. The one that is killed (SIGKILL) says no word: for the session timeout nobody
+knows, then the other one takes its partitions over and goes on from their snapshots. Beside it stands a replica that
+is stopped, and hands its partitions over.
+"""
+
+from __future__ import annotations
+
+import signal
+from time import perf_counter, sleep
+from typing import NamedTuple
+
+from bench.measure import table
+from bench.observing import PATIENCE_S, Observer, observer
+from bench.start import compacted
+from bench.synthetic import GROUPS
+from rebalance_agent.collectors.ownership import CLASSIC_TUNING
+
+ENDS = {"killed": signal.SIGKILL, "stopped": signal.SIGTERM}
+
+SNAPSHOT_S = 12.0
+"""Until each replica has written snapshots: every five seconds."""
+
+ASKED_EVERY_S = 0.2
+
+GROUPS_LEAST = 20
+"""Fewer may all be one replica's."""
+
+
+class TakenOver(NamedTuple):
+    """Seconds since the replica's end until all groups are shown exactly; what it took the other one since then."""
+
+    seconds: float
+    cpu_s: float
+
+
+def main(scale: float = 1.0) -> None:
+    """Print the table."""
+    groups = max(GROUPS_LEAST, round(GROUPS * scale))
+    with compacted(groups) as kafka:
+        rows = [(end, groups // 2, *taken_over(kafka.bootstrap_servers, groups, end)) for end in ENDS]
+    timeout = f"session timeout {CLASSIC_TUNING['session.timeout.ms']} ms"
+    table(("replica", "groups taken over", f"s ({timeout})", "CPU s"), rows)
+
+
+def figures(scale: float) -> dict[str, float]:
+    """What grows with the groups."""
+    groups = max(GROUPS_LEAST, round(GROUPS * scale))
+    with compacted(groups) as kafka:
+        found = {end: taken_over(kafka.bootstrap_servers, groups, end) for end in ENDS}
+    return {f"takeover from a {end} replica, s": each.seconds for end, each in found.items()}
+
+
+def taken_over(bootstrap: str, groups: int, end: str) -> TakenOver:
+    """Run two replicas, end one of them, and wait for the other."""
+    flags = ("--replicas-group", f"rebalance-agent-{end}", "--state-topic", f"bench-state-{end}")
+    with observer(bootstrap, *flags) as stays, observer(bootstrap, *flags) as goes:
+        stays.wait(lambda: _shared(stays, goes, groups), PATIENCE_S, ASKED_EVERY_S)
+        sleep(SNAPSHOT_S)
+        goes.process.send_signal(ENDS[end])
+        begun, cpu_s = perf_counter(), stays.cpu_seconds()
+        stays.wait(lambda: len(stays.generations()) >= groups, PATIENCE_S, ASKED_EVERY_S)
+        return TakenOver(perf_counter() - begun, stays.cpu_seconds() - cpu_s)
+
+
+def _shared(one: Observer, other: Observer, groups: int) -> bool:
+    shown = [len(each.generations()) for each in (one, other)]
+    return all(shown) and sum(shown) == groups and one.ready() and other.ready()

@@ -1,0 +1,75 @@
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.baseline import (
+    BASELINE_BYTES_MAX,
+    BaselineScope,
+    GroupBaseline,
+    HourBaseline,
+    baseline_from_json,
+    hour_of_week,
+)
+
+HOUR = {"hour_of_week": 12, "scope": "hour_of_day", "samples": 40, "stall_p50_seconds": 0.5}
+WHOLE = {
+    "kind": "baseline",
+    "schema_version": 1,
+    "cluster_id": "c",
+    "group": "g",
+    "computed_ms": 1_000,
+    "hours": [HOUR, {**HOUR, "hour_of_week": 13, "stall_p95_seconds": 2, "stall_p99_seconds": 2.5}],
+}
+
+
+def read(**changes):
+    return baseline_from_json(json.dumps({**WHOLE, **changes}).encode())
+
+
+def test_a_baseline_is_read_with_the_percentiles_that_are_known():
+    scope = BaselineScope.HOUR_OF_DAY
+    hours = (HourBaseline(12, scope, 40, 0.5), HourBaseline(13, scope, 40, 0.5, 2.0, 2.5))
+    assert read() == GroupBaseline("c", "g", 1_000, hours)
+    assert read(hours=[], later_field=1) == GroupBaseline("c", "g", 1_000, ())
+
+
+@given(st.integers(0, 4_000_000_000_000))
+def test_the_hour_of_the_week_is_the_calendars(epoch_ms):
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=epoch_ms)
+    assert hour_of_week(epoch_ms) == at.weekday() * 24 + at.hour
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"kind": "generation"}, "kind"),
+        ({"kind": ["baseline"]}, "kind"),
+        ({"schema_version": 2}, "schema_version"),
+        ({"schema_version": True}, "schema_version"),
+        ({"group": None}, "group"),
+        ({"computed_ms": "now"}, "computed_ms"),
+        ({"hours": [{**HOUR, "hour_of_week": 168}]}, "hours"),
+        ({"hours": [{**HOUR, "hour_of_week": -1}]}, "hours"),
+        ({"hours": [HOUR, HOUR]}, "hours"),
+        ({"hours": [HOUR] * 200}, "hours"),
+        ({"hours": [{**HOUR, "samples": 0}]}, "hours[0]"),
+        ({"hours": [{**HOUR, "stall_p50_seconds": -0.1}]}, "hours[0]"),
+        ({"hours": [{**HOUR, "stall_p99_seconds": 0.4}]}, "hours[0]"),
+        ({"hours": [{**HOUR, "stall_p50_seconds": float("nan")}]}, "hours[0].stall_p50_seconds"),
+        ({"hours": [{**HOUR, "scope": "month"}]}, "hours[0].scope"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, field):
+    with pytest.raises(InvalidInputError) as caught:
+        read(**changes)
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize("value", [b"", b"{", b"[]", b"null", b"\xff", b"[" * 1_000, b" " * (BASELINE_BYTES_MAX + 1)])
+def test_what_is_no_object_of_ours_is_refused(value):
+    with pytest.raises(InvalidInputError):
+        baseline_from_json(value)

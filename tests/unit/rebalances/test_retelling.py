@@ -1,0 +1,65 @@
+"""A captured topic told again gives the observer's own generations, and damage stops nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+from rebalance_agent.model.codec import event_to_json
+from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
+WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
+FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+
+
+def record(place, row):
+    value = None if row["value"] is None else base64.b64decode(row["value"])
+    return PastRecord(0, place, row["timestamp"], base64.b64decode(row["key"]), value)
+
+
+RECORDS = [record(place, row) for place, row in enumerate(ROWS)]
+
+
+def told(records, **more):
+    return [event_to_json(each) for each in retell(records, FACTS, **more) if not isinstance(each, Misread)]
+
+
+def of_kind(events, kind):
+    return {each["event_id"]: each for each in events if each["kind"] == kind}
+
+
+def test_generations_are_those_that_were_observed_down_to_the_last_field_that_records_tell():
+    again, watched = of_kind(told(RECORDS), "generation"), of_kind(WATCHED, "generation")
+    assert again.keys() == watched.keys()
+    for name, event in watched.items():
+        for field in event.keys() - {"stall", "phases", "trigger", "causes"}:
+            assert again[name][field] == event[field], field
+
+
+def test_nothing_is_concluded_from_what_compaction_has_taken():
+    assert of_kind(told(RECORDS[::2]), "aborted") == {}
+
+
+def test_other_groups_are_left_out():
+    some = told(RECORDS, shows=lambda group: group == "eager")
+    assert {event["group"] for event in some} == {"eager"}
+    everything = [event for event in told(RECORDS) if event["group"] == "eager"]
+    assert of_kind(some, "generation") == of_kind(everything, "generation")
+
+
+def test_a_record_that_breaks_its_schema_is_told_and_the_others_count():
+    broken = PastRecord(0, 3, RECORDS[3].timestamp_ms, b"\x00\x02\x00\x09x", b"")
+    found = list(retell([*RECORDS[:4], broken, *RECORDS[4:]], FACTS))
+    (misread,) = [each for each in found if isinstance(each, Misread)]
+    assert misread.record is broken
+    assert (
+        of_kind([event_to_json(each) for each in found if each is not misread], "generation").keys()
+        == of_kind(WATCHED, "generation").keys()
+    )
+
+
+def test_no_record_tells_nothing():
+    assert told([]) == []
