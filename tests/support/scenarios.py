@@ -99,19 +99,20 @@ class Stage:
         One during which the brokers stood still is played again, ``plays`` times in all at most.
         """
 
-        def play_once(scenario):
+        def play_once(scenario, again):
             try:
+                if again:
+                    self._set(scenario)
                 return self.play(scenario)
             except BaseException as error:  # noqa: BLE001 - the scenario's own test fails with it
                 return error
 
         def play(scenario):
-            for left in reversed(range(plays)):
+            for number in range(plays):
                 began_ms = self.clock.now_ms()
-                result = play_once(scenario)
-                if not left or not self.stillness.stood_still(began_ms):
+                result = play_once(scenario, again=number > 0)
+                if not self.stillness.stood_still(began_ms):
                     break
-                self._set(scenario)
             return result
 
         with ThreadPoolExecutor(at_once) as pool:
