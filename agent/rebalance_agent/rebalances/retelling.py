@@ -19,7 +19,7 @@ from rebalance_agent.model.events import AbortedEvent, Event
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
 from rebalance_agent.rebalances.tracker import Tracker
 
-__all__ = ["Facts", "Misread", "PastRecord", "retell"]
+__all__ = ["AFTERWARDS_MS", "Facts", "Misread", "PastRecord", "retell"]
 
 AFTERWARDS_MS = 3_600_000
 """Longer than a rebalance is waited for, or its reports are."""

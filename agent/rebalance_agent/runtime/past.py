@@ -25,13 +25,11 @@ from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.codec import event_from_json, json_object
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.rebalances.retelling import AFTERWARDS_MS
 from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.runtime.splitting import whole_events
 
 __all__ = ["Past", "read_past"]
-
-AFTERWARDS_MS = 3_600_000
-"""Longer than a rebalance is waited for, or its reports are."""
 
 
 class Past(NamedTuple):
