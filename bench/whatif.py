@@ -8,69 +8,51 @@ generations more, and what is left over is paid once, however many they are. The
 from __future__ import annotations
 
 import json
-import os
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
-from time import perf_counter
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
+from bench.fleets import DAYS, write_fleet
 from bench.measure import table
+from bench.tree import Took, took
 from rebalance_agent.advice import fidelity, history_of, what_if
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.codec import event_from_json
 from rebalance_agent.pipeline.generations import generations
 from rebalance_agent.pipeline.ingest import events_of_files, ingest_batch
 from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.synthesize.files import synthesize
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
 from rebalance_agent.pipeline.tables import Tables
 from rebalance_agent.pipeline.whatif import studies
 
 GENERATIONS = 1_000_000
-"""A fleet of these takes two hours of CPU to make, and another to replay; ``--scale 0.02`` shows the same trend."""
+"""Of a fleet that takes an hour to replay; ``--scale 0.02`` shows the same trend."""
 
-PER_GROUP_DAY = 9
-"""Generations of a synthetic group in a day, on average."""
-
-DAYS = 28
 LOOP_MAX = 20_000
 """Generations that the loop does at most: what one costs does not change with their number."""
 
 CORES = 2
-_TICKS = os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True, slots=True)
-class _Took:
-    """``count`` generations in ``seconds``, of which all processes together used ``cpu``."""
-
-    count: int
-    seconds: float
-    cpu: float
 
 
 def main(scale: float = 1.0) -> None:
     """Make a fleet of about so many generations, and replay it both ways."""
-    groups = max(6, round(GENERATIONS * scale / PER_GROUP_DAY / DAYS))
     with (
         tempfile.TemporaryDirectory(prefix="bench-whatif-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]", driver_memory="2g"), "bench") as spark,
     ):
-        synthesize(Fleet(groups, DAYS, seed=7), Path(folder) / "events", CORES, lambda _: None)
+        groups = write_fleet(Path(folder) / "events", round(GENERATIONS * scale))
         tables = Tables(spark, f"{folder}/tables")
         ingest_batch(tables, events_of_files(spark, f"{folder}/events"), "files", SystemClock())
         tables.overwrite("generations", generations(tables.read("events")))
         rows = tables.read("generations")
         some = _share(rows, 1 / 3)
         # The first task of all starts Python's workers.
-        first = _took(lambda: _by_spark(tables, rows.limit(1)))
-        third, whole = (_took(lambda each=each: _by_spark(tables, each)) for each in (some, rows))  # type: ignore[misc]
+        first = took(lambda: _by_spark(tables, rows.limit(1)))
+        third, whole = (took(lambda each=each: _by_spark(tables, each)) for each in (some, rows))  # type: ignore[misc]
         bodies = _bodies(_share(rows, min(1 / 3, LOOP_MAX / whole.count)))
-        loop = _took(lambda: sum(map(_study, bodies)))
+        loop = took(lambda: sum(map(_study, bodies)))
     _show(groups, first, third, whole, loop)
 
 
@@ -99,29 +81,8 @@ def _study(bodies: Sequence[str]) -> int:
     return len(bodies)
 
 
-def _took(work: Callable[[], int]) -> _Took:
-    start, cpu = perf_counter(), _cpu()
-    count = work()
-    return _Took(count, perf_counter() - start, _cpu() - cpu)
-
-
-def _cpu() -> float:
-    """CPU seconds of this process and all that came of it: Spark's JVM, and the workers that it started."""
-    stats = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue  # it has just ended
-        stats[int(path.parent.name)] = (int(fields[1]), sum(map(int, fields[11:15])))
-    mine = {os.getpid()}
-    while more := {pid for pid, (parent, _) in stats.items() if parent in mine} - mine:
-        mine |= more
-    return sum(stats[pid][1] for pid in mine) / _TICKS
-
-
-def _show(groups: int, first: _Took, third: _Took, whole: _Took, loop: _Took) -> None:
-    more = _Took(whole.count - third.count, whole.seconds - third.seconds, whole.cpu - third.cpu)
+def _show(groups: int, first: Took, third: Took, whole: Took, loop: Took) -> None:
+    more = Took(whole.count - third.count, whole.seconds - third.seconds, whole.cpu - third.cpu)
     once = max(0.0, whole.seconds - whole.count * more.seconds / more.count)
     print(f"{whole.count} generations of {groups} groups over {DAYS} days.\n")
     lines = (

@@ -10,10 +10,12 @@ import sys
 import tarfile
 import urllib.request
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pyspark
 import pytest
+from packaging.requirements import Requirement
 
 from rebalance_agent.pipeline.jars import spark_jars
 from rebalance_agent.pipeline.java import find_java_home
@@ -24,8 +26,6 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 SPARK = Path(pyspark.__file__).parent
-PACKAGES = ("confluent_kafka", "confluent_kafka.libs", "dateutil", "numpy", "numpy.libs", "pandas", "pyarrow", "pytz",
-            "tzdata")  # fmt: skip
 BARE_PYTHON = Path(sys.base_prefix, "bin", "python3")
 MAIN = "import sys\nfrom rebalance_agent.cli.main import main\nsys.exit(main())\n"
 
@@ -34,6 +34,19 @@ def free_port():
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return found.getsockname()[1]
+
+
+def installed_files(*wanted):
+    """Name and place of each file that ``pip install --target`` has of these packages and of what they need."""
+    names, left = set(), list(wanted)
+    while left:
+        found = distribution(left.pop())
+        names.add(found.name)
+        for file in found.files:
+            if ".." not in file.parts and "tests" not in file.parts:
+                yield str(file), file.locate()
+        needed = (Requirement(each) for each in found.requires or ())
+        left += [each.name for each in needed if each.name not in names and (not each.marker or each.marker.evaluate())]
 
 
 @contextmanager
@@ -91,9 +104,10 @@ def test_workers_whose_python_has_none_of_ours_do_the_work(cluster, tmp_path):
     build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
+    package = wheel.rename(tmp_path / "rebalance_agent.zip")  # Spark puts no wheel on its workers' path
     with tarfile.open(tmp_path / "dependencies.tar.gz", "w:gz", compresslevel=1) as archive:
-        for name in PACKAGES:
-            archive.add(Path(pyspark.__file__).parents[1] / name, name)
+        for name, path in installed_files("pandas", "pyarrow"):
+            archive.add(path, name)
     (tmp_path / "pipeline.py").write_text(MAIN)
     events = tmp_path / "events"
     events.mkdir()
@@ -108,7 +122,7 @@ def test_workers_whose_python_has_none_of_ours_do_the_work(cluster, tmp_path):
         *(word for name, value in SHORT_LIVED.items() for word in ("--conf", f"{name}={value}")),
         "--conf", "spark.executor.defaultJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "--jars", ",".join(map(str, spark_jars())),
-        "--py-files", str(wheel), "--archives", f"{tmp_path / 'dependencies.tar.gz'}#dependencies",
+        "--py-files", str(package), "--archives", f"{tmp_path / 'dependencies.tar.gz'}#dependencies",
         str(tmp_path / "pipeline.py"), "pipeline", "run", "--events", str(events), "--tables", str(tmp_path / "tables"),
     ]  # fmt: skip
     python = {"PYSPARK_DRIVER_PYTHON": sys.executable, "PYSPARK_PYTHON": str(BARE_PYTHON)}

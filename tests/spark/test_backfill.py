@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import astuple
 from pathlib import Path
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.pipeline.backfill import (
     OFFSETS_TOPIC,
-    Shown,
     keep,
     ranges,
     records_of_files,
@@ -20,6 +21,7 @@ from rebalance_agent.pipeline.backfill import (
     topic_now,
 )
 from rebalance_agent.pipeline.ingest import events_at_rest, ingest_batch
+from rebalance_agent.pipeline.retold import Shown
 from rebalance_agent.rebalances.retelling import Facts
 from support.observing import create_topic, events, eventually, everything, members, observing
 
@@ -59,13 +61,16 @@ def test_files_of_records_give_what_was_observed_of_them(tables, folder):
     odd = {**ROWS[0], "key": "AAIAAw==", "timestamp": ROWS[-1]["timestamp"]}
     (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in [*ROWS, odd]))
     records = records_of_files(tables.spark, str(folder))
-    assert [(each.partition, each.records) for each in ranges(records)] == [(0, len(ROWS) + 1)]
+    # Nobody knows their partition and offsets: none are made up.
+    assert [each[:4] for each in map(astuple, ranges(records))] == [(0, len(ROWS) + 1, None, None)]
+    assert retold(records, FACTS).select(F.spark_partition_id()).distinct().count() > 1
     told, missing = keep(tables, retold(records, FACTS), FakeClock())
     assert missing == []
     assert generations(stored(tables)) == generations(WATCHED)
     assert told.rejected == 1
     (rejected,) = tables.read("events_rejected").collect()
     assert rejected["reason"].startswith("offsets_record: ")
+    assert (rejected["partition"], rejected["offset"]) == (0, None)
 
 
 def test_where_generations_are_missing_is_told(tables, folder):

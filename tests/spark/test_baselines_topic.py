@@ -49,8 +49,8 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
     create_topic(kafka.bootstrap_servers, group, 1)
     producer = Producer(servers)
 
-    def publish(name, *seconds):
-        publish_baselines(computed(spark, cluster_id, name, now_ms, seconds), servers, topic)
+    def publish(name, *seconds, clusters=()):
+        publish_baselines(computed(spark, cluster_id, name, now_ms, seconds), servers, topic, clusters)
 
     def put(key, value):
         producer.produce(topic, key=key, value=value)
@@ -80,8 +80,13 @@ def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkey
         assert shown() == 1.5
         publish(group, 4.0, 4.0, 4.0)
         eventually(lambda: shown() == 4.0)
-        put(record.key(), None)
+        # Of another cluster's pipeline nothing is known, of this one's the group has no baseline any more.
+        publish("nobody-here", 7.0, 7.0, 7.0, clusters=["another"])
+        publish("nobody-here", 8.0, 8.0, 8.0, clusters=[cluster_id])
         eventually(lambda: shown() is None)
+        publish("nobody-here", 9.0, 9.0, 9.0, clusters=[cluster_id])
+        deleted = [each.key() for each in everything(kafka.bootstrap_servers, topic) if each.value() is None]
+        assert deleted == [record.key()]
         assert watched.ready()
 
 

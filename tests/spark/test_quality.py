@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 
 import pytest
@@ -13,6 +14,7 @@ from rebalance_agent.pipeline.generations import generations
 from rebalance_agent.pipeline.group_hours import group_hours
 from rebalance_agent.pipeline.members import members
 from rebalance_agent.pipeline.quality import broken, expectations
+from rebalance_agent.pipeline.schemas import TABLES
 from support.event_rows import MONDAY_MS, aborted, events_frame, generation, gone, member
 
 NOW_MS = MONDAY_MS + 86_400_000
@@ -131,3 +133,54 @@ def test_a_missing_generation_is_a_warning_that_names_it(spark):
     assert json.loads(row["example"]) == {"cluster_id": "c", "group": "g", "previous": 1, "generation": 5, "aborted": 2}
     assert broken([row]) == []
     assert broken([row], strict=True) == [row]
+
+
+ADVISED = {
+    "whatif": {"strategy": "range", "protocol": "eager", "generations": 2, "moved": 3, "needed": 2, "excess": 1},
+    "fidelity": {
+        "assignor": "range", "implementation": "any", "checked": 2, "same_moves": 2, "same_skew": 2,
+        "same_assignment": 2, "not_comparable": 1, "agreeing": 1,
+    },
+    "recommendations": {
+        "static_membership": False, "sentence": "Use sticky.", "strategy": "sticky", "protocol": "eager",
+    },
+    "events_rejected": {"reason": "malformed: no JSON", "ingested_at": dt.datetime(2026, 1, 1, tzinfo=dt.UTC)},
+}  # fmt: skip
+ADVICE_DAMAGE = {
+    ("whatif", "excess is a part of what moved"): {"excess": 4},
+    ("whatif", "nothing is said of what was refused"): {"refused": "too large"},
+    ("fidelity", "what must be repeated is repeated"): {"same_skew": 1},
+    ("fidelity", "no more agree than were looked at"): {"agreeing": 2},
+    ("recommendations", "a strategy has its protocol"): {"protocol": None},
+    ("recommendations", "each group has a sentence"): {"sentence": ""},
+    ("events_rejected", "reasons begin with a code"): {"reason": "no JSON"},
+}
+
+
+def identity(name, number):
+    return {"rejected_id": f"r{number}"} if name == "events_rejected" else {}
+
+
+def advised(spark, damage):
+    """The tables of advice with the rows above and, of another group each, those that are damaged."""
+
+    def frame(name):
+        changes = [{}, *(change for (table, _), change in damage.items() if table == name)]
+        rows = [
+            {"cluster_id": "c", "group": f"g{number}", **ADVISED[name], **change, **identity(name, number)}
+            for number, change in enumerate(changes)
+        ]
+        schema = TABLES[name].schema
+        return spark.createDataFrame([tuple(row.get(field) for field in schema.names) for row in rows], schema)
+
+    return {name: frame(name) for name in ADVISED}
+
+
+def test_what_is_advised_is_checked_too(spark):
+    assert failures(advised(spark, {})) == {}
+    found = failures(advised(spark, ADVICE_DAMAGE))
+    assert found.keys() == ADVICE_DAMAGE.keys()
+    assert {row["failed"] for row in found.values()} == {1}
+    warning = found["fidelity", "what must be repeated is repeated"]
+    assert warning not in broken(found.values())
+    assert len(broken(found.values())) == len(found) - 1

@@ -6,6 +6,8 @@ import datetime as dt
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
@@ -66,6 +68,25 @@ def test_a_table_of_an_older_release_gets_the_columns_that_it_lacks(tables):
     tables.merge("baselines", frame(tables, baseline("g", 2, 6.0)))
     found = {row["hour_of_week"]: row["stall_p99"] for row in tables.read("baselines").collect()}
     assert found == {1: None, 2: 3.0}
+
+
+def test_a_table_that_is_written_over_keeps_what_must_not_be_null(tables):
+    nobody = tables.spark.createDataFrame([baseline("g", 1, 1.0)]).withColumns({
+        "group": F.lit(None).cast("string"), "hour_of_week": F.lit(1), "samples": F.lit(20).cast("long")
+    })  # fmt: skip
+    for _ in range(2):
+        tables.overwrite("baselines", frame(tables, baseline("g", 1, 1.0)))
+        with pytest.raises(Py4JJavaError, match="NOT NULL constraint violated for column: group"):
+            tables.overwrite("baselines", nobody)
+    assert p50s(tables) == {("g", 1): 1.0}
+
+
+def test_a_table_of_another_release_gets_our_columns_when_it_is_written_over(tables):
+    path = tables.path("baselines")
+    frame(tables, baseline("g", 1, 1.0)).drop("stall_p99").write.format("delta").save(path)
+    tables.overwrite("baselines", frame(tables, baseline("g", 2, 6.0)))
+    assert p50s(tables) == {("g", 2): 6.0}
+    assert tables.spark.read.format("delta").load(path).schema.names == BASELINES.schema.names
 
 
 def test_small_files_are_joined_and_old_rows_go_only_where_asked(tables):

@@ -102,7 +102,7 @@ def fidelity(history: History, instrumented: Collection[int] = ()) -> Fidelity:
     earlier: deque[_Given] = deque(maxlen=CLAIMS_BACK_MAX)
     before: GenerationEvent | None = None
     for event in history.generations:
-        if event.members and not came_back(event, before):  # else nobody decided
+        if event.members and history.counts(event) and not came_back(event, before):  # else nobody decided
             line = _checked(event, before, earlier, verdict(event, instrumented, hints))
             key = line.assignor, line.implementation
             lines[key] = lines[key] + line if key in lines else line

@@ -6,7 +6,7 @@ leader knows (`serving` and `fidelity` say which strategies that concerns).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -75,12 +75,20 @@ class Rebalance:
 
 @dataclass(frozen=True)
 class History:
-    """One group's past: ``rebalances`` in order, each of them ended; ``generations`` they consist of."""
+    """One group's past: ``rebalances`` in order, each of them ended; ``generations`` they consist of.
+
+    ``lead``: ids of events that lead in: strategies go through them, and another part of the past counts them.
+    """
 
     cluster_id: str
     group: str
     generations: tuple[GenerationEvent, ...]
     rebalances: tuple[Rebalance, ...]
+    lead: frozenset[str] = frozenset()
+
+    def counts(self, event: GenerationEvent) -> bool:
+        """Whether figures are to speak of it."""
+        return event.event_id not in self.lead
 
     @property
     def last(self) -> GenerationEvent | None:
@@ -117,8 +125,10 @@ class History:
         )
 
 
-def history_of(events: Iterable[Event]) -> History:
+def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> History:
     """The history in one group's ``events`` (other kinds are passed over), of each event the newest revision.
+
+    ``lead``: ids of those that only lead in, see `History`.
 
     Left out are the parts of an event that was split by member and not put together again, what comes before a change
     of the group's type, and an episode that has not ended.
@@ -133,7 +143,8 @@ def history_of(events: Iterable[Event]) -> History:
     kept = _of_one_type(ordered)
     rebalances = tuple(_rebalances(kept))
     last = kept[-1] if kept else None
-    return History(last.cluster_id if last else "", last.group if last else "", tuple(kept), rebalances)
+    named = (last.cluster_id, last.group) if last else ("", "")
+    return History(*named, tuple(kept), rebalances, frozenset(lead))
 
 
 def identity(member: MemberSnapshot | MemberSubscription) -> str:

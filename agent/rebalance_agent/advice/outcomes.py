@@ -37,7 +37,7 @@ def replay(history: History, chosen: Strategy, settings: Settings | None = None)
 def what_if(history: History, names: Iterable[str] | None = None, settings: Settings | None = None) -> WhatIf:
     """Replay ``history`` through these strategies, by default all there are; both forms of one in a single pass.
 
-    Only what was since the last change of assignor counts.
+    Only what was since the last change of assignor counts, and not what leads in.
 
     Raises:
         AssignmentError: there is no strategy of a name, or a setting is not what it takes.
@@ -111,10 +111,11 @@ def _both(
     for carried in carry(history, chosen, settings):
         key = id(carried.rebalance)
         place = places[key]
-        waited = restarts.waited(place, before)
-        for protocol, total in sums.items():
-            line = _replayed(carried, behaviours[key], protocol)
-            total.add(line, avoided=place in restarts.rebalances, waited=waited)
+        if history.counts(carried.rebalance.closing):
+            waited = restarts.waited(place, before)
+            for protocol, total in sums.items():
+                line = _replayed(carried, behaviours[key], protocol)
+                total.add(line, avoided=place in restarts.rebalances, waited=waited)
         before = carried.assignment
     return {protocol: total.figures() for protocol, total in sums.items()}
 
@@ -125,11 +126,13 @@ def _recorded(
     """What was measured, and the same moves with the stalls that the model predicts for them."""
     places = _places(history)
     measured, predicted = Sums(), Sums()
-    first = True
+    began = False
     for rebalance in history.decided:
         closing, behaviour, place = rebalance.closing, behaviours[id(rebalance)], places[id(rebalance)]
         # Replays begin from nothing where there is nothing to begin from, so these moves are nobody's.
-        first = first or rebalance.before is None
+        first, began = not began or rebalance.before is None, True
+        if not history.counts(closing):
+            continue
         before = owned_by(rebalance.before) if rebalance.before and not first else None
         given = None if before is None else handed(before, owned_by(closing))
         stalled = predict_stall(behaviour, given, closing.protocol)
@@ -148,7 +151,6 @@ def _recorded(
         predicted.add(line, avoided=avoided, waited=waited)
         known = None if stalled is None or closing.stall is None else closing.stall.partition_seconds
         measured.add(replace(line, stalled_partition_seconds=known), avoided=avoided, waited=waited)
-        first = False
     return measured.figures(), predicted.figures()
 
 

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress("aggregate", every_s=0)
     try:
         properties = kafka_settings(options)[1] if options.publish else {}
-        with open_tables(options, "aggregate") as tables:
+        with open_tables(options, "aggregate", progress) as tables:
             if options.dry_run:
                 print(json.dumps({"events": tables.read("events").count()}))
                 return 0
@@ -72,7 +72,10 @@ def run(options: argparse.Namespace) -> int:
             failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
             if options.publish:
                 progress.tell(f"baselines to {options.publish_to}")
-                publish_baselines(tables.read("baselines"), properties, options.publish_to)
+                clusters = {
+                    row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
+                }
+                publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
             summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     except InvalidInputError as error:
         print(f"rebalance-agent pipeline aggregate: {error}", file=sys.stderr)

@@ -22,7 +22,6 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.backfill import (
     Gaps,
     PartitionRange,
-    Shown,
     keep,
     ranges,
     records_of_files,
@@ -30,6 +29,7 @@ from rebalance_agent.pipeline.backfill import (
     retold,
     topic_now,
 )
+from rebalance_agent.pipeline.retold import Shown
 from rebalance_agent.rebalances.retelling import Facts
 from rebalance_agent.runtime.settings import HIDDEN_GROUPS
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         properties = None if options.records else kafka_settings(options)[1]
         facts = _facts_of(options) if options.records else Facts("")
-        with open_tables(options, "backfill") as tables:
+        with open_tables(options, "backfill", progress) as tables:
             if properties is None:
                 records = records_of_files(tables.spark, options.records)
             else:
@@ -109,8 +109,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
     for each in found[:TOLD_MAX]:
+        offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
         progress.tell(
-            f"partition {each.partition}: {each.records:,} records, offsets {each.first_offset} to {each.last_offset}, "
+            f"partition {each.partition}: {each.records:,} records, {offsets}"
             f"{_time(each.first_ms)} to {_time(each.last_ms)}"
         )
     if len(found) > TOLD_MAX:

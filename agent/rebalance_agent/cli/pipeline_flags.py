@@ -9,12 +9,13 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tasks import tasks_told
 from rebalance_agent.runtime.flags import kafka_flags
 from rebalance_agent.runtime.kafka_config import client_properties
 from rebalance_agent.runtime.settings import ObserverSettings
@@ -100,12 +101,15 @@ def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
 
 
 @contextmanager
-def open_tables(options: argparse.Namespace, stage: str) -> Iterator[Tables]:
-    """The tables that the flags name, in a session that ends with the block."""
+def open_tables(options: argparse.Namespace, stage: str, progress: Progress | None = None) -> Iterator[Tables]:
+    """The tables that the flags name, in a session that ends with the block; ``progress`` hears of its tasks."""
     more: Mapping[str, str] = pairs("--spark", options.spark)
     settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a broken pipe to a stopped Spark is no news
-    with open_session(settings, f"rebalance-agent {stage}") as spark:
+    with (
+        open_session(settings, f"rebalance-agent {stage}") as spark,
+        tasks_told(spark, progress.tell) if progress else nullcontext(),
+    ):
         yield Tables(spark, options.tables)
 
 

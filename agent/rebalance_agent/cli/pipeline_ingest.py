@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress("ingest")
     try:
         kafka = None if options.events else kafka_settings(options)
-        with open_tables(options, "ingest") as tables:
+        with open_tables(options, "ingest", None if kafka else progress) as tables:
             if kafka is None:
                 done = _files(tables, options)
             else:

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     """Maintain; the exit code."""
     progress = Progress("maintain", every_s=0)
     try:
-        with open_tables(options, "maintain") as tables:
+        with open_tables(options, "maintain", progress) as tables:
             if options.dry_run:
                 print(json.dumps({"files": {name: tables.files(name) for name in TABLES}}))
                 return 0

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the report; the exit code."""
     progress = Progress("report")
     try:
-        with open_tables(options, "report") as tables:
+        with open_tables(options, "report", progress) as tables:
             made_at = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC)
             report = collect(tables, made_at, details=options.details)
         html = page(report).encode()

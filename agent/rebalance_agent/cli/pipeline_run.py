@@ -16,7 +16,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest import counted, decoded, events_of_files, ingest_batch, read_again
 from rebalance_agent.pipeline.report.collect import collect
 from rebalance_agent.pipeline.report.page import page
-from rebalance_agent.pipeline.stages import advise, aggregate, fidelity_summary, judge
+from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
 from rebalance_agent.pipeline.tables import Tables
 
 __all__ = ["add_parser", "run"]
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress("run", every_s=0)
     clock = SystemClock()
     try:
-        with open_tables(options, "run") as tables:
+        with open_tables(options, "run", progress) as tables:
             progress.tell("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
@@ -68,6 +68,7 @@ def run(options: argparse.Namespace) -> int:
             aggregate(tables, now_ms, progress.tell)
             failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
             advise(tables, progress.tell)
+            failed += say_broken(judge(tables, now_ms, progress.tell, ADVISED), strict=options.strict)
             if options.report:
                 progress.tell("report")
                 _report(tables, options.report, now_ms)

@@ -1,7 +1,7 @@
 """What `__consumer_offsets` still holds of the time before the agent, as rows of `events` with the observer's own ids.
 
-Decoding and tracking are the observer's, a partition of the topic after the other within a task, in order of offsets:
-memory is that of the groups' present states. Rows of origin ``backfill`` never take the place of others.
+Decoding and tracking are the observer's. A task has some groups of a partition, and their records in order: memory is
+that of the groups' present states. Rows of origin ``backfill`` never take the place of others.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -18,23 +17,20 @@ from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.model.events import Event
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.decoding import DECODED
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX, Reason, rejected_id, row_of
-from rebalance_agent.pipeline.ingest import DECODED, OWN_GROUPS, Ingested, batch_of, counted, merge_rows
+from rebalance_agent.pipeline.ingest import OWN_GROUPS, Ingested, counted, merge_rows
 from rebalance_agent.pipeline.kafka_options import source_options
+from rebalance_agent.pipeline.retold import Shown, retold_rows
 from rebalance_agent.pipeline.tables import Tables
-from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
+from rebalance_agent.rebalances.retelling import Facts
 
 __all__ = [
     "OFFSETS_TOPIC",
     "Gaps",
     "PartitionRange",
-    "Shown",
     "TopicNow",
     "gaps",
     "keep",
@@ -47,27 +43,26 @@ __all__ = [
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
-_COLUMNS = ("partition", "offset", "timestamp_ms", "key", "value", "topic")
+_COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "topic")
+"""Of records: where nobody knows the ``offset`` it is null, and their order is that of times and then of ``place``."""
+
+_ORDER = ("partition", "offset", "timestamp_ms", "place")
+
 _BEHIND_COMMITS = "X'0002'"
 """Keys of offset commits are below it, and they are nearly all of the topic: told by Spark, before Python sees any."""
 
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """Which groups count, as `NameFilter` takes them: patterns for whole names."""
-
-    allow: str = ".*"
-    deny: str = ""
+_GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
+"""SQL: the bytes of the group's name in a key, behind the key's version and their number."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionRange:
-    """What was read of one partition; times in epoch milliseconds, of all its records."""
+    """What was read of one partition; times in epoch milliseconds, of all its records. Offsets may be unknown."""
 
     partition: int
     records: int
-    first_offset: int
-    last_offset: int
+    first_offset: int | None
+    last_offset: int | None
     first_ms: int
     last_ms: int
 
@@ -121,7 +116,7 @@ def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: To
         .option("endingOffsets", json.dumps(ends))
         .option("groupIdPrefix", OWN_GROUPS)
         .load()
-        .withColumn("timestamp_ms", F.unix_millis("timestamp"))
+        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "place": F.lit(0)})
         .select(*_COLUMNS)
     )
     promised = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
@@ -137,7 +132,7 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
     """Records in files: Parquet with these columns, or lines of JSON as ``rebalance-agent decode`` takes them.
 
     ``key`` and ``value`` (base64 in JSON), ``timestamp`` (epoch milliseconds), and where known ``partition`` and
-    ``offset``: without these, order is by time and then by place in the files, and one task does all the work.
+    ``offset``: without these, order is by time and then by place in the files.
 
     Raises:
         InvalidInputError: there are no such files, or they have other columns.
@@ -152,17 +147,17 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
         raise InvalidInputError("--records", f"cannot read {folder}: {' '.join(str(error).split())[:300]}") from error
     if frame.isEmpty():
         raise InvalidInputError("--records", f"no record in *.parquet or *.ndjson of {folder}")
-    order = Window.partitionBy("partition").orderBy(
-        "timestamp", "_metadata.file_path", "_metadata.file_block_start", "place"
-    )
     return (
         frame.where(F.col("key").isNotNull())
         .select("*", "_metadata")
-        .withColumn("partition", F.coalesce("partition", F.lit(0)))
-        .withColumn("place", F.monotonically_increasing_id())
-        .withColumn("offset", F.coalesce("offset", F.row_number().over(order).cast("long")))
+        .withColumns(
+            {
+                "partition": F.coalesce("partition", F.lit(0)),
+                "place": F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()),
+                "topic": F.lit(None).cast("string"),
+            }
+        )
         .withColumnRenamed("timestamp", "timestamp_ms")
-        .withColumn("topic", F.lit(None).cast("string"))
         .select(*_COLUMNS)
     )
 
@@ -185,12 +180,14 @@ def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> Data
     chosen = shown or Shown()
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from _retell(batches, facts, chosen)
+        yield from retold_rows(batches, facts, chosen)
 
     return (
         records.where(F.expr(f"substring(key, 1, 2) >= {_BEHIND_COMMITS}"))
-        .repartition("partition")
-        .sortWithinPartitions("partition", "offset")
+        # No group's events depend on another's, so that one partition alone can be the work of many tasks.
+        .repartition("partition", F.expr(_GROUP))
+        .sortWithinPartitions(*_ORDER)
+        .drop("place")
         .mapInArrow(tell, DECODED)
     )
 
@@ -222,42 +219,3 @@ def gaps(rows: DataFrame) -> list[Gaps]:
     found = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
     told = (Gaps(group, present, int(absent or 0)) for group, present, absent in found)
     return sorted((each for each in told if each.missing), key=lambda each: (-each.missing, each.group))
-
-
-def _retell(batches: Iterable[pa.RecordBatch], facts: Facts, shown: Shown) -> Iterator[pa.RecordBatch]:
-    shows = NameFilter(shown.allow, shown.deny)
-    topic: str | None = None
-
-    def records() -> Iterator[PastRecord]:
-        nonlocal topic
-        for batch in batches:
-            columns = batch.to_pydict()
-            for place, partition in enumerate(columns["partition"]):
-                topic = columns["topic"][place]
-                number, at_ms = columns["offset"][place], columns["timestamp_ms"][place]
-                yield PastRecord(partition, number, at_ms, columns["key"][place], columns["value"][place])
-
-    rows: list[Mapping[str, object]] = []
-    for partition, its in groupby(records(), key=lambda record: record.partition):
-        for told in retell(its, facts, shows):
-            rows.append(_row(told, topic, partition))
-            if len(rows) >= _ROWS_MAX:
-                yield batch_of(rows)
-                rows = []
-    if rows:
-        yield batch_of(rows)
-
-
-_ROWS_MAX = 500
-"""Rows handed back at once: as many as Spark hands over."""
-
-
-def _row(told: Event | Misread, topic: str | None, partition: int) -> dict[str, object]:
-    if isinstance(told, Misread):
-        record, reason = told.record, Reason("offsets_record", told.problem)
-        place = {"topic": topic, "partition": partition, "offset": record.offset, "file": None}
-        identity = rejected_id(record.value, topic, partition, record.offset)
-        value = None if record.value is None else record.value[:KEPT_BYTES_MAX]
-        return {**place, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": value}
-    row = row_of(told, json_line(told).decode())
-    return {**row._asdict(), "topic": topic, "partition": partition, "offset": None}

@@ -8,33 +8,29 @@ micro-batches and files at rest.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import TimestampType
 from pyspark.storagelevel import StorageLevel
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.decoding import DECODED, PLACE, decode
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX, EventRow, event_row, rejected_id
+from rebalance_agent.pipeline.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.kafka_options import source_options
 from rebalance_agent.pipeline.schemas import EVENTS, EVENTS_REJECTED
 from rebalance_agent.pipeline.tables import Tables
 
 __all__ = [
-    "DECODED",
     "FILES",
     "OWN_GROUPS",
     "Ingested",
-    "batch_of",
     "counted",
     "decoded",
     "events_at_rest",
@@ -53,14 +49,6 @@ OWN_GROUPS = "rebalance-agent-pipeline"
 """How Spark's consumer groups begin: hidden by the observer, and left out by `backfill`."""
 
 _KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
-_PLACE = ("topic", "partition", "offset", "file")
-_LATER = ("origin", "ingested_at", "day")
-_ODD = ("rejected_id", "reason", "key", "value", "file")
-DECODED = StructType(
-    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _LATER]
-    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _ODD]
-)
-"""A row of either table, decoded: ``reason`` is null in one of an event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +123,12 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
 def rejected_again(tables: Tables) -> DataFrame:
     """What was rejected for being newer than a release was, to be read by this one."""
     newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
-    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *_PLACE)
+    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *PLACE)
 
 
 def decoded(records: DataFrame) -> DataFrame:
     """Each record as the columns of an event, or as those of a rejected one (``reason`` is not null)."""
-    return records.select("key", "value", *_PLACE).mapInArrow(_decode, DECODED)
+    return records.select("key", "value", *PLACE).mapInArrow(decode, DECODED)
 
 
 def counted(rows: DataFrame) -> Ingested:
@@ -187,25 +175,3 @@ def read_again(tables: Tables, clock: Clock) -> Ingested:
 def _finished(rows: DataFrame, origin: str, now: Column) -> DataFrame:
     columns = {"origin": F.lit(origin), "ingested_at": now, "day": F.to_date("timestamp")}
     return rows.withColumns(columns).select(*EVENTS.schema.names)
-
-
-def batch_of(rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:
-    """An Arrow batch of `DECODED`'s columns; what a row does not have is null."""
-    schema = to_arrow_schema(DECODED)
-    return pa.RecordBatch.from_pylist([{name: row.get(name) for name in DECODED.names} for row in rows], schema)
-
-
-def _decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Runs in Spark's Python workers: a row out for each row in."""
-    for batch in batches:
-        yield batch_of([_row(record) for record in batch.to_pylist()])
-
-
-def _row(record: Mapping[str, Any]) -> dict[str, object]:
-    key, value, place = record["key"], record["value"], {name: record[name] for name in _PLACE}
-    found = event_row(value)
-    if isinstance(found, EventRow):
-        return {**found._asdict(), **place}
-    kept = None if value is None else value[:KEPT_BYTES_MAX]
-    identity = rejected_id(value, *place.values())
-    return {**place, "rejected_id": identity, "reason": str(found), "key": key and key[:KEPT_BYTES_MAX], "value": kept}

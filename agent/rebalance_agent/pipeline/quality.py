@@ -17,7 +17,19 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.model.baseline import HOURS_OF_WEEK
 from rebalance_agent.pipeline.compared import steps, with_hours, with_members
-from rebalance_agent.pipeline.schemas import BASELINES, EVENTS, EXPECTATIONS, GENERATIONS, GROUP_HOURS, MEMBERS, TABLES
+from rebalance_agent.pipeline.schemas import (
+    BASELINES,
+    EVENTS,
+    EVENTS_REJECTED,
+    EXPECTATIONS,
+    FIDELITY,
+    GENERATIONS,
+    GROUP_HOURS,
+    MEMBERS,
+    RECOMMENDATIONS,
+    TABLES,
+    WHATIF,
+)
 
 __all__ = ["SCHEMA", "Severity", "broken", "expectations"]
 
@@ -93,6 +105,29 @@ _OF_BASELINES = (
     _Expectation("hours are those of a week", f"hour_of_week BETWEEN 0 AND {HOURS_OF_WEEK - 1}", BASELINES.keys),
 )
 
+_OF_REJECTED = (_Expectation("reasons begin with a code", "reason RLIKE '^[a-z_]+: .'", EVENTS_REJECTED.keys),)
+_OF_WHATIF = (
+    _Expectation("excess is a part of what moved", "coalesce(excess BETWEEN 0 AND moved, true)", WHATIF.keys),
+    _Expectation(
+        "nothing is said of what was refused",
+        "refused IS NULL OR (generations = 0 AND coalesce(moved, skew_mean, stalled_partition_seconds) IS NULL)",
+        WHATIF.keys,
+    ),
+)
+_OF_FIDELITY = (
+    _Expectation(
+        "what must be repeated is repeated",
+        "same_moves = checked AND same_skew = checked",
+        FIDELITY.keys,
+        Severity.WARNING,
+    ),
+    _Expectation("no more agree than were looked at", "agreeing <= not_comparable", FIDELITY.keys),
+)
+_OF_RECOMMENDATIONS = (
+    _Expectation("a strategy has its protocol", "(strategy IS NULL) = (protocol IS NULL)", RECOMMENDATIONS.keys),
+    _Expectation("each group has a sentence", "length(sentence) > 0", RECOMMENDATIONS.keys),
+)
+
 _Tables = Mapping[str, DataFrame]
 
 
@@ -127,6 +162,17 @@ def _results(table: str, rows: DataFrame, some: Iterable[_Expectation]) -> DataF
     return rows.agg(F.array(*told).alias("told")).select(F.lit(table).alias("table"), F.inline("told"))
 
 
+_PLAIN = (
+    (EVENTS, _OF_EVENTS),
+    (EVENTS_REJECTED, _OF_REJECTED),
+    (GENERATIONS, _OF_GENERATIONS),
+    (GROUP_HOURS, _OF_HOURS),
+    (BASELINES, _OF_BASELINES),
+    (WHATIF, _OF_WHATIF),
+    (FIDELITY, _OF_FIDELITY),
+    (RECOMMENDATIONS, _OF_RECOMMENDATIONS),
+)
+
 _Checks = Iterator[tuple[str, DataFrame, tuple[_Expectation, ...]]]
 
 
@@ -140,8 +186,7 @@ def _keys(tables: _Tables) -> _Checks:
 
 def _checks(tables: _Tables) -> _Checks:
     """What is looked at of which table; some of it only shows beside another one."""
-    plain = ((EVENTS, _OF_EVENTS), (GENERATIONS, _OF_GENERATIONS), (GROUP_HOURS, _OF_HOURS), (BASELINES, _OF_BASELINES))
-    for table, some in plain:
+    for table, some in _PLAIN:
         if table.name in tables:
             yield table.name, tables[table.name], some
     events, generations, members, hours = (

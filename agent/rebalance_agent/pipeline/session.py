@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.jars import spark_jars
 from rebalance_agent.pipeline.java import find_java_home
+from rebalance_agent.pipeline.leftovers import remove_at_exit
 
 __all__ = ["SessionSettings", "open_session", "spark_session"]
 
@@ -34,9 +35,6 @@ _LINE_MAX = 500
 
 _QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"
 """Half of a short run's CPU went into compiling Java well that runs once; what takes long in a long one is Python."""
-
-_LEFT_OVER = Path("artifacts")
-"""Spark 4 makes this folder where it is started, and leaves it there, empty."""
 
 _MEANING: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -78,7 +76,6 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
     Raises:
         PipelineError: Spark ended the block with an error of its own, in one line; the whole of it is its cause.
     """
-    theirs = _LEFT_OVER.exists()
     session = spark_session(settings, name)
     try:
         yield session
@@ -86,9 +83,6 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
         raise PipelineError(f"Spark: {_line(error)}") from error
     finally:
         session.stop()
-        if not theirs:
-            with suppress(OSError):  # somebody else's Spark uses it
-                _LEFT_OVER.rmdir()
 
 
 def spark_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> SparkSession:
@@ -103,6 +97,7 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
     configuration = dict(_MEANING)
     if not _submitted():
         configuration |= _own(settings)
+        remove_at_exit()
     for key, value in {**configuration, **(settings.more or {})}.items():
         builder = builder.config(key, value)
     try:

@@ -22,7 +22,13 @@ from rebalance_agent.pipeline.schemas import EXPECTATIONS
 from rebalance_agent.pipeline.tables import Tables
 from rebalance_agent.pipeline.whatif import fidelities, studies, whatif
 
-__all__ = ["FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
+__all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
+
+AGGREGATED = ("events", "events_rejected", "generations", "members", "group_hours", "baselines")
+"""Tables that can be judged after `aggregate`."""
+
+ADVISED = ("whatif", "fidelity", "recommendations")
+"""Those that can be after `advise`."""
 
 Tell = Callable[[str], None]
 """Is told in words what is done, before it is."""
@@ -50,11 +56,10 @@ def aggregate(tables: Tables, now_ms: int, tell: Tell, settings: BaselineSetting
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
 
 
-def judge(tables: Tables, now_ms: int, tell: Tell) -> Sequence[Row]:
-    """Check what must hold of the tables; the results, which are added to `expectations`, too."""
-    tell("expectations")
-    checked = ("events", "generations", "members", "group_hours", "baselines")
-    found = expectations({name: tables.read(name) for name in checked}, now_ms).collect()
+def judge(tables: Tables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
+    """Check what must hold of the tables of these names; the results, which are added to `expectations`, too."""
+    tell(f"what must hold of {', '.join(names)}")
+    found = expectations({name: tables.read(name) for name in names}, now_ms).collect()
     tables.append("expectations", tables.spark.createDataFrame(list(found), EXPECTATIONS.schema))
     return found
 

@@ -17,6 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import StructType
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
@@ -89,10 +90,19 @@ class Tables:
         _again(lambda: self._merge(table, rows))
 
     def overwrite(self, name: str, frame: DataFrame) -> None:
-        """Make these rows all that there are; readers see the old ones until the new ones are complete."""
+        """Make these rows all that there are; readers see the old ones until the new ones are complete.
+
+        A table that another release made gets our columns, and they may stay nullable.
+        """
         table = _known(name)
-        writer = _writer(_checked(table, frame)).mode("overwrite").option("overwriteSchema", "true")
-        _again(lambda: writer.partitionBy(*table.divided_by).save(self.path(name)))
+        rows = _checked(table, frame)
+        if not self.exists(name):
+            self._create(table)
+        writer = _writer(rows).mode("overwrite").partitionBy(*table.divided_by)
+        # Else without the schema: a writer's is never NOT NULL.
+        if not self._is_as_ours(table):
+            writer = writer.option("overwriteSchema", "true")
+        _again(lambda: writer.save(self.path(name)))
 
     def append(self, name: str, frame: DataFrame) -> None:
         """Add rows to a table without a key."""
@@ -150,6 +160,11 @@ class Tables:
         detail = DeltaTable.forPath(self.spark, self.path(name)).detail().select("numFiles").first()
         return int(detail[0]) if detail else 0
 
+    def _is_as_ours(self, table: Table) -> bool:
+        """Whether the columns are ours in their order, NOT NULL where ours are."""
+        have = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
+        return _columns(have) == _columns(table.schema)
+
     def _create(self, table: Table) -> None:
         builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
         if table.divided_by:
@@ -189,6 +204,10 @@ def _checked(table: Table, frame: DataFrame) -> DataFrame:
         odd = sorted(set(have.items()) ^ set(want.items()))
         raise PipelineError(f"rows for {table.name} have other columns than the table: {odd}")
     return frame.select(*(F.col(f"`{name}`") for name in want))
+
+
+def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
+    return [(field.name, field.dataType.simpleString(), field.nullable) for field in schema]
 
 
 def _one_of_each(frame: DataFrame, table: Table) -> DataFrame:

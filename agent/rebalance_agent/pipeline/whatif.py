@@ -1,9 +1,9 @@
 """Generations -> tables `whatif` and `fidelity`: every recorded past replayed through every strategy.
 
-Groups go to the tasks in pieces of bounded size (`CHUNK_BYTES`), so that a group of any length fits: each piece begins
-anew, and figures add up. A group with an event that no task should hold (`EVENT_BYTES_MAX`) is refused by name. What a
-piece comes to (its *study*) is worked out once, for these two tables and for `recommendations`. All thinking is in the
-room ``advice``; the command line asks the same functions.
+Groups go to the tasks in pieces of bounded size (`CHUNK_BYTES`), so that a group of any length fits. The end of one
+leads into the next, which so begins with what members have, and figures add up. A group with an event that no task
+should hold (`EVENT_BYTES_MAX`) is refused by name. What a piece comes to (its *study*) is worked out once, for both
+tables and for `recommendations`. All thinking is in the room ``advice``; the command line asks the same functions.
 """
 
 from __future__ import annotations
@@ -32,8 +32,14 @@ __all__ = ["CHUNK_BYTES", "EVENT_BYTES_MAX", "STUDIES", "Study", "fidelities", "
 CHUNK_BYTES = 8 << 20
 """Characters of JSON of one piece: parsed it takes some ten times as much, in each of a worker's tasks."""
 
+LEAD_SHARE = 8
+"""This part of a piece, or its last generation, leads into the next one: enough for the episode that the end cuts."""
+
 EVENT_BYTES_MAX = 64 << 20
 """Characters of one generation's JSON, parts joined: a quarter of a million members."""
+
+TASKS_PER_CORE = 4
+_SHUFFLES = "spark.sql.shuffle.partitions"
 
 STUDIES = StructType(
     [
@@ -61,24 +67,49 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
 
     Of the events only those count in which leaders say that they assigned.
     """
-    sizes = Window.partitionBy(*_GROUP)
-    # To the last tie, so that the pieces of two runs are the same.
-    ordered = sizes.orderBy("completed_at", "generation", "event_id").rowsBetween(Window.unboundedPreceding, -1)
-    size = F.length("body")
-    pieces = generations.withColumns(
-        {
-            "chunk": (F.coalesce(F.sum(size).over(ordered), F.lit(0)) / CHUNK_BYTES).cast("int"),
-            "largest": F.max(size).over(sizes),
-        }
-    ).withColumns(
-        {
-            # Nothing of it may reach a task, so nothing of it is moved there.
-            "body": F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")),
-            "chunk": F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("chunk")).otherwise(0),
-        }
+    pieces = _with_reports(_pieces(generations), events)
+    rows = pieces.select(*_GROUP, "chunk", "leads", "event_id", "body", "largest", "instrumented", "generation")
+    return (
+        rows.repartition(_tasks(rows), *_GROUP, "chunk").groupBy(*_GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
     )
-    flagged = _with_reports(pieces, events).select(*_GROUP, "chunk", "body", "largest", "instrumented", "generation")
-    return flagged.groupBy(*_GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
+
+
+def _tasks(rows: DataFrame) -> int:
+    """Some for each core, for groups differ: who has the long ones would be waited for."""
+    spark = rows.sparkSession
+    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLES) or 0))
+
+
+def _pieces(generations: DataFrame) -> DataFrame:
+    """With ``chunk``, the number of the piece, and ``leads``: it is of the piece before, and leads into this one."""
+    whole = Window.partitionBy(*_GROUP)
+    # To the last tie, so that the pieces of two runs are the same.
+    ordered = whole.orderBy("completed_at", "generation", "event_id")
+    size = F.length("body")
+    end = F.sum(size).over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    placed = (
+        generations.withColumns({"size": size, "end": end, "largest": F.max(size).over(whole)})
+        .withColumn("_piece", ((F.col("end") - F.col("size")) / CHUNK_BYTES).cast("int"))
+        # A generation may be larger than a piece: so that numbers follow each other, and the next is the one after.
+        .withColumn("chunk", F.dense_rank().over(whole.orderBy("_piece")) - 1)
+        .withColumns({"next": F.lead("chunk").over(ordered), "last": F.max("chunk").over(whole)})
+    )
+    late = F.col("end") > (F.col("_piece") + 1) * CHUNK_BYTES - CHUNK_BYTES // LEAD_SHARE
+    leading = (late & (F.col("chunk") < F.col("last"))) | (F.col("next") > F.col("chunk"))
+    known = F.col("largest") <= EVENT_BYTES_MAX
+    twice = known & leading & (F.col("size") <= CHUNK_BYTES)
+    return (
+        placed.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
+        .withColumns(
+            {
+                # Nothing of it may reach a task, so nothing of it is moved there.
+                "body": F.when(known, F.col("body")),
+                "chunk": F.when(known, F.col("chunk") + F.col("leads")).otherwise(0),
+                "leads": F.col("leads") == 1,
+            }
+        )
+        .select(*_GROUP, "chunk", "leads", "event_id", "body", "largest", "generation")
+    )
 
 
 def whatif(studied: DataFrame) -> DataFrame:
@@ -129,7 +160,8 @@ def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
 def _study(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
     if rows["body"].isna().any():
         return Study(_too_large(cluster_id, group, int(rows["largest"].iloc[0])), Fidelity())
-    history = history_of(event_from_json(json.loads(body)) for body in rows["body"])
+    events = (event_from_json(json.loads(body)) for body in rows["body"])
+    history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
     instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
     return Study(what_if(history), fidelity(history, instrumented))
 

@@ -19,9 +19,9 @@ from rebalance_agent.model.events import AbortedEvent, Event
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
 from rebalance_agent.rebalances.tracker import Tracker
 
-__all__ = ["AFTERWARDS_MS", "Facts", "Misread", "PastRecord", "retell"]
+__all__ = ["Facts", "Misread", "PastRecord", "retell"]
 
-AFTERWARDS_MS = 3_600_000
+_AFTERWARDS_MS = 3_600_000
 """Longer than a rebalance is waited for, or its reports are."""
 
 TICK_MS = 10_000
@@ -84,7 +84,7 @@ def retell(
             yield from _certain(_pass_time(tracker, now_ms))
         yield from _certain(tracker.observe(observation))
     if now_ms is not None:
-        yield from _certain(_pass_time(tracker, now_ms + AFTERWARDS_MS))
+        yield from _certain(_pass_time(tracker, now_ms + _AFTERWARDS_MS))
 
 
 def _observed(record: PastRecord, seen_ms: int) -> GroupRecord | EpochRecord | None:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.collectors.context import Context
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.inbox import Inbox
-from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
 from rebalance_agent.collectors.old_records import BACKFILL_TUNING
 from rebalance_agent.collectors.to_the_end import records_before
 from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.agent_metrics import AgentMetrics
-from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.groupprotocol.placement import offsets_partition
-from rebalance_agent.metrics.metric import Role
 from rebalance_agent.model.codec import event_from_json, json_object
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
-from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
-from rebalance_agent.rebalances.retelling import AFTERWARDS_MS
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
 from rebalance_agent.runtime.splitting import whole_events
 
 __all__ = ["Past", "read_past"]
@@ -80,34 +69,28 @@ def _replayed(
     group: str,
     clock: Clock,
 ) -> Past:
-    """Tell a tracker again what the topic still holds: compaction has taken what is older than its last segment."""
-    readiness = Readiness()
-    meters = AgentMetrics(Role.OBSERVER, readiness, configured=True)
-    shows = NameFilter(re.escape(group))
-    records = GroupRecords(Context(properties, cluster, Inbox(), readiness, meters, clock, shows))
+    """What the topic still holds, told again: compaction has taken what is older than its last segment."""
+    facts = Facts(cluster_id, counts, cluster.topic_ids(counts))
     partition = offsets_partition(group, counts[OFFSETS_TOPIC])
-    tracker = Tracker(cluster_id, settle_ms=0)
-    events: list[Event] = []
-    at_ms: int | None = None
-    for message in _records(properties, cluster, OFFSETS_TOPIC, [partition], clock):
-        for found, _ in records.of_groups([message]):
-            record = records.decode(found, live=True)
-            if not isinstance(record, GroupRecord | EpochRecord):
-                continue
-            if at_ms is None:
-                tracker.observe(TopicsSeen(record.timestamp_ms, counts, cluster.topic_ids(counts)))
-                tracker.observe(Backfilled(record.timestamp_ms, frozenset([partition])))
-            at_ms = max(at_ms or 0, record.timestamp_ms)
-            events += tracker.observe(replace(record, seen_ms=at_ms))
-    if at_ms is not None:
-        events += tracker.observe(Tick(at_ms + AFTERWARDS_MS))
-    # A generation that is missing here may have been compacted away as well as aborted.
-    certain = tuple(event for event in events if not isinstance(event, AbortedEvent))
+    known = False
+
+    def is_it(name: str) -> bool:
+        nonlocal known
+        known = known or name == group
+        return name == group
+
+    records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
+    events = tuple(told for told in retell(records, facts, is_it) if not isinstance(told, Misread))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
     )
-    return Past(certain, source, known=at_ms is not None)
+    return Past(events, source, known)
+
+
+def _past_record(message: TopicRecord) -> PastRecord:
+    _, timestamp_ms = message.timestamp()
+    return PastRecord(message.partition(), message.offset(), timestamp_ms, message.key() or b"", message.value())
 
 
 def _records(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from rebalance_agent.advice import history_of, merged, recommend, what_if
+from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
 from rebalance_agent.advice.figures import Replayed, Sums
 from rebalance_agent.model.group import GroupType
 from support.histories import clustered
@@ -51,6 +51,20 @@ def test_a_missing_generation_is_nobodys_moves():
     parts = merged([what_if(history_of(some)) for some in (events[:3], events[4:])])
     assert gap.recorded.moved == parts.recorded.moved
     assert outcome(gap, "sticky").moved == outcome(parts, "sticky").moved
+
+
+def test_what_leads_in_is_gone_through_and_not_counted():
+    events = clustered(8)
+    whole = what_if(history_of(events))
+    lead = history_of(events[2:], [each.event_id for each in events[2:4]])
+    parts = merged([what_if(history_of(events[:4])), what_if(lead)])
+    assert parts.recorded.generations == whole.recorded.generations
+    for name in ("shuffled-roundrobin", "range"):  # what they decide does not depend on what was before
+        assert outcome(parts, name).moved == outcome(whole, name).moved
+    assert outcome(parts, "shuffled-roundrobin").moved > outcome(parts, "range").moved
+    assert parts.recorded.moved == whole.recorded.moved
+    first, second = fidelity(history_of(events[:4])).lines[0], fidelity(lead).lines[0]
+    assert (first + second) == fidelity(history_of(events)).lines[0]
 
 
 def test_who_changed_the_assignor_is_told_of_the_new_one():

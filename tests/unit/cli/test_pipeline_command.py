@@ -61,3 +61,13 @@ def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, caps
 def test_a_spark_property_without_a_value_is_refused(capsys):
     assert main(["pipeline", "maintain", "--tables", "t", "--spark", "spark.x"]) == 2
     assert "--spark: must be KEY=VALUE" in capsys.readouterr().err
+
+
+def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
+    names = ("decoding", "retold", "generations", "whatif", "recommendations")
+    modules = [f"rebalance_agent.pipeline.{name}" for name in names]
+    code = (
+        f"import sys\nimport {', '.join(modules)}\nprint(*{{'confluent_kafka', 'delta', 'jgo'}} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_agent.pipeline.decoding import DECODED
 from rebalance_agent.pipeline.event_rows import EventRow
-from rebalance_agent.pipeline.ingest import DECODED
 from rebalance_agent.pipeline.jars import locked_jars
 from rebalance_agent.pipeline.schemas import EVENTS, TABLES
 

@@ -26,12 +26,13 @@ __all__ = ["history"]
 _SETTLED_MS = 3_600_000  # after the last day: by then everything has been said
 
 
-def history(fleet: Fleet, number: int, tracker: Tracker | None = None) -> Iterator[Event]:
+def history(fleet: Fleet, number: int, tracker: Tracker | None = None, plan: Plan | None = None) -> Iterator[Event]:
     """All events of group ``number``, in the order in which they are published; a day of them is in memory.
 
-    ``tracker`` is told, and knows the group as it is in the end; without one it is a tracker of its own.
+    ``tracker`` is told, and knows the group as it is in the end; without one it is a tracker of its own. ``plan``: what
+    the group is like, by default as the fleet draws it.
     """
-    plan = draw_plan(fleet, number)
+    plan = plan or draw_plan(fleet, number)
     rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet must come out the same again
     calendar = Calendar(plan, rng)
     play = _play(fleet, plan, calendar, rng)

@@ -1,0 +1,120 @@
+"""Events ingested and generations decoded a second, beside a bare read of the same topic in the same Spark.
+
+Bare: Spark's Kafka source, every value's bytes counted. Ingest: the stream as ``pipeline ingest`` runs it, decoded and
+merged into an empty table, and then once more under a new checkpoint, when every event is known. Backfill: an offsets
+topic, of which one record in `RECORDS_PER_GENERATION` is a generation of 20 members, decoded and told again.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from bench.fleets import write_fleet
+from bench.measure import table
+from bench.synthetic import GROUPS, fill, offsets_broker, records
+from bench.tree import Took, took, watched
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.backfill import records_of_topic, retold, topic_now
+from rebalance_agent.pipeline.ingest import counted, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.tables import Tables
+
+GENERATIONS = 20_000
+"""In some 130,000 events of a kilobyte."""
+
+OFFSETS_RECORDS = 1_500_000
+EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
+RECORDS_MAX = 100_000
+"""Of one micro-batch: the default of ``pipeline ingest``."""
+
+CORES = 2
+
+
+def main(scale: float = 1.0) -> None:
+    """Fill the topics and read them."""
+    with (
+        offsets_broker() as (kafka, partitions),
+        tempfile.TemporaryDirectory(prefix="bench-ingest-") as folder,
+        open_session(SessionSettings(master=f"local[{CORES}]"), "bench") as spark,
+    ):
+        properties = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"}
+        _fill_events(kafka.bootstrap_servers, Path(folder), scale)
+        groups = max(1, round(GROUPS * scale))
+        total = round(OFFSETS_RECORDS * scale)
+        fill(kafka.bootstrap_servers, records(total, groups, SystemClock().now_ms()), partitions)
+        tables = Tables(spark, f"{folder}/tables")
+        events = events_at_rest(spark, properties, EVENTS_TOPIC)
+        offsets = records_of_topic(spark, properties, topic_now(properties))
+        took(lambda: _bare(events))  # the first tasks of all start what there is to start
+        with watched() as seen:
+            lines = [
+                ("events, bare read and count", took(lambda: _bare(events))),
+                ("events, ingested", took(lambda: _ingest(tables, properties, f"{folder}/first"))),
+                ("events, ingested again, all known", took(lambda: _ingest(tables, properties, f"{folder}/second"))),
+                ("offsets topic, bare read and count", took(lambda: _bare(offsets))),
+                ("offsets topic, generations decoded and told", took(lambda: _backfill(offsets, properties))),
+            ]
+        _show(lines, total, seen.memory)
+
+
+def _fill_events(bootstrap: str, folder: Path, scale: float) -> None:
+    write_fleet(folder / "events", round(GENERATIONS * scale))
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(EVENTS_TOPIC, EVENTS_PARTITIONS, 1)])[EVENTS_TOPIC].result()
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "log_level": 0, "compression.type": "zstd"})
+    for key, line in _events(folder / "events"):
+        while True:
+            try:
+                producer.produce(EVENTS_TOPIC, key=key, value=line)
+                break
+            except BufferError:
+                producer.poll(0.1)
+    producer.flush()
+
+
+def _events(folder: Path) -> Iterator[tuple[bytes, bytes]]:
+    for path in sorted(folder.glob("events-*")):
+        with gzip.open(path) as lines:
+            for line in lines:
+                yield path.name.encode(), line.rstrip(b"\n")
+
+
+def _bare(frame: DataFrame) -> int:
+    count, _ = frame.agg(F.count("*"), F.sum(F.length("value"))).collect()[0]
+    return int(count)
+
+
+def _ingest(tables: Tables, properties: dict[str, str], checkpoint: str) -> int:
+    stream = events_of_topic(tables.spark, properties, EVENTS_TOPIC, records_max=RECORDS_MAX)
+    return ingest_stream(tables, stream, StreamSettings(checkpoint), SystemClock(), threading.Event()).events
+
+
+def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
+    rows = retold(offsets, topic_now(properties).facts)
+    return counted(rows.where("kind = 'generation'")).events
+
+
+def _show(lines: list[tuple[str, Took]], total: int, memory: dict[str, float]) -> None:
+    table(
+        ("", "events, records or generations", "seconds", "a second", "CPU ms each"),
+        [
+            (name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count)
+            for name, each in lines
+        ],
+    )
+    (_, bare), (_, ingested), _, (_, bare_offsets), (_, told) = lines
+    print(f"\nIngest takes {ingested.cpu / bare.cpu:.1f} times the CPU of the bare read of the same topic.")
+    print(
+        f"Backfill takes {told.cpu / bare_offsets.cpu:.1f} times that of {total} records, {total / told.seconds:.0f}/s."
+    )
+    print("Peak memory:", ", ".join(f"{name} {mib:.0f} MiB" for name, mib in sorted(memory.items())))

@@ -1,0 +1,104 @@
+"""How the pipeline grows: ten times the rows, ten times the groups, ten times the members.
+
+Each is compared with the same base: groups of four members over a week. The exponent is that of size: 1 is in
+proportion; below it, what is paid once for each run still counts.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import log10
+from pathlib import Path
+
+from bench.fleets import copy_groups
+from bench.measure import table
+from bench.pipeline import Run, run_pipeline
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.synthesize.fleet import Fleet, Plan
+from rebalance_agent.pipeline.synthesize.history import history
+
+GROUPS = 120
+MEMBERS = 4
+DAYS = 7
+PLAYED = 6
+"""Groups that are played, in three of the kinds there are; the others are copies of them."""
+
+
+RARELY = ("deploys_per_day", "growths_per_day", "storms_per_day", "crash_loops_per_day")
+"""What would make the number of rebalances depend on that of members."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many of each."""
+
+    groups: int
+    members: int = MEMBERS
+    days: int = DAYS
+
+
+def main(scale: float = 1.0) -> None:
+    """Run the base and the three that are larger."""
+    groups = max(PLAYED, round(GROUPS * scale))
+    days = DAYS if scale >= 1 / 20 else 1
+    base = Size(groups, days=days)
+    sizes = {
+        "base": base,
+        "10 x the rows": replace(base, days=10 * days),
+        "10 x the groups": replace(base, groups=10 * groups),
+        "10 x the members": replace(base, members=10 * MEMBERS),
+    }
+    runs = {name: _run(size) for name, size in sizes.items()}
+    table(
+        ("", "generations", "CPU s", "of it what-if", "java MiB", "workers MiB", "exponent", "of what-if"),
+        [_row(name, run, runs["base"]) for name, run in runs.items()],
+    )
+
+
+def _run(size: Size) -> Run:
+    with tempfile.TemporaryDirectory(prefix="bench-growth-") as folder:
+        once, events = Path(folder) / "once", Path(folder) / "events"
+        once.mkdir()
+        _play(size, once)
+        copy_groups(once, events, size.groups // PLAYED)
+        return run_pipeline(events, Path(folder))
+
+
+def _play(size: Size, folder: Path) -> None:
+    fleet = Fleet(PLAYED, size.days, seed=7)
+    for number in range(PLAYED):
+        with gzip.open(folder / f"events-{number}.ndjson.gz", "wb", 1) as file:
+            file.writelines(json_line(event) + b"\n" for event in history(fleet, number, plan=_plan(size, number)))
+
+
+def _plan(size: Size, number: int) -> Plan:
+    """Groups that are alike but for what they assign by; as many partitions for each member, however many there are."""
+    assignor = ("range", "cooperative-sticky", "roundrobin")[number % 3]
+    return Plan(
+        number,
+        f"group-{number}",
+        GroupType.CLASSIC,
+        assignor,
+        {"orders": 8 * size.members},
+        size.members,
+        **dict.fromkeys(RARELY, 0.001),
+        crashes_per_day=4,
+    )
+
+
+def _row(name: str, run: Run, base: Run) -> tuple[object, ...]:
+    memory: Mapping[str, float] = run.memory
+    return (
+        name,
+        run.summary["generations"],
+        run.cpu,
+        run.cpu_of("what if"),
+        memory["java"],
+        memory["workers"],
+        log10(run.cpu / base.cpu),
+        log10(run.cpu_of("what if") / base.cpu_of("what if")),
+    )

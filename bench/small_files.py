@@ -1,0 +1,90 @@
+"""A day of micro-batches, one a minute: how many files they leave, how long one takes, and what is left of them.
+
+Real streaming: as many batches as a day has minutes, each of the events of a minute, into tables and a checkpoint.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import threading
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from bench.measure import table
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.pipeline.ingest import Ingested, events_of_topic
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.synthesize.fleet import MONDAY_MS, Fleet
+from rebalance_agent.pipeline.synthesize.history import history
+from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.testing import EmbeddedKafka
+
+BATCHES = 1_440
+"""Minutes of a day."""
+
+EVENTS = 35
+"""In a minute, of a thousand groups that rebalance fifty times a day."""
+
+TOPIC = "rebalance-events"
+CORES = 2
+
+
+def main(scale: float = 1.0) -> None:
+    """Stream a day, or a part of it."""
+    batches = max(2, round(BATCHES * scale))
+    with (
+        EmbeddedKafka() as kafka,
+        tempfile.TemporaryDirectory(prefix="bench-files-") as folder,
+        open_session(SessionSettings(master=f"local[{CORES}]"), "bench") as spark,
+    ):
+        _fill(kafka.bootstrap_servers, batches * EVENTS)
+        tables = Tables(spark, f"{folder}/tables")
+        stream = events_of_topic(spark, {"bootstrap.servers": kafka.bootstrap_servers}, TOPIC, records_max=EVENTS)
+        ends = [perf_counter()]
+
+        def tell(_done: Ingested) -> None:
+            ends.append(perf_counter())
+
+        settings = StreamSettings(f"{folder}/checkpoint")
+        ingest_stream(tables, stream, settings, SystemClock(), threading.Event(), tell)
+        lengths = [after - before for before, after in pairwise(ends[1:])]  # the first makes the table
+        rows = [("after the day", *_counts(tables, Path(folder)))]
+        tables.compact("events")
+        rows.append(("after maintain", *_counts(tables, Path(folder))))
+    print(f"{len(lengths) + 1} batches of {EVENTS} events; a batch takes {statistics.median(lengths):.2f} s "
+          f"(median; the first tenth {statistics.median(lengths[: len(lengths) // 10 + 1]):.2f} s, "
+          f"the last {statistics.median(lengths[-(len(lengths) // 10 + 1) :]):.2f} s).\n")  # fmt: skip
+    table(("", "files of the table", "files on disk", "of its log", "of the checkpoint"), rows)
+
+
+def _counts(tables: Tables, folder: Path) -> tuple[int, int, int, int]:
+    events = folder / "tables" / "events"
+    log = sum(each.is_file() for each in (events / "_delta_log").rglob("*"))
+    data = sum(each.suffix == ".parquet" for each in events.glob("day=*/*"))
+    return tables.files("events"), data, log, sum(each.is_file() for each in (folder / "checkpoint").rglob("*"))
+
+
+def _fill(bootstrap: str, count: int) -> None:
+    """So many events of one day, in order of time."""
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result()
+    since_ms = MONDAY_MS + (SystemClock().now_ms() - MONDAY_MS) // (7 * 86_400_000) * 7 * 86_400_000
+    events: list[tuple[int, bytes]] = []
+    fleet = Fleet(100_000, 1, seed=7, since_ms=since_ms)
+    number = 0
+    while len(events) < count:
+        of_group = ((each.timestamp_ms, json_line(each)) for each in history(fleet, number))
+        events += [each for each in of_group if each[0] // 86_400_000 == since_ms // 86_400_000]
+        number += 1
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "log_level": 0})
+    for _, line in sorted(events)[:count]:
+        producer.produce(TOPIC, value=line)
+        producer.poll(0)
+    producer.flush()

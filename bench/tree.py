@@ -1,0 +1,88 @@
+"""What this process and all that came of it use: Spark's Java, and the Python workers that it starts."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import psutil
+
+EVERY_S = 0.5
+"""How often memory is looked at: a peak between two looks is missed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """``count`` things in ``seconds``, of which all processes together used ``cpu``."""
+
+    count: int
+    seconds: float
+    cpu: float
+
+
+def took(work: Callable[[], int]) -> Took:
+    """What ``work``, which tells how many things it did, cost."""
+    start, cpu = perf_counter(), cpu_s()
+    count = work()
+    return Took(count, perf_counter() - start, cpu_s() - cpu)
+
+
+def cpu_s(root: psutil.Process | None = None) -> float:
+    """CPU seconds of a process and all that came of it, also of those that have ended and were waited for."""
+    return sum(sum(times[:4]) for _, times in _told(root or psutil.Process(), psutil.Process.cpu_times))
+
+
+@dataclass(slots=True)
+class Seen:
+    """The most MiB (shared pages shared out) that each kind of process had at once, and the CPU seconds of all so far.
+
+    Kinds: ``java``, its ``workers``, and the ``python`` above it.
+    """
+
+    memory: Counter[str] = field(default_factory=Counter)
+    cpu: float = 0.0
+
+
+@contextmanager
+def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
+    """Look at a process and all that came of it, until the block ends."""
+    seen = Seen()
+    root, over = root or psutil.Process(), threading.Event()
+
+    def watch() -> None:
+        while not over.wait(EVERY_S):
+            now: Counter[str] = Counter()
+            for process, memory in _told(root, psutil.Process.memory_full_info):
+                now[_kind(process, root)] += memory.pss / 2**20
+            for kind, mib in now.items():
+                seen.memory[kind] = max(seen.memory[kind], mib)
+            seen.cpu = max(seen.cpu, cpu_s(root))
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        thread.join()
+
+
+def _told(root: psutil.Process, ask: Callable[[psutil.Process], Any]) -> Iterator[tuple[psutil.Process, Any]]:
+    for process in (root, *root.children(recursive=True)):
+        try:
+            yield process, ask(process)
+        except psutil.Error:
+            continue  # it has just ended
+
+
+def _kind(process: psutil.Process, root: psutil.Process) -> str:
+    try:
+        name = process.name()
+    except psutil.Error:
+        name = ""
+    return "java" if name == "java" else "python" if process == root else "workers"

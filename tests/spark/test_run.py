@@ -1,0 +1,72 @@
+"""The command takes a fleet's whole history through every stage, and says in its last line what came of it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from rebalance_agent.pipeline.synthesize.files import synthesize
+from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.pipeline.tables import Tables
+from support.pipelines import AGENT, SHORT_LIVED
+
+GROUPS = 8  # of all types
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    synthesize(Fleet(GROUPS, 3, seed=1), folder / "events", 1, lambda _: None)
+    (folder / "events" / "events-damaged.ndjson").write_text("no event\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def told(folder):
+    """The events that were read, and what the command said in the end."""
+    spark = [word for name, value in SHORT_LIVED.items() for word in ("--spark", f"{name}={value}")]
+    command = [
+        sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events", str(folder / "events"),
+        "--tables", str(folder / "tables"), "--report", str(folder / "report.html"),
+        "--master", "local[2]", "--driver-memory", "1g", *spark,
+    ]  # fmt: skip
+    environment = {**os.environ, "PYTHONPATH": str(AGENT)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    lines = [
+        line for path in (folder / "events").glob("*.gz") for line in gzip.decompress(path.read_bytes()).splitlines()
+    ]
+    events = {each["event_id"]: each for each in map(json.loads, lines)}  # what is revised comes again
+    assert len(events) < len(lines)
+    return list(events.values()), json.loads(done.stdout.splitlines()[-1])
+
+
+def test_each_event_counts_once_and_what_is_none_is_rejected(told):
+    events, summary = told
+    assert (summary["events"], summary["rejected"]) == (len(events), 1)
+    assert summary["generations"] == sum(each["kind"] == "generation" for each in events)
+    assert (summary["groups"], summary["broken"]) == (GROUPS, 0)
+
+
+def test_every_decision_that_is_defined_is_repeated(told):
+    _, summary = told
+    found = summary["fidelity"]
+    assert (found["moves"], found["skew"]) == (1.0, 1.0)
+    assert found["checked"] > 50
+    assert found["not_comparable"] > 0  # those of brokers
+
+
+def test_tables_and_report_are_written(told, folder, spark):
+    _, summary = told
+    tables = Tables(spark, str(folder / "tables"))
+    assert tables.read("recommendations").count() == GROUPS
+    checked = {row["table"] for row in tables.read("expectations").where("failed = 0").select("table").collect()}
+    assert checked >= {"events", "events_rejected", "generations", "members", "whatif", "fidelity", "recommendations"}
+    assert tables.read("generations").count() == summary["generations"]
+    report = (folder / "report.html").read_text()
+    assert report.lower().startswith("<!doctype html>")

@@ -1,0 +1,42 @@
+"""A session is started and ended in a process of its own: what it leaves, and whose it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from support.pipelines import AGENT, SHORT_LIVED
+
+TWICE = f"""
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+settings = SessionSettings(master="local[1]", driver_memory="512m", more={json.dumps(SHORT_LIVED)})
+for _ in range(2):
+    with open_session(settings) as spark:
+        print(spark.range(3).count())
+"""
+
+
+@pytest.fixture
+def run(tmp_path):
+    def run():
+        environment = {**os.environ, "PYTHONPATH": str(AGENT)}
+        done = subprocess.run(
+            [sys.executable, "-c", TWICE], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout.split()) == (0, ["3", "3"]), done.stderr[-3000:]
+        return [each.name for each in tmp_path.iterdir()]
+
+    return run
+
+
+def test_where_it_was_started_nothing_is_left(run):
+    assert run() == []
+
+
+def test_a_folder_that_was_there_before_stays(run, tmp_path):
+    (tmp_path / "artifacts").mkdir()
+    assert run() == ["artifacts"]

@@ -1,0 +1,56 @@
+"""While Spark works, how far it is can be heard; what it cannot tell ends nothing."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+from py4j.protocol import Py4JNetworkError
+
+from rebalance_agent.pipeline.tasks import tasks_told
+
+STAGES = {
+    1: SimpleNamespace(numTasks=1_000, numCompletedTasks=999),
+    2: SimpleNamespace(numTasks=500, numCompletedTasks=1),
+}
+
+
+def spark(stages):
+    """As much of a session as is asked; ``stages`` that have ended have no information any more."""
+    tracker = SimpleNamespace(getActiveStageIds=lambda: [*STAGES, 3], getStageInfo=stages)
+    return SimpleNamespace(sparkContext=SimpleNamespace(statusTracker=lambda: tracker))
+
+
+def test_tasks_of_all_that_runs_are_told_until_it_ends():
+    heard, once = [], threading.Event()
+
+    def tell(text):
+        heard.append(text)
+        once.set()
+
+    with tasks_told(spark(STAGES.get), tell, every_s=0.001):
+        assert once.wait(30)
+    assert set(heard) == {"1,000 of 1,500 tasks"}
+    assert not [each for each in threading.enumerate() if each.name == "spark-tasks"]
+
+
+def test_where_nothing_runs_nothing_is_told():
+    heard, asked = [], threading.Semaphore(0)
+
+    def nothing(_number):
+        asked.release()
+
+    with tasks_told(spark(nothing), heard.append, every_s=0.001):
+        assert all(asked.acquire(timeout=30) for _ in range(10))
+    assert heard == []
+
+
+def test_a_spark_that_has_ended_is_asked_no_more():
+    asked = threading.Event()
+
+    def gone(_number):
+        asked.set()
+        raise Py4JNetworkError
+
+    with tasks_told(spark(gone), lambda _text: None, every_s=0.001):
+        assert asked.wait(30)
