@@ -9,18 +9,19 @@ __all__ = ["AGENT", "BLINDING"]
 BLINDING = ("admin-only", "groups-hidden", "topics-hidden")
 """Degraded modes in which other alerts cannot see what they are for."""
 
-_SEEN = 'count by (cluster, job) (last_over_time(rebalance_agent_build_info{role="observer"}[$memory]))'
+_SEEN = 'count by (cluster) (last_over_time(rebalance_agent_build_info{role="observer"}[$memory]))'
+"""By cluster, not by job: while any observer answers, the others' absence must not silence what it sees."""
 
 DOWN = Alert(
     "RebalanceAgentDown",
     f"""
-    ({_SEEN} unless count by (cluster, job) (rebalance_agent_build_info{{role="observer"}}))
+    ({_SEEN} unless count by (cluster) (rebalance_agent_build_info{{role="observer"}}))
     or
     (absent(rebalance_agent_build_info{{role="observer"}}) unless on () {_SEEN})
     """,
     "Nobody watches the consumer groups",
-    "No observer{{ with $labels.job }} of job {{ . }}{{ end }}{{ with $labels.cluster }} of cluster {{ . }}{{ end }} "
-    "has answered for $for: alerts on consumer groups cannot fire.",
+    "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has answered for $for: alerts on consumer "
+    "groups cannot fire.",
     Board.AGENT,
 )
 

@@ -49,6 +49,16 @@ UNASSIGNED = Alert(
     "{{ $value | humanize }}. Nobody reads them.",
 )
 
+COPARTITION = Alert(
+    "KafkaGroupCopartitionBroken",
+    """
+    max by (cluster, consumergroup) (kafka_rebalance_copartition_breaks) >= $partitions
+    """,
+    "$group joins what does not lie together",
+    "Partition numbers of consumer group $group whose topics have had different owners for $for, although they are "
+    "declared to be read side by side: {{ $value | humanize }}. What is joined there misses records.",
+)
+
 LOST = Alert(
     "KafkaGroupPartitionsLost",
     """
@@ -111,5 +121,5 @@ METADATA = Alert(
 ASSIGNMENTS = RuleGroup(
     "kafka-rebalance-assignments",
     "What rebalances leave behind: partitions without an owner, members with too much, moves that were not needed.",
-    (SKEWED, IMBALANCED, CLUSTERED, UNASSIGNED, LOST, EXCESS, IDLE, STANDBY, METADATA),
+    (SKEWED, IMBALANCED, CLUSTERED, UNASSIGNED, COPARTITION, LOST, EXCESS, IDLE, STANDBY, METADATA),
 )

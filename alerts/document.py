@@ -37,11 +37,10 @@ has a runbook, and says with which numbers it fired. One has fired? [The first t
 
    Scrape at least once a minute: rates look back five minutes.
 
-2. Put `alerts/alertmanager/inhibit.yaml` into Alertmanager's configuration: it says
-   [what silences what](#what-silences-what).
+2. Put `alerts/alertmanager/inhibit.yaml` into Alertmanager's configuration (0.22 or newer), beside what
+   [routes them](#route-them): it says [what silences what](#what-silences-what).
 
-3. Set where the links of alerts lead ([below](#change-thresholds)): `shared.dashboards` is the address of Grafana with
-   the boards, `shared.runbooks` the folder of `alerts/runbooks/` as your people see it.
+3. Say where the links of alerts lead ([below](#where-links-lead)): as they are shipped, they lead nowhere.
 
 `promtool check rules rules/*.rules.yaml` says whether Prometheus will take them. The ratios over six hours and three
 days cost it most: with thousands of groups set `shared.interval` to `1m`.
@@ -94,12 +93,44 @@ A name that does not exist, or a text in place of a number, is refused with what
 `${ALERT.PARAMETER}` in place of values, for tools that put in their own.
 
 With [several observers](high-availability.md) set `shared.across`: `sum` (the default) where replicas share the groups,
-`max` where independent observers each watch all of them.
+`max` where independent observers each watch all of them, or where two jobs of Prometheus scrape the same observer.
+
+With several Kafka clusters under one Prometheus give the observers, sidecars and gateways of each the same
+`cluster_name`: by it groups of one name are told apart, a cluster is missed that nobody watches any more, and alerts
+silence only those of their own cluster.
+
+## Where links lead
+
+Both addresses are places to fill in: nobody but you knows where your Grafana is, and whether your people may read this
+repository at night. Each alert's `dashboard_url` is `shared.dashboards` and the board's path, its `runbook_url` is
+`shared.runbooks` and `ALERT.md`. Copy `alerts/runbooks/` to where that leads, or let it lead to that folder of your own
+copy of the repository.
+
+In the Helm chart both are under `monitoring.prometheusRule.shared`. Whatever else writes rules from a template starts
+from what `--placeholders` writes, where the places are `${shared.dashboards}` and `${shared.runbooks}`.
+"""
+
+_LEFT_OUT = """\
+## What has no alert
+
+What nobody could act on by the number alone is on the boards only:
+
+- Records that are read twice (`kafka_rebalance_member_reprocessed_records_total`) and commits that come too late
+  (`kafka_rebalance_member_rejected_commits_total`). With at-least-once some of both come with every rebalance, and only
+  the application knows how many hurt. Where any do, a rule like the one below helps.
+- Skew by lag and by rate. Its best may be far above 1, where one partition has most of the load.
+- One observer of several that is gone: the others see what it saw. `up` tells.
+
+```promql
+round(sum by (cluster, consumergroup) (
+  increase(kafka_rebalance_member_reprocessed_records_total{consumergroup="payments"}[15m])
+)) >= 100
+```
 """
 
 
 def alerts_page(values: Values) -> str:
-    """The page: how to load, route and change them, each alert with its numbers, recording rules, inhibition."""
+    """The page: how to load, route and change them, each alert with its numbers, what has none, rules, inhibition."""
     parts = [_HEAD, f"## All alerts\n\n{_overview(values)}"]
     recordings = []
     for group in GROUPS:
@@ -108,6 +139,7 @@ def alerts_page(values: Values) -> str:
         if alerts := [rule for rule in written if "alert" in rule]:
             parts.append(f"## {_heading(group)}\n\n{group.about}")
             parts += [_alert(rule, values) for rule in alerts]
+    parts.append(_LEFT_OUT)
     parts.append("## Recording rules\n\nWhat the alerts look back over; good for boards of your own, too.")
     parts += [f"`{rule['record']}`\n\n```promql\n{rule['expr']}\n```" for rule in recordings]
     parts.append(f"## What silences what\n\n{_inhibition()}")

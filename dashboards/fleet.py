@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.goals import (
+    AVAILABILITY,
+    DURATION,
+    GOAL,
+    MARGIN,
+    SHARES,
+    STORM,
+    STORM_MIN,
+    STORM_PER_MEMBER,
+    TIMEOUT_UNKNOWN,
+)
 from dashboards.grid import Row
-from dashboards.panel import Column, Link, Look, Panel, above, below
+from dashboards.panel import Column, Link, Look, Panel, above
 from dashboards.query import GROUP, ROLE, Query, count_in, gauge, quantile, times_in, was_highest, went_up, worst
 from dashboards.variables import ACROSS, cluster, instance, job, some_groups
 
@@ -50,7 +61,7 @@ NUMBERS = (
         2,
         "Partition availability",
         "Of the time in which partitions were to be consumed, how much were they? 1 minus the partition-seconds lost "
-        "to rebalances over all partition-seconds, in the time range, over all groups. The alerts' goal is 99.5 %.",
+        f"to rebalances over all partition-seconds, in the time range, over all groups. The alerts' goal is {GOAL}.",
         (
             Query(
                 f"1 - sum({count_in(STALLED, GROUP)}) / sum({count_in(WHOLE, GROUP)})",
@@ -60,7 +71,7 @@ NUMBERS = (
         Look.NUMBER,
         unit="percentunit",
         width=4,
-        thresholds=below(0.99, 0.995),
+        thresholds=AVAILABILITY,
         decimals=2,
         most=1,
         empty="no partition is watched",
@@ -68,11 +79,11 @@ NUMBERS = (
     Panel(
         3,
         "Stuck now",
-        "Does a rebalance run for longer than its members' rebalance timeout and 30 s? Nothing ends such a one by "
-        "itself. The table below says which group it is.",
+        f"Does a rebalance run for longer than its members' rebalance timeout and {MARGIN} s? Nothing ends such a one "
+        "by itself. The table below says which group it is.",
         (
             Query(
-                f"sum({RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + 300) > bool 30)",
+                f"sum({RUNNING} - ({TIMEOUT} or 0 * {RUNNING} + {TIMEOUT_UNKNOWN}) > bool {MARGIN})",
                 now=True,
             ),
         ),
@@ -160,18 +171,18 @@ WHICH = Panel(
         Column("cluster", "Cluster", width=110),
         Column("consumergroup", "Group", link=TO_GROUP, width=220),
         Column("Value #A", "Partition time lost", "s", 1, width=150),
-        Column("Value #B", "Availability", "percentunit", 2, below(0.99, 0.995), width=110),
+        Column("Value #B", "Availability", "percentunit", 2, AVAILABILITY, width=110),
         Column("Value #C", "Rebalances", "short", 0, width=105),
         Column("trigger", "Most often because of", width=170),
         Column("Value #E", "Mean stall", "s", 1, above(10, 60), width=100),
         Column("client_id", "Slowest member", width=170),
         Column("Value #F", "It took", "s", 1, above(10, 60), width=90),
-        Column("Value #G", "Skew", "short", 2, above(1.5, 3), width=80),
+        Column("Value #G", "Skew", "short", 2, SHARES, width=80),
         Column("Value #H", "Needless moves", "short", 0, above(1), width=130),
         Column("Value #I", "Failed", "short", 0, above(1, 3), width=80),
         Column("Value #J", "Flapping", "short", 0, above(1), width=90),
         Column("Value #K", "Idle", "short", 0, above(1), width=70),
-        Column("Value #L", "Running for", "s", 0, above(60, 300), width=110),
+        Column("Value #L", "Running for", "s", 0, DURATION, width=110),
     ),
 )
 
@@ -233,7 +244,7 @@ AGES = Panel(
     "with the longest.",
     (Query(worst(10, RUNNING, was_highest("kafka_rebalance_in_progress_seconds", GROUP)), NAME),),
     unit="s",
-    thresholds=above(60, 300),
+    thresholds=DURATION,
     empty="no group is watched",
     links=(LINE_TO_GROUP,),
 )
@@ -241,13 +252,13 @@ STORMS = Panel(
     12,
     "Storms",
     "Does a group rebalance more often than a deploy explains? Rebalances of the last 15 minutes over twice its "
-    "members (at least 6): above 1 is a storm. A rolling deploy of every member stays below it.",
+    f"members (at least {STORM_MIN}): above 1 is a storm. A rolling deploy of every member stays below it.",
     (
         Query(
             worst(
                 10,
-                f"{count_in(COMPLETED, GROUP, window='15m')} "
-                f"/ clamp_min(2 * {gauge('kafka_rebalance_members', GROUP)}, 6)",
+                f"{count_in(COMPLETED, GROUP, window=STORM)} "
+                f"/ clamp_min({STORM_PER_MEMBER} * {gauge('kafka_rebalance_members', GROUP)}, {STORM_MIN})",
                 went_up(COMPLETED, GROUP),
             ),
             NAME,
@@ -264,7 +275,7 @@ SKEWS = Panel(
     "Which groups share their partitions unevenly? The highest load of a member over what its strategy promises it: "
     "1 is best, 2 means that one member has twice its share. The ten worst.",
     (Query(worst(10, gauge(SKEW, BY_PARTITIONS), was_highest(SKEW, BY_PARTITIONS)), NAME),),
-    thresholds=above(1.5, 3),
+    thresholds=SHARES,
     decimals=2,
     least=1,
     empty="no group is watched",

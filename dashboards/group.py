@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.goals import AVAILABILITY, DURATION, GOAL, SHARES
 from dashboards.grid import Row
 from dashboards.panel import BAD, GOOD, NEUTRAL, WARN, Column, Look, Panel, above, below
 from dashboards.query import ONE_GROUP, ROLE, Query, count_in, gauge, quantile, times_in
@@ -49,12 +50,12 @@ NUMBERS = (
         1,
         "Availability",
         "Of the time in which this group's partitions were to be consumed, how much were they? Over the time range; "
-        "the alerts' goal is 99.5 %.",
+        f"the alerts' goal is {GOAL}.",
         (Query(f"1 - {count_in(STALLED, ONE_GROUP)} / {count_in(WHOLE, ONE_GROUP)}", now=True),),
         Look.NUMBER,
         "percentunit",
         width=3,
-        thresholds=below(0.99, 0.995),
+        thresholds=AVAILABILITY,
         decimals=2,
         most=1,
         empty="unknown",
@@ -78,7 +79,7 @@ NUMBERS = (
         Look.NUMBER,
         "s",
         width=3,
-        thresholds=above(60, 300),
+        thresholds=DURATION,
         decimals=0,
         empty="unknown",
     ),
@@ -127,7 +128,7 @@ NUMBERS = (
         (Query(gauge(SKEW, ONE_GROUP + ', weight="partitions"'), now=True),),
         Look.NUMBER,
         width=3,
-        thresholds=above(1.5, 3),
+        thresholds=SHARES,
         decimals=2,
         empty="unknown",
     ),
@@ -315,7 +316,7 @@ SKEWS = Panel(
     "Is the work shared evenly? By partitions: load over what the strategy promises. By lag and by rate (groups that "
     "lag_groups names): over a bound that no assignment beats, so a little above 1 may be unavoidable.",
     (of(SKEW, "by {{weight}}", "weight"),),
-    thresholds=above(1.5, 3),
+    thresholds=SHARES,
     decimals=2,
     least=1,
     empty="unknown",

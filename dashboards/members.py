@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.goals import SHARES
 from dashboards.grid import Row
 from dashboards.panel import Column, Look, Panel, above
 from dashboards.query import GROUP, Query, gauge, quantile, times_in
@@ -262,7 +263,7 @@ SKEW = Panel(
     "Did the leader share evenly? The highest load over what its strategy promises; 1 is best. A member shows here "
     "once it has led.",
     (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", GROUP, "consumergroup", "client_id"), NAME),),
-    thresholds=above(1.5, 3),
+    thresholds=SHARES,
     decimals=2,
     least=1,
     empty="no leader tells",

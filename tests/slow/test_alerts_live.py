@@ -26,6 +26,7 @@ ALERTS = {
     "KafkaGroupRebalanceSlow": {"seconds": 2, "for": "1s"},
     "KafkaGroupRebalanceStorm": {"window": "30s", "rebalances": 4, "per_member": 1, "keep_firing_for": "1s"},
     "KafkaGroupPartitionsUnassigned": {"for": "2s"},
+    "KafkaGroupCopartitionBroken": {"for": "2s"},
     "KafkaGroupPartitionsLost": {"window": "20s"},
     "RebalanceAgentDown": {"for": "2s", "memory": "10m"},
 }
@@ -60,7 +61,7 @@ def watching(tmp_path_factory, kafka):
     folder = tmp_path_factory.mktemp("prometheus")
     rules = [short(folder, "1s", ALERTS)]
     with Prometheus(server(), folder, rules, scrape_seconds=1) as prometheus:
-        with observing(kafka.bootstrap_servers, topics_interval_seconds=1) as watched:
+        with observing(kafka.bootstrap_servers, topics_interval_seconds=1, copartitioned="joins-.*") as watched:
             prometheus.watch("observer", "kafka-rebalance-agent", f"127.0.0.1:{watched.role.port}")
             yield Watch(prometheus)
         # It has ended: that is the last thing there is to see.
@@ -135,6 +136,17 @@ def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
             with members(kafka.bootstrap_servers, group, topic) as closers:
                 closers[0]()
         watching.ends("KafkaGroupRebalanceStorm", group)
+
+
+def test_topics_that_should_be_read_side_by_side_and_are_not(kafka, watching, place):
+    topic, _ = place
+    create_topic(kafka.bootstrap_servers, f"{topic}-too", 4)
+    group, dealt = f"joins-{topic}", {"partition.assignment.strategy": "roundrobin"}
+    # Dealt to three, the second topic's first partition is the second member's; dealt to two, it is the first's again.
+    with members(kafka.bootstrap_servers, group, f"^{topic}.*", 3, **dealt) as closers:
+        watching.fires("KafkaGroupCopartitionBroken", group)
+        closers[0]()
+        watching.ends("KafkaGroupCopartitionBroken", group)
 
 
 def test_partitions_that_are_new_to_the_members_have_no_owner(kafka, watching, place):

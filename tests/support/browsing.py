@@ -111,6 +111,15 @@ class Browser:
             codes = {"windowsVirtualKeyCode": KEY_CODES[key]} if key in KEY_CODES else {}
             self._call("Input.dispatchKeyEvent", type=kind, key=key, **more, **codes)
 
+    @contextmanager
+    def before_scripts(self, script):
+        """Pages that are opened in the block run ``script`` before their own."""
+        mine = self._call("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        try:
+            yield
+        finally:
+            self._call("Page.removeScriptToEvaluateOnNewDocument", identifier=mine)
+
     def scripts(self, *, allowed):
         """Whether pages may run scripts from now on."""
         self._call("Emulation.setScriptExecutionDisabled", value=not allowed)

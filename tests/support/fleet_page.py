@@ -44,9 +44,9 @@ class FleetPage:
 
 
 @contextmanager
-def served(app):
-    """The address of a listener with ``app``, while the block lasts."""
-    server = HttpServer("127.0.0.1", 0, app)
+def served(app, port=0):
+    """The address of a listener with ``app``, while the block lasts; on a free port, if none is given."""
+    server = HttpServer("127.0.0.1", port, app)
     server.start()
     try:
         yield f"http://127.0.0.1:{server.port}/"

@@ -6,7 +6,6 @@ rules of ``alerts/`` are evaluated while it runs, and their alerts are series (`
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
@@ -14,15 +13,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
@@ -30,6 +26,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.settings import HOST, free_ports
 from support import tools
 from support.live_rules import written
+from support.servers import LOOPBACK, Server
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,14 +35,11 @@ DEMO_SECONDS = 70
 DEMO_SECONDS_MAX = 240
 """With the broker's start and the end, on a machine that others use as well."""
 
-READY_SECONDS_MAX = 90
 ANSWER_SECONDS_MAX = 60
 
 JOBS = {"observer": "rebalance-observer", "sidecar": "rebalance-sidecar", "gateway": "rebalance-gateway"}
 ADDRESS = re.compile(r"^([a-z][\w-]*): http://([\d.]+:\d+)/metrics$")
 ELAPSED = re.compile(r"^ *(\d+\.\d) s  (.*)$")
-
-_LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # no proxy can reach our own ports
 
 
 @dataclass(frozen=True)
@@ -65,15 +59,14 @@ class PrometheusError(AssertionError):
     """Prometheus refused a question, and says why."""
 
 
-class Prometheus:
+class Prometheus(Server):
     """A server in ``folder``; `watch` adds what it scrapes. Only for a ``with``."""
 
     def __init__(self, binary: str, folder: Path, rules: Sequence[Path] = (), scrape_seconds: int = SCRAPE_SECONDS):
-        self._folder = folder
+        self._told = folder / "targets.json"
         self._targets: dict[str, tuple[str, list[str]]] = {}
         address = f"{HOST}:{free_ports(1)[0]}"
-        self.url = f"http://{address}"
-        (folder / "targets.json").write_text("[]")
+        self._told.write_text("[]")
         config = {
             "global": {
                 "scrape_interval": f"{scrape_seconds}s",
@@ -81,47 +74,17 @@ class Prometheus:
                 "evaluation_interval": f"{scrape_seconds}s",
             },
             "rule_files": [str(path) for path in rules],
-            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(folder / "targets.json")]}]}],
+            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._told)]}]}],
         }
         (folder / "prometheus.json").write_text(json.dumps(config))  # JSON is YAML
-        self._command = [
+        command = [
             binary,
             f"--config.file={folder / 'prometheus.json'}",
             f"--storage.tsdb.path={folder / 'data'}",
             f"--web.listen-address={address}",
             "--log.level=warn",
         ]
-
-    def __enter__(self) -> Self:
-        with (self._folder / "prometheus.log").open("wb") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
-        try:
-            self._await_ready()
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def _await_ready(self) -> None:
-        clock, pause = SystemClock(), threading.Event()
-        end = clock.monotonic() + READY_SECONDS_MAX
-        while not self._ready():
-            assert self._process.poll() is None, (self._folder / "prometheus.log").read_text()
-            assert clock.monotonic() < end, "Prometheus does not get ready"
-            pause.wait(0.05)
-
-    def _ready(self) -> bool:
-        with contextlib.suppress(OSError), _LOOPBACK.open(f"{self.url}/-/ready", timeout=5) as answer:
-            return bool(answer.status == HTTPStatus.OK)
-        return False
-
-    def __exit__(self, *_reason: object) -> None:
-        self._process.terminate()
-        try:
-            self._process.wait(20)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        super().__init__(command, f"http://{address}", folder / "prometheus.log")
 
     def watch(self, name: str, job: str, *addresses: str) -> None:
         """Scrape these from now on; `forget` by the name."""
@@ -135,9 +98,9 @@ class Prometheus:
 
     def _tell(self) -> None:
         groups = [{"targets": addresses, "labels": {"job": job}} for job, addresses in self._targets.values()]
-        unfinished = self._folder / "targets.unfinished"
+        unfinished = self._told.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(groups))
-        unfinished.replace(self._folder / "targets.json")
+        unfinished.replace(self._told)
 
     # -- questions -------------------------------------------------------------------------------------------------
 
@@ -148,7 +111,7 @@ class Prometheus:
         if path.startswith("label/") or not parameters:  # such take no POST
             url, data = f"{url}?{body}", None
         try:
-            with _LOOPBACK.open(url, data, timeout=ANSWER_SECONDS_MAX) as answer:
+            with LOOPBACK.open(url, data, timeout=ANSWER_SECONDS_MAX) as answer:
                 return json.loads(answer.read())["data"]
         except urllib.error.HTTPError as error:
             with error:

@@ -1,7 +1,8 @@
 """Programs that the tests use and that no wheel brings: found on PATH, or unpacked into the user's cache.
 
-promtool comes from Debian's package ``prometheus``, headless Chromium from ``chromium-headless-shell`` (with those that
-it needs and that are not installed), unpacked without being installed, so nothing is started and no right is needed.
+promtool comes from Debian's package ``prometheus``, amtool from ``prometheus-alertmanager``, headless Chromium from
+``chromium-headless-shell`` (with those that it needs and that are not installed), unpacked without being installed, so
+nothing is started and no right is needed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from pathlib import Path
 
 PROMTOOL = "REBALANCE_AGENT_PROMTOOL"
 """Environment variable that names the promtool to use."""
+
+AMTOOL = "REBALANCE_AGENT_AMTOOL"
+"""Environment variable that names the amtool to use; its Alertmanager is beside it."""
 
 CHROMIUM = "REBALANCE_AGENT_CHROMIUM"
 """Environment variable that names the headless Chromium (or Chrome) to use."""
@@ -38,6 +42,7 @@ class Tool:
 
 TOOLS = (
     Tool(PROMTOOL, "promtool", "prometheus", "usr/bin/promtool", "promtool checks"),
+    Tool(AMTOOL, "amtool", "prometheus-alertmanager", "usr/bin/amtool", "routing of alerts"),
     Tool(
         CHROMIUM,
         "chromium-headless-shell",

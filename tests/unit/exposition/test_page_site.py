@@ -13,8 +13,9 @@ from rebalance_agent.exposition.member_metrics import MemberMetrics
 from rebalance_agent.exposition.page.listing import group_link
 from rebalance_agent.exposition.page.site import ASSETS, GroupPages, Site
 from rebalance_agent.exposition.web import WebApp
-from rebalance_agent.model.events import Callback
-from support.histories import clustered
+from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.rebalances.views import MemberLoad
+from support.histories import clustered, generation
 from support.views import NOW, full_view, member_event
 
 TOKEN = "t" * 16
@@ -63,6 +64,12 @@ def test_a_group_tells_its_story():
     assert page.count(' trigger"') == len(events)
 
 
+def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
+    told = "2 partition numbers that should be read side by side: their topics have different owners."
+    assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
+    assert "side by side" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
+
+
 def test_a_group_without_a_history_says_what_is_unknown():
     page = get(site([full_view("g", running=None)]), "group?name=g")[2]
     assert "who owned what before is unknown" in page
@@ -84,7 +91,7 @@ def test_a_wrong_address_is_a_page_that_says_what_is_wrong(query):
 
 
 def test_every_group_that_is_listed_is_there():
-    for name in ("plain", "with/slash", "..", "a b&c=d#e?f%", "ü€𝄞", "'\"<>"):
+    for name in ("plain", "with/slash", "..", "a b&c=d#e?f%", "ü€𝄞", "'\"<>", "\ud800"):
         pages = site([full_view(name, running=None)])
         link = group_link(name)
         assert link.replace("&", "&amp;") in get(pages)[2]
@@ -132,7 +139,7 @@ def test_a_sidecar_shows_its_consumers_those_that_stand_still_first():
     )
     page = get(Site(Readiness(), consumers=members.consumers))[2]
     assert page.index("<td>still</td>") < page.index("<td>calm</td>")
-    assert f'data-ago="{NOW - 250}"' in page
+    assert f'data-since="{NOW - 250}">since 2023' in page
     assert "payments 0-2" in page
     assert get(Site(Readiness(), consumers=members.consumers), "group?name=g")[0] == 404
 
@@ -171,9 +178,46 @@ def test_whom_no_token_is_known_of_is_told_nothing_but_asked_for_it():
     assert {get(pages, path[1:], bearer)[0] for path in ASSETS} == {200}
 
 
-def test_a_history_of_a_thousand_members_is_read_a_piece_at_a_time(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.exposition.page.columns.READ_MEMBERS_MAX", 7)
-    pages = site([full_view("g", running=None)], clustered())
+def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
+    history, clock = History(), FakeClock(NOW)
+
+    class Slow(Api):
+        def rebalance(self, name, identity):
+            clock.advance(100)
+            return super().rebalance(name, identity)
+
+    for event in clustered():
+        history.observe(event)
+    view = full_view("g", running=None)
+    pages = Site(Readiness(), groups=GroupPages(Slow(lambda: (view,), history, clock), history, clock))
     assert "5 older rebalances are being read" in get(pages, "group?name=g")[2]
     assert "2 older rebalances are being read" in get(pages, "group?name=g")[2]
     assert "being read" not in get(pages, "group?name=g")[2]
+
+
+def test_the_largest_page_has_a_bound():
+    names = [f"a-client-with-a-name-of-usual-length-{number:04}" for number in range(300)]
+    topics = [f"a.topic.of.usual.length.{number:02}" for number in range(4)]
+
+    def owned(place):
+        return dict.fromkeys(topics, (2 * place, 2 * place + 1))
+
+    events = [
+        generation(
+            number,
+            [
+                MemberSnapshot(name, None, name, "/h", tuple(topics), {}, owned((place + number) % 300))
+                for place, name in enumerate(names)
+            ],
+            dict.fromkeys(topics, 600),
+            at_ms=NOW + number,
+        )
+        for number in range(1, 51)
+    ]
+    members = tuple(MemberLoad(name, None, name, "h", owned(place)) for place, name in enumerate(names))
+    pages = site([full_view("g", running=None, members=members)], events)
+    told = "being read"
+    while "being read" in told:
+        told = get(pages, "group?name=g")[2]
+    assert "Members, the first 200 of 300" in told
+    assert len(told) < 1_000_000

@@ -41,6 +41,12 @@ def test_without_a_rebalance_it_says_that_nobody_knows():
     assert "who owned what before is unknown" in timeline([], None)
 
 
+def test_rebalances_after_which_nobody_was_there_are_no_picture():
+    html = timeline([column(1, {}), column(2, {})], None)
+    assert "After none of the rebalances that are remembered was there a member." in html
+    assert "<svg" not in html
+
+
 def test_every_rebalance_has_a_mark_and_every_owner_a_bar():
     html = timeline([column(1, {"a": 4}), column(2, {"a": 2, "b": 2}), column(3, {"b": 4})], None)
     assert html.count("trigger") == 3
@@ -70,7 +76,7 @@ def test_who_gave_up_nothing_goes_on_where_not_all_had_to_stop():
 
 def test_a_rebalance_that_runs_is_at_the_end():
     html = timeline([column(1, {"a": 4})], RunningRebalance(NOW, 4))
-    assert 'class="running" data-t="rebalances since 2023-11-14 22:13:20 UTC: 4 partitions still"' in html
+    assert 'class="running" data-t="rebalances since 2023-11-14 22:13:20 UTC: 4 partitions stand still"' in html
     assert "running" not in timeline([column(1, {"a": 4})], None)
 
 

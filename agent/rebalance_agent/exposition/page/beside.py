@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rebalance_agent.drawing.words import escaped, name
-from rebalance_agent.exposition.page.frame import ago, cells, chips, note, unknown
+from rebalance_agent.exposition.page.frame import cells, chips, clock, note, unknown
 from rebalance_agent.exposition.telling.words import partitions_text, plural, printable
 from rebalance_agent.model.partitions import TopicPartitions
 
@@ -52,7 +52,7 @@ def beside_content(consumers: Sequence[Consumer]) -> str:
     more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
     whole = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
-    return f"{head}<section>{table}</section>{more}{whole}"
+    return f'{head}<section class="beside">{table}</section>{more}{whole}'
 
 
 def _row(each: Consumer) -> list[str]:
@@ -62,6 +62,11 @@ def _row(each: Consumer) -> list[str]:
         unknown() if each.generation < 0 else f"{each.generation:,}",
         f"{each.partitions:,}",
         unknown() if each.skew is None else f"{each.skew:.2f}",
-        "no" if each.stalled_ms is None else f'<span class="hurts">{ago(each.stalled_ms)}</span>',
+        "no" if each.stalled_ms is None else _since(each.stalled_ms),
         escaped(name(partitions_text(each.owned), OWNED_SHOWN)) or "nothing",
     ]
+
+
+def _since(at_ms: int) -> str:
+    """The script says for how long."""
+    return f'<span class="hurts" data-since="{at_ms}">since {escaped(clock(at_ms))}</span>'

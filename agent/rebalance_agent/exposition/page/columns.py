@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple, Protocol
 
+from rebalance_agent.clock import Clock
 from rebalance_agent.exposition.api_query import NotKnownError
 from rebalance_agent.exposition.api_shapes import Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.exposition.telling.detail import closing_event
@@ -28,8 +29,8 @@ MEMBERS_MAX = 200
 GROUPS_MAX = 16
 """Groups whose columns are kept: what a few people look at, 20 MB at the very most."""
 
-READ_MEMBERS_MAX = 5_000
-"""Members read back for one answer, some 0.1 s of work; what is older comes with the next one."""
+READ_S_MAX = 0.3
+"""How long one answer may read back; what is older comes with the next one. Large groups take 0.1 s a rebalance."""
 
 
 class Held(NamedTuple):
@@ -72,9 +73,10 @@ class Rebalances(Protocol):
 class Columns:
     """Columns by group, those that were asked for last. Thread-safe."""
 
-    def __init__(self, rebalances: Rebalances) -> None:
+    def __init__(self, rebalances: Rebalances, clock: Clock) -> None:
         """Nothing is read yet."""
         self._rebalances = rebalances
+        self._clock = clock
         self._lock = Lock()
         self._groups: OrderedDict[str, dict[tuple[str, int], Column]] = OrderedDict()
 
@@ -83,13 +85,12 @@ class Columns:
         wanted = [each for each in lines if each.kind is RebalanceKind.COMPLETED][:COLUMNS_MAX]
         with self._lock:
             known = dict(self._groups.get(group, {}))
-        budget, missing = READ_MEMBERS_MAX, 0
+        end, missing = self._clock.monotonic() + READ_S_MAX, 0
         columns: dict[tuple[str, int], Column] = {}
         for line in wanted:
             key = line.id, line.revision
             found = known.get(key)
-            if found is None and budget > 0:
-                budget -= line.members * max(1, len(line.generations))
+            if found is None and self._clock.monotonic() < end:
                 found = self._read(group, line)
             if found:
                 columns[key] = found

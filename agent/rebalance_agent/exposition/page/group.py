@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from rebalance_agent.drawing.pieces import trigger_name
 from rebalance_agent.drawing.words import escaped, name
 from rebalance_agent.exposition.api_shapes import GroupDetail, GroupSummary
 from rebalance_agent.exposition.page.columns import Column
 from rebalance_agent.exposition.page.frame import ago, cells, chips, note, notes, unknown
 from rebalance_agent.exposition.page.timeline import timeline
+from rebalance_agent.exposition.page.trouble import standstill
 from rebalance_agent.exposition.telling.detail import (
     MOVE_HEADINGS,
-    REBALANCE_HEADINGS,
     Closer,
     member_table,
     move_rows,
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.exposition.telling.sentences import Told
+from rebalance_agent.exposition.telling.sentences import Paragraph, Told
 from rebalance_agent.exposition.telling.words import duration, plural, printable
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
@@ -33,6 +34,18 @@ MOVES_SHOWN = 100
 
 TEXT_MAX = 2_000
 """Characters of one cell: a member may own thousands of topics."""
+
+_REBALANCE_HEADINGS = (
+    "when",
+    "generation",
+    "why",
+    "stood still",
+    "partition-seconds lost",
+    "moved",
+    "slowest",
+    "members",
+)
+"""As `watch` has them, in words: here is room."""
 
 
 def group_content(closer: Closer, columns: Sequence[Column], unread: int, told: Told) -> str:
@@ -52,9 +65,10 @@ def group_content(closer: Closer, columns: Sequence[Column], unread: int, told: 
 def _now(summary: GroupSummary) -> str:
     if summary.running is None:
         return ""
-    stands = plural(summary.running.stalled_partitions, "partition")
     since = f'<span data-since="{summary.running.started_ms}"></span>'
-    return note(f"It rebalances now ({escaped(summary.state)}) {since}: {escaped(stands)} still.", "busy")
+    return note(
+        f"It rebalances now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy"
+    )
 
 
 def _kind(detail: GroupDetail) -> str:
@@ -74,7 +88,7 @@ def _facts(detail: GroupDetail) -> str:
         (
             ("state", escaped(summary.state)),
             ("members", f"{summary.members:,}{_besides(detail.idle_members, 'idle')}"),
-            ("partitions", partitions + _besides(summary.unassigned, "without an owner", "hurts")),
+            ("partitions", partitions + _besides(summary.unassigned, "without an owner", "hurts besides")),
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
             ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
@@ -98,6 +112,9 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
     if detail.summary.running is None and detail.slowest and detail.slowest.seconds is not None:
         who = escaped(name(printable(detail.slowest.client_id), 60))
         yield note(f"The last rebalance waited longest for {who}: {duration(detail.slowest.seconds)}.")
+    if detail.copartition_breaks:
+        number = plural(detail.copartition_breaks, "partition number")
+        yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
     if detail.flapping:
         names = ", ".join(escaped(name(printable(each), 60)) for each in detail.flapping[:8])
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
@@ -108,21 +125,31 @@ def _words(told: Told) -> str:
         return note("No rebalance has settled since this agent watches; what was before is unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(told.advice)}", "advice") if told.advice else ""
     texts = "".join(
-        f"<article><h3>{escaped(each.heading)}</h3><p>{escaped(name(each.text, TEXT_MAX))}</p></article>"
-        for each in reversed(told.rebalances)
+        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>" for each in reversed(told.rebalances)
     )
     rollouts = "".join(f"<p>{escaped(name(each, TEXT_MAX))}</p>" for each in told.rollouts)
     return f'{advice}<div class="told">{texts}{rollouts}</div>'
+
+
+def _sentences(told: Paragraph) -> str:
+    """Why it came, to be seen at once; then the course of it."""
+    why, *course = (escaped(name(each, TEXT_MAX)) for each in told.sentences)
+    return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 
 def _rebalances(closer: Closer) -> str:
     if not closer.rebalances:
         return note("None is remembered.")
     rows = [
-        [ago(each.timestamp_ms), *(escaped(name(cell, TEXT_MAX)) for cell in row[1:])]
-        for each, row in zip(closer.rebalances, rebalance_rows(closer), strict=True)
+        [
+            ago(each.timestamp_ms),
+            escaped(generations),
+            escaped(trigger_name(trigger)),
+            *(escaped(name(cell, TEXT_MAX)) for cell in rest),
+        ]
+        for each, (_, generations, trigger, *rest) in zip(closer.rebalances, rebalance_rows(closer), strict=True)
     ]
-    return cells(REBALANCE_HEADINGS, rows, "Rebalances, newest first")
+    return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
 
 
 def _moves(closer: Closer) -> str:

@@ -12,17 +12,17 @@ from urllib.parse import quote, urlencode
 from rebalance_agent.drawing.pieces import trigger_name
 from rebalance_agent.drawing.words import escaped, name
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.api_query import GroupQuery
+from rebalance_agent.exposition.api_query import QUERY_MAX, GroupQuery
 from rebalance_agent.exposition.api_routes import MATCH_MAX, OFFSET_MAX, SORT_KEYS
 from rebalance_agent.exposition.api_shapes import GroupSummary, LastRebalance, values_of
 from rebalance_agent.exposition.history import HistoryLimits
 from rebalance_agent.exposition.page.frame import ago, chips, note, unknown
-from rebalance_agent.exposition.page.trouble import Level, Trouble, trouble
-from rebalance_agent.exposition.telling.words import printable, stall_text
+from rebalance_agent.exposition.page.trouble import Level, Past, Trouble, trouble
+from rebalance_agent.exposition.telling.words import plural, printable, stall_text
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 
-__all__ = ["PAGE_ROWS", "Wanted", "group_link", "listing", "wanted"]
+__all__ = ["PAGE_ROWS", "Fleet", "Wanted", "group_link", "listing", "wanted"]
 
 PAGE_ROWS = 100
 """Groups of one page: as many as anybody reads, and some 60 kB before they are compressed."""
@@ -39,7 +39,7 @@ _COLUMNS = (
     ("-members", "members", "Members"),
     ("-skew", "skew", "Skew"),
     ("-stall", "stall", "Last stall"),
-    ("-hour", "hour", "In the last hour"),
+    ("-hour", "hour", "Rebalances in 1 h"),
     ("-last", "last", "Last rebalance"),
 )
 _NUMBERS = frozenset(("members", "skew", "stall", "hour"))
@@ -64,6 +64,15 @@ class Wanted:
 
 
 _USUAL = Wanted()
+
+
+class Fleet(NamedTuple):
+    """``groups`` of ``total``, and what those that rebalanced in the last hour went through, by name."""
+
+    groups: Sequence[GroupSummary]
+    total: int
+    past: Mapping[str, Past]
+    now_ms: int
 
 
 class _Row(NamedTuple):
@@ -93,37 +102,41 @@ def wanted(given: Mapping[str, str]) -> Wanted:
 
 def group_link(group: str) -> str:
     """The address of a group's page; its name is a parameter, since browsers take ``..`` in a path for a way up."""
-    return f"group?name={quote(group, safe='')}"
+    return f"group?name={quote(group, safe='', errors='surrogatepass')}"
 
 
-def listing(groups: Sequence[GroupSummary], recent: Mapping[str, int], now_ms: int, want: Wanted) -> str:
-    """The page's content: the fleet in numbers, what is wanted of it, and the groups."""
-    rows = [_row(each, recent, now_ms) for each in groups]
+def listing(fleet: Fleet, want: Wanted) -> tuple[str, str]:
+    """The page's title, which a tab shows, and its content: the fleet in numbers, what is wanted of it, the groups."""
+    rows = [_row(each, fleet) for each in fleet.groups]
+    hurts = sum(each.trouble.level is Level.HURTS for each in rows)
+    title = f"{plural(hurts, 'group')} {'hurts' if hurts == 1 else 'hurt'}" if hurts else "groups"
     shown = _ordered(list(filter(_chooser(want), rows)), want.sort)
     page = shown[want.offset : want.offset + PAGE_ROWS]
-    return (
-        f'<h1>Consumer groups</h1>{_fleet(rows)}<section aria-label="Groups">{_form(want)}{_found(want, shown, rows)}'
+    return title, (
+        f'<h1>Consumer groups</h1>{_numbers(fleet, rows, hurts)}<section aria-label="Groups">'
+        f"{_form(want)}{_found(want, shown, rows)}"
         f"{_table(page, want) if page else ''}{_pages(want, len(shown))}</section>"
     )
 
 
-def _row(group: GroupSummary, recent: Mapping[str, int], now_ms: int) -> _Row:
-    hour = recent.get(group.group, 0)
-    return _Row(group, hour, trouble(group, hour, now_ms))
+def _row(group: GroupSummary, fleet: Fleet) -> _Row:
+    lately = fleet.past.get(group.group, Past())
+    return _Row(group, lately.hour, trouble(group, lately, fleet.now_ms))
 
 
-def _fleet(rows: Sequence[_Row]) -> str:
-    hurts = sum(each.trouble.level is Level.HURTS for each in rows)
+def _numbers(fleet: Fleet, rows: Sequence[_Row], hurts: int) -> str:
+    beyond = fleet.total - len(rows)
+    more = f"{plural(beyond, 'group')} beyond the first {len(rows):,} by name are not on this page; the API has all."
     look = sum(each.trouble.level is Level.LOOK for each in rows)
     return chips(
         (
-            ("groups", f"{len(rows):,}"),
+            ("groups", f"{fleet.total:,}"),
             ("hurt now", f'<span class="{"hurts" if hurts else "well"}">{hurts:,}</span>'),
             ("worth a look", f"{look:,}"),
             ("rebalance now", f"{sum(each.group.running is not None for each in rows):,}"),
             ("rebalances in the last hour", f"{sum(each.hour for each in rows):,}"),
         )
-    )
+    ) + (note(more, "look") if beyond > 0 else "")
 
 
 def _form(want: Wanted) -> str:
@@ -174,6 +187,9 @@ def _heading(first: str, key: str, title: str, want: Wanted) -> str:
 
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
+    shown, link = escaped(name(printable(group.group))), group_link(group.group)
+    # An address may be so long, a name in Kafka four times that: such a group can be seen here only.
+    linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
     why = "; ".join(map(escaped, row.trouble.why))
@@ -181,7 +197,7 @@ def _cells(row: _Row) -> str:
     skew = unknown() if group.skew_ratio is None else f"{group.skew_ratio:.2f}"
     hour = f"{row.hour:,}" + ("+" if row.hour >= _REMEMBERED else "")
     return (
-        f'<th scope="row"><a href="{escaped(group_link(group.group))}">{escaped(name(printable(group.group)))}</a></th>'
+        f'<th scope="row">{linked}</th>'
         f'<td><span class="level {mark}">{mark}</span> {why}</td>'
         f"<td>{escaped(group.state)}{since}{polled}</td>"
         f'<td class="n">{group.members:,}</td>'

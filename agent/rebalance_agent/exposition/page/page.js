@@ -1,5 +1,5 @@
 // Asks for the page again every few seconds and takes over what is new; says how long ago things were. After tips.js.
-const TOKEN = "rebalance-agent-token", SLOWEST_S = 60, PATIENCE_MS = 10000;
+const TOKEN = "rebalance-agent-token", SLOWEST_S = 15, PATIENCE_MS = 10000;
 const live = document.getElementById("live"), pause = document.getElementById("pause");
 let every = Number(document.body.dataset.every), etag = "", trouble = 0, ahead = 0, timer = 0, asking = null;
 
@@ -21,21 +21,29 @@ function morph(old, fresh) {
   before.slice(after.length).forEach((node) => node.remove());
 }
 
-function seconds(value) {
+// What the broker's clock puts in the future is now.
+function seconds(milliseconds) {
+  const value = Math.max(0, milliseconds / 1000);
   if (value < 60) return Math.floor(value) + " s";
   if (value < 3600) return Math.floor(value / 60) + " min " + Math.floor(value % 60) + " s";
   if (value < 172800) return Math.floor(value / 3600) + " h " + Math.floor((value % 3600) / 60) + " min";
   return Math.floor(value / 86400) + " days";
 }
 
+// The agent's clock counts: that of this machine may be wrong. Its answers tell the time to the second.
+function adjust(answer) {
+  const date = Date.parse(answer.headers.get("Date") || "");
+  ahead = date && Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0;
+}
+
 function tick() {
   const now = Date.now() + ahead;
   for (const each of document.querySelectorAll("[data-ago]")) {
     if (!each.title) each.title = each.textContent;
-    put(each, seconds(Math.max(0, now - Number(each.dataset.ago)) / 1000) + " ago");
+    put(each, seconds(now - Number(each.dataset.ago)) + " ago");
   }
   for (const each of document.querySelectorAll("[data-since]"))
-    put(each, "for " + seconds(Math.max(0, now - Number(each.dataset.since)) / 1000));
+    put(each, "for " + seconds(now - Number(each.dataset.since)));
 }
 
 function put(node, text) {
@@ -45,7 +53,7 @@ function put(node, text) {
 function take(text) {
   const fresh = new DOMParser().parseFromString(text, "text/html");
   const main = fresh.getElementById("main");
-  if (!main) return;
+  if (!main) throw new Error("somebody else answers"); // such as an ingress while the agent restarts
   for (const each of main.querySelectorAll("[data-ago]")) each.title = each.textContent;
   const old = document.getElementById("main"), marked = here;
   if (old.querySelector("#wanted") && main.querySelector("#wanted")) main.querySelector("#wanted").replaceWith(old.querySelector("#wanted").cloneNode(true));
@@ -65,8 +73,7 @@ async function refresh() {
   if (token) headers.Authorization = "Bearer " + token;
   try {
     const answer = await fetch(location.href, { headers, signal: mine.signal, cache: "no-store", redirect: "error" });
-    const date = Date.parse(answer.headers.get("Date") || "");
-    if (date && Math.abs(date - Date.now()) > 2000) ahead = date - Date.now();
+    adjust(answer);
     if (answer.status === 401) return signIn(token, await answer.text());
     if (answer.status !== 304 && answer.status !== 404 && !answer.ok) throw new Error("it answers " + answer.status);
     if (answer.status !== 304) {
@@ -127,7 +134,7 @@ pause.addEventListener("click", () => {
   if (on) clearTimeout(timer);
 });
 
-tick();
+fetch("icon.svg", { method: "HEAD", cache: "no-store" }).then(adjust, () => {}).finally(tick);
 if (document.getElementById("signin")) {
   if (sessionStorage.getItem(TOKEN)) refresh();
   else signIn("", "");

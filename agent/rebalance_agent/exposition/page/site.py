@@ -29,7 +29,8 @@ from rebalance_agent.exposition.page.beside import Consumer, beside_content
 from rebalance_agent.exposition.page.columns import Columns
 from rebalance_agent.exposition.page.frame import HTML, STYLE, frame, note, notes, script, style
 from rebalance_agent.exposition.page.group import group_content
-from rebalance_agent.exposition.page.listing import listing, wanted
+from rebalance_agent.exposition.page.listing import Fleet, listing, wanted
+from rebalance_agent.exposition.page.trouble import HOUR_MS, past
 from rebalance_agent.exposition.telling.detail import Closer
 from rebalance_agent.exposition.telling.sentences import tell
 from rebalance_agent.exposition.telling.words import printable
@@ -46,12 +47,10 @@ TOLD = 3
 """Rebalances in words, as `explain` has by default."""
 
 DRAWN_MAX = 16
-"""Groups whose content is kept until something of theirs changes: what a few people look at, 8 MB at the most."""
+"""Groups whose content is kept until something of theirs changes: what a few people look at, a million letters each."""
 
 DRAWN_FOR_MS = 10_000
 """How long at most: what members report of a rebalance afterwards changes its words, and nothing else here."""
-
-HOUR_MS = 3_600_000
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2f6fde"/>'
@@ -87,12 +86,12 @@ class GroupPages:
         self._groups = groups
         self._history = history
         self._clock = clock
-        self._columns = Columns(groups)
+        self._columns = Columns(groups, clock)
         self._lock = threading.Lock()
         self._drawn: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
-    def listing(self, given: Mapping[str, str]) -> str:
-        """The list's content.
+    def listing(self, given: Mapping[str, str]) -> tuple[str, str]:
+        """The list's title and content.
 
         Raises:
             InvalidInputError: naming the parameter that is wrong.
@@ -100,7 +99,9 @@ class GroupPages:
         want = wanted(given)
         found = self._groups.groups(GroupQuery(limit=LIMIT_MAX))
         now_ms = self._clock.now_ms()
-        return listing(found.groups, self._history.recent(now_ms - HOUR_MS), now_ms, want)
+        known = {each: self._history.rebalances(each) for each in self._history.recent(now_ms - HOUR_MS)}
+        lately = {each: past(told.rebalances, now_ms) for each, told in known.items() if told}
+        return listing(Fleet(found.groups, found.total, lately, now_ms), want)
 
     def group(self, group: str) -> str:
         """One group's content.
@@ -183,7 +184,7 @@ class Site:
 
     def _front(self, given: Mapping[str, str]) -> tuple[str, str, float]:
         if self._groups:
-            return "groups", self._groups.listing(given), LIST_EVERY_S
+            return *self._groups.listing(given), LIST_EVERY_S
         if self._consumers:
             return "consumers", beside_content(self._consumers()), GROUP_EVERY_S
         return "agent", "<h1>rebalance-agent</h1>", LIST_EVERY_S
@@ -225,6 +226,6 @@ def _given(query: str) -> Mapping[str, str]:
     if len(query) > QUERY_MAX:
         raise InvalidInputError("query", f"has more than {QUERY_MAX} characters")
     try:
-        return dict(parse_qsl(query, keep_blank_values=True, errors="strict"))
+        return dict(parse_qsl(query, keep_blank_values=True, errors="surrogatepass"))
     except UnicodeDecodeError:
         raise InvalidInputError("query", "is not percent-encoded UTF-8") from None

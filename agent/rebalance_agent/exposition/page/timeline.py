@@ -15,6 +15,7 @@ from rebalance_agent.drawing.pieces import figure, legend, trigger_class, trigge
 from rebalance_agent.drawing.words import TIMES, UNKNOWN, escaped, name
 from rebalance_agent.exposition.page.columns import Column
 from rebalance_agent.exposition.page.frame import clock
+from rebalance_agent.exposition.page.trouble import standstill
 from rebalance_agent.exposition.telling.words import plural, stall_text
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
@@ -34,8 +35,8 @@ _NOW = 44.0  # room at the right for a rebalance that runs
 _MARK = 14.0
 _GAP_SHARE = 0.45  # of the width, for all gaps together
 _SHADES = (1, 2, 3, 4, 6, 8)  # of the eight heats those on which a number can be read, see page.css
-_TALL, _ROWS_TALL = 20.0, 24
-_DIGIT, _LETTER = 6.2, 12.0
+_TALL, _ROWS_TALL, _LOW = 20.0, 24, 12.0  # no lower than a letter, so that names stand clear of each other
+_DIGIT = 6.2
 
 _SIGNS = {
     Trigger.GROUP_STARTED: "▸",
@@ -65,12 +66,14 @@ class _Place:
 
 def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unread: int = 0) -> str:
     """A figure with the picture, its legend, and the same as a table. ``columns`` are oldest first."""
-    if not columns:
+    if not any(each.held for each in columns):
         why = "No rebalance has settled since this agent watches: who owned what before is unknown."
+        if columns:
+            why = "After none of the rebalances that are remembered was there a member."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
     rows, left_out = _rows(columns)
     places = _places(columns, running is not None)
-    tall = _TALL if len(rows) <= _ROWS_TALL else _TALL * _ROWS_TALL / len(rows)
+    tall = min(_TALL, max(_LOW, _TALL * _ROWS_TALL / len(rows)))
     bottom = _TOP + tall * len(rows)
     skewed = any(each.skew_ratio is not None for each in columns)
     canvas = Canvas(_WIDTH, bottom + (_SKEW if skewed else 0) + 24)
@@ -79,7 +82,7 @@ def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unr
     _draw_gaps(canvas, columns, places, bottom)
     _draw_rows(canvas, columns, places, rows, tall)
     if running:
-        tip = f"rebalances since {clock(running.started_ms)}: {plural(running.stalled_partitions, 'partition')} still"
+        tip = f"rebalances since {clock(running.started_ms)}: {standstill(running)}"
         canvas.rect(places[-1].ends, _TOP, _NOW - 6, bottom - _TOP, "running", tip, _row(0))
     if skewed:
         _draw_skew(canvas, columns, places, bottom, len(rows) + 1)
@@ -93,9 +96,8 @@ def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unr
     )
     says += f" {left_out:,} members that were there for the shortest time are left out." if left_out else ""
     says += f" {unread} older rebalances are being read." if unread else ""
-    return figure(
-        _TITLE, canvas.svg(*words, " data-rows"), says=says, below=below, data=_table(columns, rows), wide=True
-    )
+    picture = f'<div class="pan">{canvas.svg(*words, " data-rows")}</div>'
+    return figure(_TITLE, picture, says=says, below=below, data=_table(columns, rows), wide=True)
 
 
 def _rows(columns: Sequence[Column]) -> tuple[list[str], int]:
@@ -166,7 +168,7 @@ def _draw_rows(
                 canvas.rect(place.begins, y, wide - 0.4, high, f"h{shade}", tip, _row(row + 1))
                 written = str(held.partitions)
                 changed = had is None or had.partitions != held.partitions
-                if changed and wide >= _DIGIT * len(written) + 4 and tall >= _LETTER:
+                if changed and wide >= _DIGIT * len(written) + 4:
                     canvas.text(place.begins + 3, y + high / 2 + 4, written, f"cell n{shade}")
             before = column
 

@@ -65,10 +65,15 @@ def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], la
 
 
 class Paragraph(NamedTuple):
-    """One rebalance: when and which, and what is to be said of it."""
+    """One rebalance: when and which, and what is to be said of it, first why it came."""
 
     heading: str
-    text: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentences in a row."""
+        return " ".join(self.sentences)
 
 
 class Told(NamedTuple):
@@ -85,7 +90,7 @@ def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: in
     since = min((scene.closing.timestamp_ms for scene in shown), default=0)
     deploys = [each for each in rollouts if isinstance(each, RolloutEvent) and each.timestamp_ms >= since]
     return Told(
-        tuple(Paragraph(_heading(scene), " ".join(_sentences(scene))) for scene in shown),
+        tuple(Paragraph(_heading(scene), tuple(_sentences(scene))) for scene in shown),
         tuple(_rollout(each) for each in reversed(deploys)),
         advice(shown),
     )

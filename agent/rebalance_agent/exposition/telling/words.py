@@ -106,12 +106,11 @@ def moment(at_ms: int) -> str:
 
 
 def stall_text(stall: Stall | None) -> str:
-    """``6.2 s``, of a bound both ends: ``4 ms - 6.2 s``."""
+    """``6.2 s``, of a bound both ends where they differ: ``4 ms - 6.2 s``."""
     if stall is None:
         return UNKNOWN
-    if stall.basis is Basis.EXACT:
-        return duration(stall.seconds)
-    return f"{duration(stall.lower_seconds)} - {duration(stall.seconds)}"
+    least, most = duration(stall.lower_seconds), duration(stall.seconds)
+    return most if stall.basis is Basis.EXACT or least == most else f"{least} - {most}"
 
 
 def partitions_text(partitions: TopicPartitions) -> str:

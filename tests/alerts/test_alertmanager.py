@@ -1,0 +1,127 @@
+"""A real Alertmanager takes the documentation's configuration with our inhibition, and does what is said of both."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from alerts.pack import ALERTS
+from alerts.values import load
+
+from support.alertmanager import AMTOOL, Alertmanager, needs_alertmanager
+from support.observing import eventually
+
+pytestmark = needs_alertmanager
+
+ROOT = Path(__file__).parents[2]
+SEVERITY = {name: values["severity"] for name, values in load().alerts.items()}
+OF_GROUPS = [alert.name for alert in ALERTS if alert.name.startswith("KafkaGroup")]
+
+
+@pytest.fixture(scope="module")
+def configuration(tmp_path_factory):
+    """What somebody has who follows ``docs/alerts.md``."""
+    page = (ROOT / "docs" / "alerts.md").read_text(encoding="utf-8")
+    (routing,) = re.findall(r"^```yaml\n(route:.*?)^```", page, re.MULTILINE | re.DOTALL)
+    inhibition = (ROOT / "alerts" / "alertmanager" / "inhibit.yaml").read_text(encoding="utf-8")
+    path = tmp_path_factory.mktemp("alertmanager") / "alertmanager.yml"
+    path.write_text(f"{routing}\n{inhibition}")
+    return path
+
+
+@pytest.fixture
+def alertmanager(configuration, tmp_path):
+    with Alertmanager(configuration, tmp_path) as server:
+        yield server
+
+
+def amtool(*arguments):
+    done = subprocess.run([AMTOOL, *arguments], capture_output=True, check=False, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def alert(name, group="orders", cluster="prod", **more):
+    """An alert's labels as Prometheus sends them; of none, what has no such label."""
+    given = {"alertname": name, "severity": SEVERITY[name], "consumergroup": group, "cluster": cluster, **more}
+    return {key: value for key, value in given.items() if value}
+
+
+def down(cluster="prod"):
+    return alert("RebalanceAgentDown", None, cluster)
+
+
+def silent(alertmanager, *firing):
+    """Those of the alerts that are kept silent, when it knows them all; by name and, where they have one, group."""
+    alertmanager.tell(*firing)
+    eventually(lambda: len(alertmanager.told()) == len(firing))
+    return {
+        ":".join(filter(None, (each["labels"]["alertname"], each["labels"].get("consumergroup"))))
+        for each in alertmanager.told()
+        if each["status"]["inhibitedBy"]
+    }
+
+
+def test_the_configuration_is_taken(configuration):
+    said = amtool("check-config", str(configuration))
+    assert "SUCCESS" in said
+    assert f"{len(yaml.safe_load(configuration.read_text())['inhibit_rules'])} inhibit rules" in said
+    assert "3 receivers" in said
+
+
+@pytest.mark.parametrize("name", SEVERITY)
+def test_each_alert_goes_where_its_severity_says(configuration, name):
+    labels = [f"{key}={value}" for key, value in alert(name).items()]
+    receiver = amtool("config", "routes", "test", f"--config.file={configuration}", *labels).strip()
+    assert receiver == {"critical": "pager", "warning": "tickets", "info": "nobody"}[SEVERITY[name]]
+
+
+def test_an_agent_that_is_down_silences_all_else_of_its_cluster(alertmanager):
+    others = [alert(name, "orders" if name in OF_GROUPS else None) for name in SEVERITY if name != "RebalanceAgentDown"]
+    elsewhere = [alert("KafkaGroupRebalanceStuck", cluster="test"), alert("RebalanceAgentBlind", None, "test")]
+    found = silent(alertmanager, down(), *others, *elsewhere)
+    assert found == {f"{name}:orders" if name in OF_GROUPS else name for name in SEVERITY} - {"RebalanceAgentDown"}
+    active = [each["labels"] for each in alertmanager.told() if each["status"]["state"] == "active"]
+    assert {(each["alertname"], each["cluster"]) for each in active} == {
+        ("RebalanceAgentDown", "prod"),
+        ("KafkaGroupRebalanceStuck", "test"),
+        ("RebalanceAgentBlind", "test"),
+    }
+
+
+def test_without_a_name_of_the_cluster_it_does_so_too(alertmanager):
+    assert silent(alertmanager, down(None), alert("KafkaGroupRebalanceStuck", cluster=None)) == {
+        "KafkaGroupRebalanceStuck:orders"
+    }
+
+
+def test_a_critical_alert_silences_the_lesser_ones_of_its_group(alertmanager):
+    stuck = alert("KafkaGroupRebalanceStuck")
+    lesser = [alert("KafkaGroupRebalanceSlow"), alert("KafkaGroupIdleMembers"), alert("RebalanceAgentBlind", None)]
+    elsewhere = [alert("KafkaGroupRebalanceSlow", "payments"), alert("KafkaGroupRebalanceSlow", "third", "test")]
+    also_critical = alert("KafkaGroupPartitionsUnassigned")
+    assert silent(alertmanager, stuck, also_critical, *lesser, *elsewhere) == {
+        "KafkaGroupRebalanceSlow:orders",
+        "KafkaGroupIdleMembers:orders",
+    }
+
+
+@pytest.mark.parametrize(
+    ("source", "targets"),
+    [
+        ("KafkaGroupRolloutInProgress", {"KafkaGroupRebalanceStorm", "KafkaGroupMemberFlapping"}),
+        ("KafkaGroupStallBudgetBurnMedium", {"KafkaGroupStallBudgetBurnSlow"}),
+        ("KafkaGroupAssignmentSkewed", {"KafkaGroupAssignmentImbalanced"}),
+        ("KafkaGroupRebalanceSlow", set()),
+    ],
+)
+def test_what_a_lesser_alert_silences(alertmanager, source, targets):
+    lesser = [name for name in OF_GROUPS if SEVERITY[name] != "critical" and name != source]
+    asked = [alert(source), *map(alert, lesser)]
+    others = {"KafkaGroupRolloutInProgress", "KafkaGroupStallBudgetBurnMedium", "KafkaGroupAssignmentSkewed"} - {source}
+    fire = [each for each in asked if each["alertname"] not in others]
+    fire += [alert(name, "payments") for name in targets]
+    assert silent(alertmanager, *fire) == {f"{name}:orders" for name in targets}
