@@ -115,25 +115,26 @@ def go_member(bootstrap, group, topic, client_id, assignor="range"):
 
 
 class LibrdkafkaMember(Lines):
-    """librdkafka's consumer, in a thread of this process."""
+    """librdkafka's consumer, in a thread of this process; ``client`` makes it. A property of None is left out."""
+
+    client = Consumer
 
     def __init__(self, bootstrap, group, topic, client_id, assignor="range", **properties):
         super().__init__()
         self._clock, self._stop = SystemClock(), threading.Event()
-        self._consumer = Consumer(
-            {
-                "bootstrap.servers": bootstrap,
-                "group.id": group,
-                "client.id": client_id,
-                "partition.assignment.strategy": assignor,
-                "auto.offset.reset": "earliest",
-                "auto.commit.interval.ms": 1_000,
-                "heartbeat.interval.ms": 200,
-                "session.timeout.ms": 20_000,
-                "log_level": 0,
-                **properties,
-            }
-        )
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": client_id,
+            "partition.assignment.strategy": assignor,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": 1_000,
+            "heartbeat.interval.ms": 200,
+            "session.timeout.ms": 20_000,
+            "log_level": 0,
+            **properties,
+        }
+        self._consumer = self.client({name: value for name, value in settings.items() if value is not None})
         callbacks = {f"on_{name}": self._callback(word) for name, word in WORDS.items()}
         self._consumer.subscribe([topic], **callbacks)
         self._thread = threading.Thread(target=self._run, daemon=True)

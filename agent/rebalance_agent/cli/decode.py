@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from rebalance_agent.cli.raw_records import raw_record
 from rebalance_agent.errors import DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.jsonform import record_json
 from rebalance_agent.groupprotocol.records import decode_record
@@ -20,8 +20,6 @@ __all__ = ["LINE_BYTES_MAX", "add_parser", "run"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
 """Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
-
-_INT64 = range(-(2**63), 2**63)
 
 _DESCRIPTION = """\
 Print records of __consumer_offsets as JSON, one object per record.
@@ -116,34 +114,5 @@ def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
 def _decode_line(line: bytes | None) -> dict[str, Any]:
     if line is None:
         raise InvalidInputError("", f"longer than {LINE_BYTES_MAX} bytes")
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInputError("", f"not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise InvalidInputError("", "not a JSON object")
-    key = _bytes(record, "key")
-    if key is None:
-        raise InvalidInputError("key", "must be base64, not null")
-    return record_json(decode_record(key, _bytes(record, "value")), _timestamp(record))
-
-
-def _bytes(record: dict[str, Any], name: str) -> bytes | None:
-    if name not in record:
-        raise InvalidInputError(name, "is missing")
-    text = record[name]
-    if text is None:
-        return None
-    if not isinstance(text, str):
-        raise InvalidInputError(name, "must be base64 text")
-    try:
-        return base64.b64decode(text, validate=True)
-    except ValueError as error:
-        raise InvalidInputError(name, f"not base64 ({error})") from None
-
-
-def _timestamp(record: dict[str, Any]) -> int | None:
-    timestamp = record.get("timestamp")
-    if timestamp is None or (isinstance(timestamp, int) and not isinstance(timestamp, bool) and timestamp in _INT64):
-        return timestamp
-    raise InvalidInputError("timestamp", "must be epoch milliseconds")
+    record = raw_record(line)
+    return record_json(decode_record(record.key, record.value), record.timestamp)

@@ -32,6 +32,7 @@ COMMANDS = {
     "pipeline": ("the history of a fleet's rebalances on Spark: what is normal, what it costs, what if", "pipeline"),
     "sidecar": ("take rebalance events from the consumers of this pod, export and publish them", "agent"),
     "strategies": ("list the assignors with what they promise and their settings", ""),
+    "verify": ("hold the published events, and counters, against the coordinators' own log", "agent"),
     "watch": ("show groups and their rebalances, live", "watch"),
     "whatif": ("what other assignors would have made of a group's rebalances", "agent"),
 }

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
+import threading
 
 from rebalance_agent.cli.agent_command import Role, add_agent_parser, run_agent
 from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.sidecar import Sidecar
 
 __all__ = ["add_parser", "run"]
@@ -33,17 +36,33 @@ proves them, and tells the command that gives what is missing.
 
 Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
 2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
+In a pod whose other containers wait for it, --stay: then it waits for a signal before it ends with 2.
 """
+
+CANNOT_BEGIN = 2
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the command and its flags."""
-    add_agent_parser(subparsers, "sidecar", GatewaySettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
+    parser = add_agent_parser(subparsers, "sidecar", GatewaySettings, DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "--stay", action="store_true", help="if it cannot begin, say why and wait for a signal instead of ending"
+    )
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal; the exit code."""
-    return run_agent("sidecar", GatewaySettings, args, _role)
+    if not args.stay:
+        return run_agent("sidecar", GatewaySettings, args, _role)
+    stop = threading.Event()
+    # Its own handlers stand all the time: as the first process of a container it would not hear a signal without.
+    with stop_on_signals(stop):
+        code = run_agent("sidecar", GatewaySettings, args, _role)
+        if code == CANNOT_BEGIN:
+            print("rebalance-agent sidecar: does nothing until it is stopped (--stay)", file=sys.stderr, flush=True)
+            stop.wait()
+    return code
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> Role:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import gzip
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from rebalance_agent.cli.agent_api import Groups
 from rebalance_agent.cli.groups_access import agent_api, direct_settings, wants_direct
+from rebalance_agent.cli.line_files import lines_of, open_lines
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.api_query import NotKnownError
@@ -74,11 +72,8 @@ def _events(groups: Groups, group: str, identity: str) -> Sequence[Event]:
 
 
 def _from_file(name: str, group: str) -> FoundPast:
-    try:
-        with _open(Path(name)) as stream:
-            events = tuple(whole_events(_of_group(name, stream, group)))
-    except (OSError, EOFError, zlib.error) as error:
-        raise InvalidInputError("--events", f"{name}: {getattr(error, 'strerror', None) or error}") from None
+    with open_lines("--events", name) as stream:
+        events = tuple(whole_events(_of_group(name, stream, group)))
     if not events:
         raise NotKnownError(f"there is no group {group!r} in {name}")
     clusters = sorted({each.cluster_id for each in events if isinstance(each, GenerationEvent)})
@@ -88,20 +83,10 @@ def _from_file(name: str, group: str) -> FoundPast:
     return FoundPast(events, name)
 
 
-def _open(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
-
-
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
     """The group's events, parts of one in a row as `whole_events` wants them."""
     found = 0
-    number = 0
-    while line := stream.readline(LINE_BYTES_MAX + 1):
-        number += 1
-        if len(line) > LINE_BYTES_MAX:
-            raise InvalidInputError(f"{name}, line {number}", f"is longer than {LINE_BYTES_MAX} bytes")
-        if not line.strip():
-            continue
+    for number, line in lines_of(name, stream, LINE_BYTES_MAX):
         try:
             data = json_object(line)
             if not isinstance(data, dict) or data.get("group") != group:

@@ -5,6 +5,7 @@ A rolling epoch of a large group is thousands of records: each may cost what is 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 
 from rebalance_agent.model.diff import Partition
@@ -20,6 +21,11 @@ class Backlog:
         self.waiting = 0
         self._meant: dict[Partition, int] = {}
         self._held: dict[Partition, int] = {}
+
+    @property
+    def held(self) -> Collection[Partition]:
+        """What some member holds."""
+        return self._held.keys()
 
     def mean(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
         """A member's target became ``new``."""

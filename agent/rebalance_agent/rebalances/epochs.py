@@ -168,7 +168,8 @@ class EpochState(Following):
         name, at_ms, heard_ms = record.subject, record.timestamp_ms, self._signs.heard_ms(record.subject)
         new = self._roll.current(name)
         if record.live:
-            self._handovers.see(name, old, new, at_ms, told=not self._roll.speaks_classic(name))
+            told = not self._roll.speaks_classic(name)
+            self._handovers.see(name, old, new, at_ms, told=told, held=self._roll.held)
         if new is not None:
             self._signs.see(name, new, at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):

@@ -58,12 +58,14 @@ class Handover:
     """One partition's way from one member to another, by the coordinator's records (epoch milliseconds).
 
     Its owner was asked to give it up at ``asked_ms`` and had done so at ``released_ms``; the new owner was given it at
-    ``given_ms``. None: that did not happen, or before anybody watched.
+    ``given_ms``. None: that did not happen, or before anybody watched. ``parted``: nobody else had it when it was given
+    up, so that it stood still even if who had it before has it again.
     """
 
     asked_ms: int | None = None
     released_ms: int | None = None
     given_ms: int | None = None
+    parted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,12 @@ class Handovers:
         at_ms: int,
         *,
         told: bool = True,
+        held: Collection[tuple[str, int]] = (),
     ) -> None:
-        """A member's assignment became ``new``; None: it is gone. ``told``: what it is to give up is recorded first."""
+        """A member's assignment became ``new``; None: it is gone. ``told``: what it is to give up is recorded first.
+
+        ``held``: what anybody works on now.
+        """
         before, after = old or _NOTHING, new or _NOTHING
         had, has = before.held, after.held
         for partition in pairs(after.revoking) - pairs(before.revoking):
@@ -41,7 +45,8 @@ class Handovers:
             way = self._ways.get(partition)
             asked_ms = way.asked_ms if way and partition in pairs(before.revoking) else at_ms
             # Of a member that left or was expelled, nobody knows when it stopped; nor of one that was not asked.
-            self._step(partition, asked_ms=asked_ms if new and told else None, released_ms=at_ms)
+            asked_ms = asked_ms if new and told else None
+            self._step(partition, asked_ms=asked_ms, released_ms=at_ms, parted=partition not in held)
         for partition in pairs(after.assigned) - had:
             self._step(partition, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
@@ -56,8 +61,9 @@ class Handovers:
         self._took_ms = {}
         return ways, took
 
-    def _step(self, partition: tuple[str, int], **times: int | None) -> None:
-        self._ways[partition] = replace(self._ways.get(partition, Handover()), **times)
+    def _step(self, partition: tuple[str, int], *, parted: bool | None = None, **times: int | None) -> None:
+        way = self._ways.get(partition, Handover())
+        self._ways[partition] = replace(way, parted=way.parted if parted is None else parted, **times)
 
     def _time_revocation(self, member_id: str, after: CurrentAssignment, at_ms: int) -> None:
         if after.state is MemberState.UNREVOKED:

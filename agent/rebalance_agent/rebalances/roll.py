@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from rebalance_agent.model.epochs import (
@@ -91,6 +91,11 @@ class Roll:
     def waiting(self) -> int:
         """Partitions (or tasks) that are meant for a member and that nobody works on."""
         return self._backlog.waiting
+
+    @property
+    def held(self) -> Collection[tuple[str, int]]:
+        """Partitions (or tasks) that some member works on."""
+        return self._backlog.held
 
     def speaks_classic(self, member_id: str) -> bool:
         """Whether the member still speaks the classic protocol: its coordinator then asks it for all it has at once."""

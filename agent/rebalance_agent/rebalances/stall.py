@@ -92,7 +92,11 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
-    """Partitions that a member had, has and need not put down: in a share group it may be one of several."""
+    """Partitions that a member had, has and need not put down: in a share group it may be one of several.
+
+    Not those that it gave up on the way, and got back.
+    """
+    back = {partition for partition, way in after.handovers.items() if way.parted and way.given_ms is not None}
     had = {member.member_id: member for member in before.members} if before else {}
     had = {name: member for name, member in had.items() if name not in after.restarting}
     return {
@@ -100,7 +104,7 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
         for member in after.members
         if member.member_id in had
         for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
-    }
+    } - back
 
 
 def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:

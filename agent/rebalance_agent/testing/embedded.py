@@ -158,8 +158,10 @@ class EmbeddedKafka:
         """``host:port`` of every broker, running or not, joined by commas."""
         return ",".join(broker.address for broker in self._started().values())
 
-    def address(self, listener: str) -> str:
-        """``host:port`` of a secured listener of every broker, joined by commas.
+    def address(self, listener: str, *, behind: bool = False) -> str:
+        """``host:port`` of a further listener of every broker as clients are told it, joined by commas.
+
+        ``behind``: where a fronted one listens.
 
         Raises:
             BrokerError: it is not started, or has no such listener.
@@ -168,7 +170,8 @@ class EmbeddedKafka:
         known = self._layout.listeners
         if listener not in known:
             raise BrokerError(f"there is no listener {listener}, only {', '.join(known) or 'the plain one'}")
-        return ",".join(f"{HOST}:{broker.node.ports[listener]}" for broker in brokers)
+        ports = ({**each.node.ports, **({} if behind else each.node.fronts)}[listener] for each in brokers)
+        return ",".join(f"{HOST}:{port}" for port in ports)
 
     @property
     def node_ids(self) -> tuple[int, ...]:

@@ -53,7 +53,8 @@ class Layout:
 
     def write(self, root: Path, checkpoint: bytes) -> dict[int, Broker]:
         """Give every broker fresh ports and fresh files; return the brokers by node id."""
-        ports = free_ports((2 + len(self.listeners)) * self.brokers)
+        fronted = [name for name, listener in self.listeners.items() if listener.fronted]
+        ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)
         nodes = [
             Node(
                 each,
@@ -61,6 +62,7 @@ class Layout:
                 ports.pop(),
                 root / f"broker-{each}",
                 {name: ports.pop() for name in self.listeners},
+                {name: ports.pop() for name in fronted},
             )
             for each in range(1, self.brokers + 1)
         ]

@@ -58,12 +58,14 @@ class Tls:
 class Listener:
     """One listener of every broker. ``properties`` go without the prefix ``listener.name.<name>.``.
 
-    ``scram``: mechanism and passwords by user, which are stored in the cluster once it answers.
+    ``scram``: mechanism and passwords by user, which are stored in the cluster once it answers. ``fronted``: clients
+    are told another port than it listens on, for whatever a test puts between them.
     """
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     scram: tuple[Mechanism, Mapping[str, str]] | None = field(default=None, repr=False)
+    fronted: bool = False
 
     @classmethod
     def tls(cls, tls: Tls) -> Listener:

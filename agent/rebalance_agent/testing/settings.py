@@ -33,7 +33,7 @@ _AUTHORIZER = {
 class Node:
     """One broker: its ``node.id``, its ports, and the directory that holds all that it writes.
 
-    ``ports``: those of further listeners, by name.
+    ``ports``: those of further listeners, by name; ``fronts``: those that clients are told instead, where they differ.
     """
 
     node_id: int
@@ -41,6 +41,7 @@ class Node:
     controller_port: int
     directory: Path
     ports: Mapping[str, int] = field(default_factory=dict)
+    fronts: Mapping[str, int] = field(default_factory=dict)
 
 
 def free_ports(count: int) -> list[int]:
@@ -100,7 +101,9 @@ def server_properties(
     """
     voters = quorum(nodes)
     secured = listeners or {}
-    advertised = [f"PLAINTEXT://{HOST}:{node.port}", *(f"{name}://{HOST}:{node.ports[name]}" for name in secured)]
+    plain, fronts = f"PLAINTEXT://{HOST}:{node.port}", {**node.ports, **node.fronts}
+    listening = [plain, *(f"{name}://{HOST}:{node.ports[name]}" for name in secured)]
+    advertised = [plain, *(f"{name}://{HOST}:{fronts[name]}" for name in secured)]
     controller = [f"CONTROLLER://{HOST}:{node.controller_port}"] if node in voters else []
     protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
     protocols |= {name: listener.protocol for name, listener in secured.items()}
@@ -110,7 +113,7 @@ def server_properties(
         "node.id": str(node.node_id),
         "controller.quorum.voters": ",".join(f"{each.node_id}@{HOST}:{each.controller_port}" for each in voters),
         "controller.listener.names": "CONTROLLER",
-        "listeners": ",".join(advertised + controller),
+        "listeners": ",".join(listening + controller),
         "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": "PLAINTEXT",

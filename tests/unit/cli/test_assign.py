@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import pytest
 
@@ -327,8 +328,12 @@ def test_ctrl_c_is_quiet():
         process.stdin.write(json.dumps(GROUP).encode() + b"\n")
         process.stdin.flush()
         process.stdout.readline()
-        os.kill(process.pid, signal.SIGINT)
-        assert process.wait(30) == 130
+        for _ in range(6):  # Python sees one that comes between its last look and a read that waits only after the read
+            os.kill(process.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(5)
+                break
+        assert process.poll() == 130
         assert process.stderr.read() == b""
 
 

@@ -127,6 +127,16 @@ def test_an_epoch_overtaken_by_the_next_is_one_rebalance():
     assert closing(events)[-1].phases.started_ms == T0 + 10_000
 
 
+def test_what_a_member_gave_up_stood_still_even_if_the_same_member_has_it_again():
+    left = [*gone(13_000, "b"), fact(13_000, GroupEpoch(4)), target(13_050, "a", 0, 1, 2, 3)]
+    back = [fact(13_050, TargetEpoch(4)), current(14_000, "a", 4, (0, 1, 2, 3))]
+    tracker, _ = followed(*FIRST, *SECOND)
+    event = closing(tell(tracker, HANDED_OVER[0], *left, *back, tick(20_000)))[-1]
+    assert (event.generation, event.moved) == (4, 0)
+    assert (event.stall.basis, event.stall.lower_seconds, event.stall.seconds) == (Basis.BOUND, 2.4, 3.0)
+    assert event.stall.partition_seconds == pytest.approx(6.0)
+
+
 def test_what_was_there_before_makes_no_events_and_nothing_is_said_before_it_is_known():
     tracker = Tracker("cluster", settle_ms=1_000)
     old = [

@@ -1,0 +1,69 @@
+"""Lines of JSON that hold records of ``__consumer_offsets`` as they are in the topic."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = ["RawRecord", "raw_record"]
+
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class RawRecord:
+    """Bytes of key and value (None: a tombstone); epoch milliseconds and place where the line has them."""
+
+    key: bytes
+    value: bytes | None
+    timestamp: int | None
+    partition: int | None
+    offset: int | None
+
+
+def raw_record(line: bytes) -> RawRecord:
+    """Read ``{"key": BASE64, "value": BASE64 | null, "timestamp": MS, "partition": N, "offset": N}``.
+
+    The last three may be absent.
+
+    Raises:
+        InvalidInputError: it is none, and says why.
+    """
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError("", f"not JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise InvalidInputError("", "not a JSON object")
+    key = _bytes(record, "key")
+    if key is None:
+        raise InvalidInputError("key", "must be base64, not null")
+    value = _bytes(record, "value")
+    timestamp = _number(record, "timestamp", "epoch milliseconds")
+    place = (_number(record, name, "a whole number") for name in ("partition", "offset"))
+    return RawRecord(key, value, timestamp, *place)
+
+
+def _bytes(record: dict[str, Any], name: str) -> bytes | None:
+    if name not in record:
+        raise InvalidInputError(name, "is missing")
+    text = record[name]
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise InvalidInputError(name, "must be base64 text")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise InvalidInputError(name, f"not base64 ({error})") from None
+
+
+def _number(record: dict[str, Any], name: str, what: str) -> int | None:
+    number = record.get(name)
+    if number is None or (isinstance(number, int) and not isinstance(number, bool) and number in _INT64):
+        return number
+    raise InvalidInputError(name, f"must be {what}")

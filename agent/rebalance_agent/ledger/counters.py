@@ -1,0 +1,145 @@
+"""Counters of one process's lifetime against the events that this process published, in its order.
+
+A process counts what it tells, but for what it tells again of the time before it began; and a group that was deleted,
+or became another replica's, begins again at 0. So the counters of a group are the sums of one run of its events: it
+begins with the first one, or where one of these may have happened, and ends with the last one before the scrape.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+
+__all__ = ["COUNTERS", "Lifetime", "check_lifetime"]
+
+COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "followups": ("kafka_rebalance_followups_total", {}),
+    "noop": ("kafka_rebalance_noop_total", {}),
+    "revoked": ("kafka_rebalance_partitions_revoked_total", {}),
+    "assigned": ("kafka_rebalance_partitions_assigned_total", {}),
+    "lost": ("kafka_rebalance_partitions_lost_total", {}),
+    "moved": ("kafka_rebalance_partitions_moved_total", {}),
+    "moved in excess": ("kafka_rebalance_partitions_moved_excess_total", {}),
+    "aborted": ("kafka_rebalance_failed_total", {"reason": "aborted"}),
+    "stalls": ("kafka_rebalance_stall_seconds_count", {}),
+    "seconds of stalls": ("kafka_rebalance_stall_seconds_sum", {}),
+    "completed": ("kafka_rebalance_completed_total", {}),
+}
+"""What is compared -> the metric, of all its series with these labels the sum; ``completed`` also by its trigger."""
+
+ROUNDING = 0.002
+"""Of one event's seconds."""
+
+_Sums = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """One process: ``counters`` of each group as they were scraped last, at ``scraped_ms``, and its events.
+
+    ``settled_ms``: how old by then an event's record must have been to have been counted. ``began_amid``: it told again
+    what was before it, or shared groups with others.
+    """
+
+    name: str
+    counters: Mapping[str, Mapping[str, float]]
+    events: Sequence[Event]
+    scraped_ms: int | None = None
+    settled_ms: int = 60_000
+    began_amid: bool = False
+
+
+def check_lifetime(lifetime: Lifetime, report: Report) -> None:
+    """Compare every group that has counters."""
+    told = _by_group(lifetime.events)
+    for group, counters in lifetime.counters.items():
+        report.counters += 1
+        events = told.get(group, [])
+        if not any(_equal(run, counters) for run in _runs(lifetime, events)):
+            whole = _summed(events)
+            apart = ", ".join(
+                f"{name} is {_shown(counters.get(name, 0))}, its events add up to {_shown(whole.get(name, 0))}"
+                for name in sorted(whole.keys() | counters.keys())
+                if not _close(whole.get(name, 0), counters.get(name, 0), len(events))
+            )
+            number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
+            report.differ(
+                Difference(group, number, f"counters of {lifetime.name}: {apart or 'of no run of its events'}")
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    sums: _Sums
+    events: int
+
+
+def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """The first telling of each fact: metrics do not change with its revisions."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    known = set()
+    for event in events:
+        if isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) and event.event_id not in known:
+            known.add(event.event_id)
+            found[event.group].append(event)
+    return found
+
+
+def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
+    """The sums of all runs of events that may be what was counted."""
+    starts = [
+        place
+        for place in range(len(events) + 1)
+        if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent)
+    ]
+    must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
+    for start in starts:
+        sums = _summed(events[start:must])
+        for place in range(max(start, must), len(events) + 1):
+            yield _Run(dict(sums), place - start)
+            if place < len(events):
+                _add(sums, events[place])
+
+
+def _may_come_later(lifetime: Lifetime, event: Event) -> bool:
+    return lifetime.scraped_ms is not None and event.timestamp_ms > lifetime.scraped_ms - lifetime.settled_ms
+
+
+def _summed(events: Sequence[Event]) -> _Sums:
+    sums: _Sums = defaultdict(float)
+    for event in events:
+        _add(sums, event)
+    return sums
+
+
+def _add(sums: _Sums, event: Event) -> None:
+    if isinstance(event, AbortedEvent):
+        sums["aborted"] += event.generations
+    if not isinstance(event, GenerationEvent) or not event.closes_episode or event.part:
+        return
+    for name in ("followups", "noop", "revoked", "assigned", "lost", "moved"):
+        sums[name] += getattr(event, name)
+    sums["moved in excess"] += 0 if event.needed is None else max(0, event.moved - event.needed)
+    if event.members:
+        sums["completed"] += 1
+        sums[f"completed by {event.trigger}"] += 1
+    if event.stall is not None:
+        sums["stalls"] += 1
+        sums["seconds of stalls"] += event.stall.seconds
+
+
+def _equal(run: _Run, counters: Mapping[str, float]) -> bool:
+    names = run.sums.keys() | counters.keys()
+    return all(_close(run.sums.get(name, 0), counters.get(name, 0), run.events) for name in names)
+
+
+def _close(one: float, other: float, events: int) -> bool:
+    return abs(one - other) <= ROUNDING * max(1, events)
+
+
+def _shown(value: float) -> str:
+    return f"{value:g}"

@@ -1,0 +1,185 @@
+"""The ledger itself: first all events, then all records in order, then the balance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.ledger.entries import Entry, Record
+from rebalance_agent.ledger.epochs import EpochBook
+from rebalance_agent.ledger.matching import Account
+from rebalance_agent.ledger.posting import Posting
+from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.ledger.sheets import Place
+from rebalance_agent.ledger.told import GroupFact, Told, inconsistencies, told_of
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import Event, GenerationEvent, event_id
+from rebalance_agent.model.group import is_cooperative
+
+__all__ = ["Ledger", "Window"]
+
+FOLLOWUP_MS = 300_000
+"""So long, at most, an announced follow-up is waited for before anything is told of its episode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which facts must have been told, by the coordinators' time (epoch ms).
+
+    From ``since_ms`` on, those that were ``grace_ms`` old when the events were read at ``until_ms``. ``complete``:
+    nothing was compacted away, so that missing offsets are ends of transactions. ``names``: topic id -> topic.
+    """
+
+    since_ms: int = 0
+    until_ms: int | None = None
+    grace_ms: int = 0
+    complete: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+class Ledger:
+    """Takes `tell` for every event, then `expect`, `post` for every record of the offsets topic, then `close`.
+
+    Records come in order within each partition, and up to an end that is no earlier than that of the events.
+    """
+
+    def __init__(self, cluster_id: str, shows: Callable[[str], bool] = lambda _group: True) -> None:
+        """Of one cluster, and the groups that ``shows`` allows."""
+        self.report = Report()
+        self._cluster_id = cluster_id
+        self._window = Window()
+        self._shows = shows
+        self._told: dict[bytes, Told] = {}
+        self._posting = Posting(shows)
+        self._accounts: dict[str, Account] = {}
+        self._next: dict[int, int] = {}
+        self._gap_ms: dict[int, int] = {}
+        self._soft: dict[int, list[Difference]] = {}
+        self._uncertain: set[tuple[str, int]] = set()
+
+    # Events
+
+    def tell(self, event: Event, place: Place) -> None:
+        """An event that was published; those that are about members, and those of polls, are not for the ledger."""
+        if not isinstance(event, GroupFact) or event.source is not Source.RECORDS:
+            return
+        if event.cluster_id != self._cluster_id or not self._shows(event.group):
+            return
+        if isinstance(event, GenerationEvent):
+            for what in inconsistencies(event):
+                self.report.differ(Difference(event.group, event.generation, what, (place,)))
+        told, key = told_of(event, place), self._key(event)
+        known = self._told.get(key)
+        if known is None or told.revision > known.revision:
+            self._told[key] = told
+        elif told.revision == known.revision and not told.parts_seen <= known.parts_seen:
+            known.parts_seen |= told.parts_seen
+            known.totals = known.totals.plus(told.totals)
+        elif told.parts == 1:
+            self.report.copies += 1
+            if told.totals != known.totals and told.revision == known.revision:
+                places = (known.place, place)
+                self.report.differ(Difference(told.group, told.number, "it is told twice, with other members", places))
+
+    def _key(self, event: GroupFact) -> bytes:
+        """The event's id; of a part of one, that of its first part."""
+        if not (isinstance(event, GenerationEvent) and event.part):
+            return bytes.fromhex(event.event_id)
+        known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
+        return bytes.fromhex(event_id(*known))
+
+    # Records
+
+    def expect(self, window: Window) -> None:
+        """All events were told; of the facts in ``window`` each must be among them."""
+        self._window = window
+
+    def skip(self, partition: int, offset: int, timestamp_ms: int) -> None:
+        """The next record of its partition is of no interest, but it is there: as all before `post` must have been."""
+        if offset > self._next.get(partition, 0) and not self._window.complete:
+            self._gap(partition, timestamp_ms)
+        self._next[partition] = offset + 1
+
+    def post(self, record: Record) -> None:
+        """The next record of its partition."""
+        self.skip(record.place.partition, record.place.offset, record.timestamp_ms)
+        for entry in self._posting.post(record):
+            self._match(entry)
+
+    def _gap(self, partition: int, at_ms: int) -> None:
+        self._gap_ms[partition] = at_ms
+        self._posting.doubt(partition)
+        self.report.leave("whose neighbours were compacted away", len(self._soft.pop(partition, ())))
+
+    def _match(self, entry: Entry) -> None:
+        account = self._accounts.setdefault(entry.group, Account())
+        if not entry.certain:
+            self._uncertain.add((entry.group, entry.at_ms))
+        told = self._told.get(bytes.fromhex(entry.event_id(self._cluster_id)))
+        if told is None:
+            account.lose()
+            self._missing(entry)
+            return
+        told.matched = True
+        self.report.groups.add(entry.group)
+        book = self._posting.book(entry.group)
+        topology = book.topology if isinstance(book, EpochBook) else None
+        places, wrong = (entry.place, told.place), 0
+        for what in account.compare(entry, told, self._window.names, topology):
+            wrong += 1
+            self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
+        self.report.agreed += not wrong
+
+    def _missing(self, entry: Entry) -> None:
+        window = self._window
+        started_ms = entry.before.at_ms if entry.before and entry.kind != GenerationEvent.KIND else entry.at_ms
+        if min(entry.at_ms, started_ms) < window.since_ms:
+            self.report.leave("from before anybody watched")
+            return
+        if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
+            self.report.pending += 1
+            return
+        # The record of a classic generation says by itself that there was one.
+        soft = isinstance(self._posting.book(entry.group), EpochBook) or entry.kind != GenerationEvent.KIND
+        if soft and not entry.certain:
+            self.report.leave("whose neighbours were compacted away")
+        else:
+            self._differ(entry, f"{entry} is not told", (entry.place,), soft=soft)
+
+    def _patience_ms(self, entry: Entry) -> int:
+        now = entry.now
+        waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
+        return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
+
+    def _differ(self, entry: Entry, what: str, places: tuple[Place, ...], *, soft: bool) -> None:
+        """Note a difference; ``soft``: if records turn out to be missing here, they may be the reason."""
+        difference = Difference(entry.group, entry.number, what, places)
+        if soft and not self._window.complete:
+            self._soft.setdefault(entry.place.partition, []).append(difference)
+        else:
+            self.report.differ(difference)
+
+    # Balance
+
+    def close(self) -> Report:
+        """Everything was read: what remains."""
+        for entry in self._posting.close():
+            self._match(entry)
+        for differences in self._soft.values():
+            for each in differences:
+                self.report.differ(each)
+        for told in self._told.values():
+            if not told.matched:
+                self._invented(told)
+        self.report.leave("without what was before them", sum(each.loose for each in self._accounts.values()))
+        self.report.leave("records that cannot be read", self._posting.unread)
+        return self.report
+
+    def _invented(self, told: Told) -> None:
+        partition = self._posting.partition(told.group)
+        gap_ms = max(self._gap_ms.values(), default=-1) if partition is None else self._gap_ms.get(partition, -1)
+        if told.at_ms <= gap_ms or (told.group, told.at_ms) in self._uncertain | self._posting.orphans:
+            self.report.leave("whose records were compacted away")
+        else:
+            what = f"{told} is told, and no record says so"
+            self.report.differ(Difference(told.group, told.number, what, (told.place,)))

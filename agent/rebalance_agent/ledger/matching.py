@@ -1,0 +1,171 @@
+"""One group's entries against what was told of them, in the order of the log; episodes as the events draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rebalance_agent.ledger.entries import Entry
+from rebalance_agent.ledger.sheets import Partition, Sheet, Totals, changes, totals
+from rebalance_agent.ledger.told import ROUNDING_S, Told
+from rebalance_agent.model.epochs import Topology
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+__all__ = ["Account"]
+
+LATE_S = 5.0
+"""Members' callbacks may run so long after the record before reports of them are not believed any more."""
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Over the generations of an open episode."""
+
+    first: int
+    numbers: set[int]
+    taken: int = 0
+    given: int = 0
+
+
+class Account:
+    """What one group's told episodes add up to.
+
+    ``loose``: facts that were told without what was before them, or that cannot be compared with it for want of names.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is open."""
+        self.loose = 0
+        self._base: Sheet | None = None
+        self._open: _Sums | None = None
+        self._blind = False
+        self._free_ms: dict[Partition, int] = {}
+        self._unheld_ms = 0
+
+    def lose(self) -> None:
+        """An entry was not told, or is not certain: nothing can be said of the episode that it belongs to."""
+        self._open, self._base, self._blind = None, None, True
+
+    def compare(self, entry: Entry, told: Told, names: Mapping[str, str], topology: Topology | None) -> Iterator[str]:
+        """What is different between a generation and its event, and in the episode that the event closes."""
+        now = entry.now
+        if told.kind != GenerationEvent.KIND or now is None:
+            if told.count != entry.count:
+                yield f"{entry.count} were aborted in a row, {told.count} are told"
+            return
+        yield from _members(now, told, names, topology)
+        yield from _phases(entry, now, told)
+        if not entry.certain:
+            self.lose()
+            return
+        before = entry.before if told.previous is not None else None
+        if told.previous is None and entry.before is not None:
+            self.loose += 1  # an observer had only just begun
+            self.lose()
+        elif before is not None and told.previous != before.number:
+            yield f"it followed on {before.number}, told is {told.previous}"
+        if before is not None and before.group_type is not now.group_type:
+            # One of them has topics, the other their ids.
+            if not (_has_names(before, names) and _has_names(now, names)):
+                self.loose += 1
+                self.lose()
+                return
+            before, now = before.named(names), now.named(names)
+        yield from self._add(entry, now, before, told)
+
+    def _add(self, entry: Entry, now: Sheet, before: Sheet | None, told: Told) -> Iterator[str]:
+        if self._blind and told.episode != now.number:
+            return  # its episode began before what can be compared
+        self._blind = False
+        if self._open is None:
+            self._open, self._base = _Sums(now.number, set()), before
+            self._free_ms, self._unheld_ms = {}, 0
+        sums, step = self._open, changes(before, now)
+        sums.numbers.add(now.number)
+        gradual = told.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.rows
+        sums.taken += step.taken if gradual else len(before.holders) if before else 0
+        sums.given += step.given if gradual else len(now.holders)
+        self._see_unheld(entry, before, now, told)
+        if told.episode != sums.first:
+            yield f"its episode began with {sums.first}, told is {told.episode}"
+        if not told.closes:
+            return
+        self._open = None
+        yield from self._closing(entry, now, told, sums)
+
+    def _closing(self, entry: Entry, now: Sheet, told: Told, sums: _Sums) -> Iterator[str]:
+        if told.followups != len(sums.numbers) - 1:
+            yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {told.followups}"
+        if now.group_type is GroupType.STREAMS:
+            pass  # tasks are told as partitions of topics, whose number then nobody knows now
+        else:
+            whole = changes(self._base, now)
+            expected = (whole.moved, sums.taken, sums.given, whole.same and not entry.returned)
+            found = (told.moved, told.revoked + told.lost, told.assigned, told.noop)
+            for what, wanted, have in zip(("moved", "taken", "given", "noop"), expected, found, strict=True):
+                if wanted != have:
+                    yield f"{what} is {wanted} by the records, {have} by the event"
+        yield from self._stall(now, told)
+
+    def _stall(self, now: Sheet, told: Told) -> Iterator[str]:
+        stall, base = told.stall, self._base
+        if stall is None:
+            return
+        if stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
+            yield f"a partition had nobody for {self._unheld_ms / 1000} s, the stall is told as {stall.seconds} s"
+        if base is not None and base.rows and now.group_type is GroupType.CLASSIC:
+            longest_s = (now.at_ms - base.at_ms + base.session_ms) / 1000 + LATE_S
+            if stall.lower_seconds > longest_s:
+                yield f"its stall is {stall.lower_seconds} s, and what was before it ended {longest_s} s ago at most"
+
+    def _see_unheld(self, entry: Entry, before: Sheet | None, now: Sheet, told: Told) -> None:
+        """For how long the records alone show that a partition had nobody: what is told may not be less."""
+        self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
+        if now.group_type is not GroupType.CLASSIC or before is None or not now.rows:
+            return
+        both = before.holders.keys() & now.holders.keys()
+        if told.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
+            self._unheld_ms = max(self._unheld_ms, now.at_ms - max(now.joined_ms, before.at_ms))
+        for each in now.holders.keys() & self._free_ms.keys():
+            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(each))
+        self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
+
+
+def _phases(entry: Entry, now: Sheet, told: Told) -> Iterator[str]:
+    """What only a classic group's record says, besides its members."""
+    if now.group_type is not GroupType.CLASSIC:
+        return
+    if told.assignor != now.assignor:
+        yield f"its assignor is {now.assignor}, told is {told.assignor}"
+    if told.joined_ms is not None and now.joined_ms is not None and not entry.returned:
+        joined_ms = min(now.joined_ms, now.at_ms)
+        if told.joined_ms != joined_ms:
+            yield f"its join phase ended at {joined_ms}, told is {told.joined_ms}"
+
+
+def _has_names(sheet: Sheet, names: Mapping[str, str]) -> bool:
+    classic = sheet.group_type is GroupType.CLASSIC
+    return classic or all(key in names for row in sheet.rows for key in row.held)
+
+
+def _members(now: Sheet, told: Told, names: Mapping[str, str], topology: Topology | None) -> Iterator[str]:
+    if len(told.parts_seen) != told.parts:
+        yield f"of {told.parts} parts only {len(told.parts_seen)} are there"
+        return
+    shown = totals(now.rows, names)
+    if (shown.members, shown.who) != (told.totals.members, told.totals.who):
+        yield f"the records show {shown.members} members, the event {told.totals.members}, or others"
+        return
+    if shown.wants != told.totals.wants:
+        yield "what its members subscribe to, own or wait for is not what the record says"
+    if not _same_held(now, shown, told.totals, names, topology):
+        yield f"the records give {shown.partitions} partitions, the event {told.totals.partitions}, or to others"
+
+
+def _same_held(now: Sheet, shown: Totals, told: Totals, names: Mapping[str, str], topology: Topology | None) -> bool:
+    if now.group_type is GroupType.CLASSIC:
+        return shown.named == told.named
+    if now.group_type is GroupType.STREAMS or topology is not None:
+        return shown.numbered == told.numbered
+    return (shown.named == told.named) if _has_names(now, names) else (shown.shaped == told.shaped)

@@ -1,0 +1,129 @@
+"""Records of the offsets topic to the books of their groups: lives, changes of type, deletions, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import Record as Decoded
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.ledger.classic import ClassicBook
+from rebalance_agent.ledger.entries import Entry, Record
+from rebalance_agent.ledger.epochs import EpochBook
+from rebalance_agent.ledger.sheets import Place, Sheet
+from rebalance_agent.model.epochs import GroupEpoch
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["Posting"]
+
+_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
+
+_Book = ClassicBook | EpochBook
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """A main record was deleted; the group may go on as one of another type in the same batch."""
+
+    at_ms: int
+    place: Place
+
+
+class Posting:
+    """The books of all groups. ``unread``: records that are malformed or of a version that is not known.
+
+    ``orphans``: groups and times of deletions of which all that was before is missing.
+    """
+
+    def __init__(self, shows: Callable[[str], bool]) -> None:
+        """Only groups that ``shows`` allows are followed."""
+        self.unread = 0
+        self.orphans: set[tuple[str, int]] = set()
+        self._shows = shows
+        self._books: dict[str, _Book] = {}
+        self._ends: dict[str, _End] = {}
+        self._by_partition: dict[int, set[str]] = {}
+        self._doubted: set[int] = set()
+
+    def book(self, group: str) -> _Book | None:
+        """The group's book, if it is there."""
+        return self._books.get(group)
+
+    def partition(self, group: str) -> int | None:
+        """Where the group's records were read."""
+        return next((number for number, groups in self._by_partition.items() if group in groups), None)
+
+    def doubt(self, partition: int) -> None:
+        """Records were missing here: what follows cannot be compared with what was before."""
+        self._doubted.add(partition)
+        for group in self._by_partition.get(partition, ()):
+            if book := self._books.get(group):
+                book.certain = False
+
+    def post(self, record: Record) -> Iterator[Entry]:
+        """One record; the entries that it makes."""
+        if record_kind(record.key) not in _TOLD:
+            return
+        try:
+            decoded = decode_record(record.key, record.value)
+        except DecodeError:
+            self.unread += 1
+            return
+        if decoded.unknown:
+            self.unread += 1
+        elif self._shows(decoded.group):
+            yield from self._post(decoded, record)
+
+    def close(self) -> Iterator[Entry]:
+        """No record follows."""
+        for group in list(self._ends):
+            yield from self._end(group)
+
+    def _post(self, decoded: Decoded, record: Record) -> Iterator[Entry]:
+        group, subject, at_ms = decoded.group, about(decoded), record.timestamp_ms
+        group_type = GroupType.CLASSIC if subject is None else subject[0]
+        book = self._books.get(group)
+        if decoded.tombstone and (book is None or book.group_type is not group_type):
+            if record.place.partition in self._doubted:
+                self.orphans.add((group, at_ms))
+            return
+        if not decoded.tombstone:
+            yield from self._turn(group, group_type, record)
+        if decoded.tombstone and (subject is None or subject[1] is GroupEpoch):
+            self._ends.setdefault(group, _End(at_ms, record.place))
+            return
+        book = self._books[group]
+        if isinstance(book, EpochBook) and subject is not None:
+            yield from book.take(subject[1], subject[2], epoch_fact(decoded), at_ms, record.place)
+        elif isinstance(book, ClassicBook) and (value := classic_group(decoded)) is not None:
+            yield from book.take(value, at_ms, record.place)
+
+    def _turn(self, group: str, group_type: GroupType, record: Record) -> Iterator[Entry]:
+        """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""
+        book, end, origin = self._books.get(group), self._ends.get(group), None
+        if book and end is None and book.group_type is group_type:
+            return
+        if book and (end is None or (record.timestamp_ms == end.at_ms and group_type is not book.group_type)):
+            self._ends.pop(group, None)
+            origin = book.last
+        elif end:
+            yield from self._end(group)
+        self._begin(group, group_type, record.place.partition, origin)
+
+    def _begin(self, group: str, group_type: GroupType, partition: int, origin: Sheet | None) -> None:
+        self._by_partition.setdefault(partition, set()).add(group)
+        classic = group_type is GroupType.CLASSIC
+        book = ClassicBook(group, origin) if classic else EpochBook(group, group_type, origin)
+        book.certain = origin is not None or partition not in self._doubted
+        self._books[group] = book
+
+    def _end(self, group: str) -> Iterator[Entry]:
+        end, book = self._ends.pop(group), self._books.pop(group)
+        if book.known:
+            kind = GroupGoneEvent.KIND
+            yield Entry(kind, group, book.group_type, book.number, end.at_ms, end.place, certain=book.certain)

@@ -1,0 +1,108 @@
+"""What was published of each fact, kept small, and what can be wrong with an event by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rebalance_agent.ledger.sheets import NOBODY, Place, Totals, row_of, totals
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+__all__ = ["GroupFact", "Told", "inconsistencies", "told_of"]
+
+GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
+
+ROUNDING_S = 0.0015
+"""Seconds are told in whole milliseconds."""
+
+
+@dataclass(slots=True)
+class Told:
+    """One event: the highest revision of it, of equal ones the first. ``copies``: how often that revision came.
+
+    ``parts_seen``: of an event that is spread over several, those that were read. ``matched``: a record was found.
+    """
+
+    kind: str
+    group: str
+    group_type: GroupType
+    number: int
+    at_ms: int
+    place: Place
+    revision: int
+    parts: int = 1
+    count: int = 1
+    previous: int | None = None
+    episode: int = 0
+    closes: bool = False
+    followups: int = 0
+    assignor: str | None = None
+    protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
+    joined_ms: int | None = None
+    moved: int = 0
+    revoked: int = 0
+    assigned: int = 0
+    lost: int = 0
+    noop: bool = False
+    stall: Stall | None = None
+    totals: Totals = NOBODY
+    parts_seen: set[int] = field(default_factory=lambda: {0})
+    matched: bool = False
+
+    def __str__(self) -> str:
+        """In words."""
+        what = {AbortedEvent.KIND: "aborted generation", GroupGoneEvent.KIND: "deletion after"}.get(self.kind)
+        return f"{what or 'generation'} {self.number}"
+
+
+def told_of(event: GroupFact, place: Place) -> Told:
+    """What is kept of an event, or of a part of one."""
+    told = Told(
+        event.KIND,
+        event.group,
+        event.group_type,
+        event.generation if not isinstance(event, GroupGoneEvent) else 0,
+        event.timestamp_ms,
+        place,
+        event.revision,
+    )
+    if isinstance(event, AbortedEvent):
+        told.count = event.generations
+    elif isinstance(event, GenerationEvent):
+        told.parts, told.parts_seen = event.parts, {event.part}
+        told.previous, told.episode, told.closes = (
+            event.previous_generation,
+            event.episode_generation,
+            event.closes_episode,
+        )
+        told.followups, told.assignor, told.protocol = event.followups, event.assignor, event.protocol
+        told.joined_ms, told.stall = event.phases.joined_ms, event.stall
+        told.moved, told.revoked, told.assigned = event.moved, event.revoked, event.assigned
+        told.lost, told.noop = event.lost, event.noop
+        told.totals = totals((row_of(member, event.group_type) for member in event.members), {})
+    return told
+
+
+def inconsistencies(event: GenerationEvent) -> Iterator[str]:
+    """What contradicts itself in an event, whatever the records say."""
+    phases = event.phases
+    times = [each for each in (phases.started_ms, phases.joined_ms, phases.completed_ms) if each is not None]
+    if times != sorted(times):
+        yield f"its phases run backwards: started, joined, completed at {times}"
+    if event.causes[:1] != (event.trigger,):
+        yield f"its trigger {event.trigger} is not the first of its causes"
+    if event.stall is not None:
+        yield from _stall(event.stall)
+    if not event.closes_episode and (event.stall or event.followups):
+        yield "it tells of a whole episode that it does not close"
+
+
+def _stall(stall: Stall) -> Iterator[str]:
+    if not 0 <= stall.lower_seconds <= stall.seconds:
+        yield f"its stall is at least {stall.lower_seconds} s and at most {stall.seconds} s"
+    if stall.basis is Basis.EXACT and stall.lower_seconds != stall.seconds:
+        yield f"its stall is exact, and between {stall.lower_seconds} and {stall.seconds} s"
+    if stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.seconds > 0):
+        yield f"its stall is {stall.seconds} s, and {stall.partition_seconds} partition-seconds"

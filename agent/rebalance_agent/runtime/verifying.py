@@ -1,0 +1,134 @@
+"""A cluster's own log and its published events, read once from beginning to end for the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
+from rebalance_agent.collectors.old_records import BACKFILL_TUNING
+from rebalance_agent.collectors.to_the_end import records_before
+from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.ledger.counters import COUNTERS
+from rebalance_agent.ledger.entries import Record
+from rebalance_agent.ledger.ledger import Ledger
+from rebalance_agent.ledger.sheets import Place
+from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+
+__all__ = ["Scrape", "VerifiedCluster", "scraped"]
+
+_BEHIND_COMMITS = b"\x00\x02"
+"""Keys of offset commits are below it, and they are nearly all of the topic."""
+
+
+class VerifiedCluster:
+    """One cluster. Events are read before records, so that each event's record is among those that are read."""
+
+    def __init__(self, properties: Mapping[str, str], clock: Clock) -> None:
+        """Ask for its id and its topics.
+
+        Raises:
+            ClusterError: no broker answers.
+        """
+        self._properties = properties
+        self._clock = clock
+        self._cluster = Cluster(properties)
+        self.cluster_id, self._counts = self._cluster.identify()
+
+    def names(self) -> dict[str, str]:
+        """Topic ids and their topics, as of now."""
+        return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
+
+    def events(self, topic: str, tell: Callable[[Event, Place], None]) -> int:
+        """Tell every event that is in the topic; from when on none is missing, by retention for instance (epoch ms).
+
+        Raises:
+            ClusterError: there is no such topic, or it cannot be read.
+        """
+        if topic not in self._counts:
+            raise ClusterError(f"there is no topic {topic}: name the events' topic by --events-topic, or give --events")
+        partitions = range(self._counts[topic])
+        cut = {number for number, start in self._cluster.start_offsets(topic, partitions).items() if start > 0}
+        first_ms: int | None = None
+        since_ms: dict[int, int] = {}
+        for message in self._records(topic, partitions):
+            number = message.partition()
+            if number in cut:
+                since_ms.setdefault(number, message.timestamp()[1])
+            try:
+                event = event_from_json(json_object(message.value() or b""))
+            except InvalidInputError:
+                continue  # of a newer release, or somebody else's
+            if isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent):
+                first_ms = event.timestamp_ms if first_ms is None else min(first_ms, event.timestamp_ms)
+                tell(event, Place(topic, number, message.offset()))
+        return max([*since_ms.values(), first_ms or 0])
+
+    def post(self, ledger: Ledger) -> None:
+        """Post every record that the offsets topic holds.
+
+        Raises:
+            ClusterError: it is not there, or cannot be read.
+        """
+        if OFFSETS_TOPIC not in self._counts:
+            raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+        for message in self._records(OFFSETS_TOPIC, range(self._counts[OFFSETS_TOPIC])):
+            key = message.key() or b""
+            place = Place(OFFSETS_TOPIC, message.partition(), message.offset())
+            timestamp_ms = message.timestamp()[1]
+            if key < _BEHIND_COMMITS:
+                ledger.skip(place.partition, place.offset, timestamp_ms)
+            else:
+                ledger.post(Record(place, timestamp_ms, key, message.value()))
+
+    def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
+        ends = self._cluster.end_offsets(topic, partitions)
+        with TopicReader(self._properties, topic, BACKFILL_TUNING) as reader:
+            for batch in records_before(ends, reader, self._clock):
+                yield from batch
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """What an observer's ``/metrics`` said: the counters of each group, by the ledger's names, and when (epoch ms).
+
+    ``amid``: it went on from a snapshot, or shares the groups with others.
+    """
+
+    counters: Mapping[str, Mapping[str, float]]
+    at_ms: int | None
+    amid: bool
+
+
+def scraped(text: str) -> Scrape:
+    """Read the text of a scrape.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    counters: dict[str, dict[str, float]] = {}
+    wanted = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
+    at_ms, amid = None, False
+    try:
+        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
+    except ValueError as error:
+        raise InvalidInputError("", f"is no text of metrics ({error})") from None
+    for sample in samples:
+        if sample.name == "rebalance_agent_last_poll_timestamp_seconds" and sample.labels.get("poll") == "list":
+            at_ms = round(sample.value * 1000)
+        elif sample.name in ("rebalance_agent_replayed_records_total", "rebalance_agent_ownership_changes_total"):
+            amid = amid or sample.value > 0
+        elif sample.name in wanted:
+            name, labels = wanted[sample.name]
+            if labels.items() <= sample.labels.items():
+                group = counters.setdefault(sample.labels.get("consumergroup", ""), {})
+                group[name] = group.get(name, 0) + sample.value
+                if "trigger" in sample.labels:
+                    group[f"{name} by {sample.labels['trigger']}"] = sample.value
+    return Scrape(counters, at_ms, amid)

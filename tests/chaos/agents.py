@@ -1,0 +1,178 @@
+"""The observer and the sidecar under test: processes that are killed, stopped, starved, started again."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rebalance_agent.clock import SystemClock
+from support.observing import PATIENCE_S
+
+HERE = Path(__file__).parent
+SCRAPE_S = 1.0
+
+
+class Agent:
+    """One role as a process; ``lives`` are its processes so far, the last one perhaps running."""
+
+    def __init__(self, folder, role, flags):
+        self.folder, self.lives = folder, []
+        self._role, self._flags = role, flags
+        self._clock_file = folder / f"{role}.clock"
+        self._clock_file.write_text("0")
+
+    def start(self):
+        """Another process. It need not get ready."""
+        self.lives.append(Life(self.folder, self._role, len(self.lives) + 1, self._flags, self._clock_file))
+
+    @property
+    def life(self):
+        """The process that was started last."""
+        return self.lives[-1]
+
+    def set_clock(self, milliseconds):
+        """Its clock is wrong by so much."""
+        whole = self._clock_file.with_suffix(".new")
+        whole.write_text(str(round(milliseconds)))
+        whole.replace(self._clock_file)  # it is being read all the time
+
+    def end(self):
+        """Stop it as an operator does."""
+        if self.lives and self.life.running:
+            self.life.stop()
+
+
+@dataclass(frozen=True)
+class Scraped:
+    """The text of /metrics, and when it was asked for (epoch ms)."""
+
+    at_ms: int
+    text: str = field(repr=False)
+
+
+class Life:
+    """One process; ``scrapes`` are the last two of its /metrics; ``killed`` or ``stopped`` by whom it was started."""
+
+    def __init__(self, folder, role, number, flags, clock_file):
+        self.name = f"{role}-{number}"
+        self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
+        self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
+        flags = [*flags, "--listen=127.0.0.1:0", "--log-format=json"]
+        if role == "observe":
+            flags.append(f"--events-file={self.events}")
+        paths = os.pathsep.join((str(HERE.parents[1] / "agent"), str(HERE.parent)))
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "support.stepped_clock", str(clock_file), role, *flags],
+            env={**os.environ, "PYTHONPATH": paths},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self._clock, self._ended = SystemClock(), threading.Event()
+        self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._scrape)]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def running(self):
+        """Whether it is there."""
+        return self._process.poll() is None
+
+    @property
+    def died(self):
+        """Whether it ended by itself, and how; None if it did not."""
+        if self.running or self.killed or self.stopped:
+            return None
+        return f"{self.name} ended by itself with exit code {self._process.returncode}: see {self.log}"
+
+    @property
+    def pid(self):
+        """Its process."""
+        return self._process.pid
+
+    def ready(self):
+        """Whether it says so."""
+        return self.running and self.port is not None and self._get("/readyz") is not None
+
+    def kill(self):
+        """No goodbye."""
+        self.killed = True
+        self._process.kill()
+        self._wait()
+
+    def stop(self):
+        """SIGTERM, and its end."""
+        self.stopped = self.running
+        self._process.send_signal(signal.SIGCONT)
+        self._process.terminate()
+        try:
+            self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"{self.name} did not end on SIGTERM within {PATIENCE_S} s: see {self.log}") from None
+        self._wait()
+
+    def send(self, number):
+        """A signal."""
+        self._process.send_signal(number)
+
+    def limit_memory(self, more):
+        """It may take so many bytes more address space than it has; None: as much as it likes."""
+        if not self.running:
+            return
+        most = resource.RLIM_INFINITY
+        if more is not None:
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0])
+            most = pages * resource.getpagesize() + more
+        resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+
+    def scrape(self):
+        """Ask for /metrics now; the text, or None."""
+        at_ms = self._clock.now_ms()
+        text = self._get("/metrics")
+        if text is not None:
+            self.scrapes = [*self.scrapes[-1:], Scraped(at_ms, text)]
+        return text
+
+    def _wait(self):
+        self._process.wait(PATIENCE_S)
+        self._ended.set()
+        for thread in self._threads:
+            thread.join(PATIENCE_S)
+        self._process.stderr.close()
+
+    def _read(self):
+        with self.log.open("w") as log:
+            for line in self._process.stderr:
+                log.write(line)
+                log.flush()
+                if self.port is None:
+                    self._hear(line)
+
+    def _hear(self, line):
+        try:
+            told = json.loads(line)
+        except ValueError:
+            return
+        if told.get("event") == "listening":
+            self.port = told["port"]
+
+    def _scrape(self):
+        while not self._ended.wait(SCRAPE_S):
+            if self.port is not None and self.running:
+                self.scrape()
+
+    def _get(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
+                return answer.read().decode()
+        except (OSError, urllib.error.URLError, ValueError):
+            return None

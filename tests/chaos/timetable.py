@@ -1,0 +1,67 @@
+"""What goes wrong, when, and for how long: drawn from a seed, the same every time."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+QUIET_S = 10
+"""At the beginning and at the end nothing goes wrong: groups form, and what is late comes."""
+
+PAUSES_S = (1.0, 6.0)
+"""Between the end of a fault and the next one."""
+
+BROKERS = 3
+
+FAULTS = {
+    # weight, shortest and longest duration in seconds
+    "broker killed": (3, 3, 9),
+    "broker stopped in bursts": (2, 4, 10),
+    "brokers restarted in turn": (1, 0, 0),
+    "coordinators moved": (3, 0, 0),
+    "network cut": (2, 2, 12),
+    "network frozen": (2, 2, 12),
+    "network slow": (2, 4, 10),
+    "network loses": (2, 4, 10),
+    "connections reset": (2, 0, 0),
+    "agent killed": (4, 0, 6),
+    "agent killed while it starts": (2, 0.3, 2),
+    "agent stopped": (2, 2, 8),
+    "agent restarted": (2, 0, 3),
+    "agent out of memory": (1, 2, 6),
+    "clock set forward": (1, 2, 900),
+    "clock set back": (1, 2, 900),
+    "sidecar gone": (2, 2, 8),
+    "sidecar hangs": (2, 2, 8),
+    "sidecar flooded": (2, 2, 6),
+}
+"""Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """``at_s`` after the beginning, at the earliest: what is not over yet is waited for."""
+
+    at_s: float
+    name: str
+    seconds: float
+    broker: int
+
+    def __str__(self):
+        return f"{self.at_s:6.1f} s  {self.name} ({self.seconds:.1f} s, broker {self.broker})"
+
+
+def timetable(seed, minutes, only=()):
+    """Faults in order. Each kind comes once before any comes by its weight."""
+    chance = random.Random(seed)
+    names = [name for name in FAULTS if not only or name in only]
+    first = chance.sample(names, len(names))
+    at_s, end_s, faults = float(QUIET_S), minutes * 60 - QUIET_S, []
+    while at_s < end_s:
+        name = first.pop() if first else chance.choices(names, [FAULTS[each][0] for each in names])[0]
+        _, shortest, longest = FAULTS[name]
+        fault = Fault(at_s, name, chance.uniform(shortest, longest), chance.randrange(BROKERS) + 1)
+        faults.append(fault)
+        lasts_s = 0 if "clock" in name else fault.seconds
+        at_s += lasts_s + chance.uniform(*PAUSES_S)
+    return faults

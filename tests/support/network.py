@@ -1,0 +1,109 @@
+"""The way between a client and brokers, in this process, and what can happen on it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import threading
+
+CHUNK = 64 * 1024
+
+
+class Network:
+    """A TCP relay for each (front, behind) port of loopback. Its settings may be changed from any thread.
+
+    ``open``: new connections are let through; ``flowing``: bytes are passed on, else they wait as behind a lost route;
+    ``delay_s``: of every chunk; ``loss``: chance of a chunk to be held back as one that TCP must send again.
+    """
+
+    def __init__(self, ways, seed=0, retransmit_s=0.3):
+        self.open, self.delay_s, self.loss = True, 0.0, 0.0
+        self._chance, self._retransmit_s = random.Random(seed), retransmit_s
+        self._ways = ways
+        self._writers = set()
+        self._loop = asyncio.new_event_loop()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._tasks = set()
+        self._servers = []
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        self._call(self._listen())
+        return self
+
+    def __exit__(self, *_):
+        self._call(self._end())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def cut(self):
+        """All connections are reset, and no new ones are let through."""
+        self.open = False
+        self._call(self._reset())
+
+    def reset(self):
+        """All connections are reset; new ones may be made."""
+        self._call(self._reset())
+
+    def freeze(self):
+        """Nothing arrives any more, in either direction, and nobody is told."""
+        self._loop.call_soon_threadsafe(self._flowing.clear)
+
+    def heal(self):
+        """As if nothing had been."""
+        self.open, self.delay_s, self.loss = True, 0.0, 0.0
+        self._loop.call_soon_threadsafe(self._flowing.set)
+
+    def _call(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+
+    async def _listen(self):
+        for front, behind in self._ways:
+            serve = lambda reader, writer, behind=behind: self._relay(reader, writer, behind)  # noqa: E731
+            self._servers.append(await asyncio.start_server(serve, "127.0.0.1", front))
+
+    async def _reset(self):
+        for writer in list(self._writers):
+            writer.transport.abort()
+
+    async def _end(self):
+        for server in self._servers:
+            server.close()
+        self._flowing.set()
+        await self._reset()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _relay(self, reader, writer, behind):
+        self._tasks.add(asyncio.current_task())
+        there = None
+        self._writers.add(writer)
+        try:
+            if self.open:
+                back, there = await asyncio.open_connection("127.0.0.1", behind)
+                self._writers.add(there)
+                await asyncio.gather(self._pass(reader, there), self._pass(back, writer))
+        except OSError:
+            pass  # one of the two sides is gone; so is the other then
+        finally:
+            for each in filter(None, (writer, there)):
+                self._writers.discard(each)
+                each.transport.abort()
+            self._tasks.discard(asyncio.current_task())
+
+    async def _pass(self, reader, writer):
+        while chunk := await reader.read(CHUNK):
+            await self._flowing.wait()
+            held_s = self.delay_s + (self._retransmit_s if self._chance.random() < self.loss else 0)
+            if held_s:
+                await asyncio.sleep(held_s)
+            writer.write(chunk)
+            await writer.drain()
+        with contextlib.suppress(OSError):
+            writer.write_eof()

@@ -1,0 +1,29 @@
+"""The timetable of faults is the seed's, and nothing of it is left out."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos.faults import DOINGS
+from chaos.timetable import FAULTS, QUIET_S, timetable
+
+
+def test_the_same_seed_gives_the_same_and_another_one_another():
+    assert timetable(7, 10) == timetable(7, 10)
+    assert timetable(7, 10) != timetable(8, 10)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
+    faults = timetable(seed, 10)
+    assert {each.name for each in faults} == set(FAULTS)
+    assert all(QUIET_S <= each.at_s <= 600 - QUIET_S for each in faults)
+    assert [each.at_s for each in faults] == sorted(each.at_s for each in faults)
+
+
+def test_only_some():
+    assert {each.name for each in timetable(1, 2, ("network cut",))} == {"network cut"}
+
+
+def test_every_fault_can_be_done():
+    assert DOINGS.keys() == FAULTS.keys()

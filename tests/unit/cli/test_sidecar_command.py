@@ -1,0 +1,60 @@
+"""``rebalance-agent sidecar --stay``: a container that ended at once would keep its pod's consumers from starting."""
+
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar"]
+PATIENCE_S = 60
+FREE = ["--listen", "127.0.0.1:0", "--events-listen", "127.0.0.1:0"]
+
+
+def staying(*arguments):
+    return subprocess.Popen([*COMMAND, "--stay", *arguments], stderr=subprocess.PIPE, text=True)
+
+
+def told(process):
+    """What it says until it says that it stays."""
+    lines = []
+    for line in iter(process.stderr.readline, ""):
+        lines.append(line)
+        if "--stay" in line:
+            return lines
+    raise AssertionError(f"it ended: {lines}")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_wrong_setting_is_told_and_the_process_stays_until_a_signal(number):
+    with staying(*FREE, "--stop-seconds", "-1") as process:
+        assert told(process) == [
+            "rebalance-agent sidecar: stop_seconds: input should be greater than or equal to 0\n",
+            "rebalance-agent sidecar: does nothing until it is stopped (--stay)\n",
+        ]
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 2
+
+
+def test_so_is_an_address_in_use():
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        with staying("--listen", "127.0.0.1:0", "--events-listen", address) as process:
+            assert any(address in line for line in told(process))
+            process.terminate()
+            assert process.wait(PATIENCE_S) == 2
+
+
+def test_without_it_a_wrong_setting_ends_the_process():
+    done = subprocess.run(
+        [*COMMAND, *FREE, "--stop-seconds", "-1"], capture_output=True, timeout=PATIENCE_S, check=False
+    )
+    assert done.returncode == 2
+
+
+def test_a_sidecar_that_could_begin_ends_with_zero():
+    with staying(*FREE) as process:
+        assert any('"listening"' in line for line in iter(process.stderr.readline, ""))
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0

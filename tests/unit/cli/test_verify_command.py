@@ -1,0 +1,106 @@
+"""`rebalance-agent verify` over files: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli.main import main
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+EVENTS = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
+LEFT_OUT = [EVENTS[0], *EVENTS[2:]]
+RECORDS = (GOLDEN / "captured_topic.ndjson").read_text(encoding="utf-8").splitlines()[1:]
+
+
+@pytest.fixture
+def verify(tmp_path, capsys):
+    def run(*flags, events=EVENTS, records=RECORDS):
+        told, posted = tmp_path / "events.ndjson", tmp_path / "records.ndjson.gz"
+        told.write_text("\n".join(events) + "\n", encoding="utf-8")
+        posted.write_bytes(gzip.compress(("\n".join(records) + "\n").encode()))
+        code = main(["verify", "--records", str(posted), "--events", str(told), *flags])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_a_captured_topic_and_its_events_agree(verify):
+    code, out, err = verify()
+    assert (code, err) == (0, "")
+    assert out == (
+        "no difference; 24 facts of 4 groups are told right and once; not judged: 2 without what was before them\n"
+    )
+
+
+def test_a_difference_is_a_line_and_exit_code_1(verify):
+    code, out, _ = verify(events=LEFT_OUT)
+    assert code == 1
+    first, *_, last = out.splitlines()
+    assert first.startswith("'eager' 2: generation 2 is not told (")
+    assert last.startswith("1 difference; 23 facts of 4 groups")
+
+
+def test_one_group_alone(verify):
+    code, out, _ = verify("--groups", "coop.*", events=LEFT_OUT)
+    assert (code, out) == (0, "no difference; 5 facts of 1 groups are told right and once\n")
+
+
+def test_since_leaves_out_what_is_older(verify):
+    at_ms = json.loads(EVENTS[1])["timestamp_ms"]
+    assert verify("--since", str(at_ms + 1), events=LEFT_OUT)[0] == 0
+    assert verify("--since", str(at_ms), events=LEFT_OUT)[0] == 1
+    assert verify("--since", "2050-01-01T00:00:00Z", events=EVENTS[:1])[0] == 0
+
+
+def test_json(verify):
+    code, out, _ = verify("--json", events=LEFT_OUT)
+    found = json.loads(out)
+    assert (code, found["clean"], found["found"], found["agreed"]) == (1, False, 1, 23)
+    assert found["differences"][0]["group"] == "eager"
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--bootstrap-servers", "localhost:1"], "--records: is instead of a cluster"),
+        (["--lifetime", "absent.txt", "absent.ndjson"], "--lifetime: absent.txt: No such file or directory"),
+    ],
+)
+def test_wrong_flags_are_told_with_exit_code_2(verify, flags, told):
+    code, out, err = verify(*flags)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"rebalance-agent verify: {told}")
+
+
+def test_a_line_that_is_no_event_or_no_record_is_named(verify):
+    assert "events.ndjson, line 25: is not JSON" in verify(events=[*EVENTS, "{"])[2]
+    assert "records.ndjson.gz, line 88: not JSON" in verify(records=[*RECORDS, "nonsense"])[2]
+    code, _, err = verify(records=[*RECORDS, '{"key": "AAI=", "value": null}'])
+    assert code == 2
+    assert "timestamp: is missing" in err
+
+
+def test_events_of_two_clusters_are_refused(verify):
+    other = EVENTS[0].replace('"cluster_id":"captured"', '"cluster_id":"other"')
+    assert "--events: they are of 2 clusters: captured, other" in verify(events=[*EVENTS, other])[2]
+
+
+def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
+    published = tmp_path / "published.ndjson"
+    published.write_text("\n".join(EVENTS), encoding="utf-8")
+    metrics = tmp_path / "metrics.txt"
+    counted = sum(json.loads(line).get("moved", 0) * json.loads(line).get("closes_episode", 0) for line in EVENTS)
+    groups = {json.loads(line)["group"] for line in EVENTS}
+    assert counted > 0
+    line = 'kafka_rebalance_partitions_moved_total{{consumergroup="{}"}} {}\n'
+    metrics.write_text("".join(line.format(group, 1_000) for group in sorted(groups)), encoding="utf-8")
+    code, out, _ = verify("--lifetime", str(metrics), str(published))
+    assert code == 1
+    assert "moved is 1000, its events add up to" in out
+    metrics.write_text("", encoding="utf-8")
+    assert verify("--lifetime", str(metrics), str(published))[0] == 0

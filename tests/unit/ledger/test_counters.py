@@ -1,0 +1,112 @@
+"""Counters of a process against the sums of what it published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.ledger.counters import Lifetime, check_lifetime
+from rebalance_agent.ledger.report import Report
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.runtime.verifying import scraped
+from support.tracking import T0, member, record, tell, tick, tombstone, topics
+
+EVENTS = tell(
+    Tracker("cluster", settle_ms=1_000),
+    topics(0, t=4),
+    record(1_000, 1, member("a", (0, 1, 2, 3))),
+    record(5_000, 2, member("a", (0, 1)), member("b", (2, 3))),
+    record(9_000, 5, member("a", (0, 1, 2, 3))),
+    tick(20_000),
+)
+
+
+def counted(events):
+    """What a process that published them counted, by its own metrics."""
+    sums = {"aborted": sum(each.generations for each in events if each.KIND == "aborted")}
+    for each in events:
+        if each.KIND == "generation":
+            for name in ("revoked", "assigned", "lost", "moved", "noop", "followups"):
+                sums[name] = sums.get(name, 0) + getattr(each, name)
+            sums["moved in excess"] = sums.get("moved in excess", 0) + max(0, each.moved - (each.needed or 0))
+            sums["completed"] = sums.get("completed", 0) + 1
+            name = f"completed by {each.trigger}"
+            sums[name] = sums.get(name, 0) + 1
+            if each.stall:
+                sums["stalls"] = sums.get("stalls", 0) + 1
+                sums["seconds of stalls"] = sums.get("seconds of stalls", 0) + each.stall.seconds
+    return sums
+
+
+def report_of(counters, events=EVENTS, **more):
+    report = Report()
+    check_lifetime(Lifetime("metrics.txt", {"g": counters}, events, **more), report)
+    return report
+
+
+def test_sums_that_are_right_are_right():
+    report = report_of(counted(EVENTS))
+    assert (report.clean, report.counters) == (True, 1)
+    assert {"generation", "aborted"} == {each.KIND for each in EVENTS}
+
+
+@pytest.mark.parametrize("name", [*counted(EVENTS), "completed by rejoin"])
+def test_a_counter_that_is_off_by_one_is_named(name):
+    counters = counted(EVENTS)
+    (difference,) = report_of({**counters, name: counters.get(name, 0) + 1}).differences
+    assert name in difference.what
+    assert difference.group == "g"
+
+
+def test_an_event_that_was_told_twice_counts_once():
+    assert report_of(counted(EVENTS), [*EVENTS, *EVENTS]).clean
+
+
+def test_a_revision_changes_no_counter():
+    better = [replace(each, revision=1, lost=each.lost + 3) for each in EVENTS if each.KIND == "generation"]
+    assert report_of(counted(EVENTS), [*EVENTS, *better]).clean
+
+
+def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
+    assert not report_of(counted(EVENTS[1:])).clean
+    assert report_of(counted(EVENTS[1:]), began_amid=True).clean
+
+
+def test_what_came_after_the_scrape_may_be_missing():
+    assert not report_of(counted(EVENTS[:-1])).clean
+    last_ms = EVENTS[-1].timestamp_ms
+    assert report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 1_000, settled_ms=5_000).clean
+    assert not report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 9_000, settled_ms=5_000).clean
+
+
+def test_a_group_that_was_deleted_begins_anew():
+    events = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert isinstance(events[-1], GroupGoneEvent)
+    again = [*events, *EVENTS]
+    assert report_of(counted(EVENTS), again).clean
+    assert not report_of(counted(EVENTS[1:]), again).clean
+
+
+def test_counters_without_any_event_must_be_zero():
+    assert report_of({"completed": 0}, []).clean
+    assert not report_of({"completed": 1}, []).clean
+
+
+def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
+    scrape = scraped(
+        'kafka_rebalance_completed_total{consumergroup="g",trigger="member_joined"} 2\n'
+        'kafka_rebalance_completed_total{consumergroup="g",trigger="rejoin"} 1\n'
+        'kafka_rebalance_failed_total{consumergroup="g",reason="aborted"} 4\n'
+        'kafka_rebalance_failed_total{consumergroup="g",reason="assign_error"} 9\n'
+        'kafka_rebalance_stall_seconds_count{consumergroup="g",basis="exact"} 1\n'
+        'kafka_rebalance_stall_seconds_count{consumergroup="g",basis="bound"} 2\n'
+        'rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000.5\n'
+        "rebalance_agent_replayed_records_total 0\n"
+    )
+    assert scrape.counters == {
+        "g": {"completed": 3, "completed by member_joined": 2, "completed by rejoin": 1, "aborted": 4, "stalls": 3}
+    }
+    assert (scrape.at_ms, scrape.amid) == (T0 + 500, False)
+    assert scraped("rebalance_agent_replayed_records_total 3\n").amid

@@ -1,0 +1,94 @@
+"""Groups whose coordinator assigns: what their records alone show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.ledger.epochs import EpochBook
+from rebalance_agent.model.epochs import EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.rebalances.observations import Backfilled, Tick
+from rebalance_agent.rebalances.tracker import Tracker
+from support.epochs import ID, current, fact, gone, joins, named, target
+from support.posted import ledger_of, posted
+from support.tracking import T0, tell
+
+STARTED = [
+    joins(0, "a"),
+    fact(0, GroupEpoch(2)),
+    target(100, "a", 0, 1, 2, 3),
+    fact(100, TargetEpoch(2)),
+    current(200, "a", 2, (0, 1, 2, 3)),
+]
+JOINED = [
+    joins(1_000, "b"),
+    fact(1_000, GroupEpoch(3)),
+    target(1_100, "a", 0, 1),
+    target(1_100, "b", 2, 3),
+    fact(1_100, TargetEpoch(3)),
+    current(1_500, "a", 2, (0, 1), (2, 3), MemberState.UNREVOKED),
+    current(2_000, "a", 3, (0, 1)),
+    current(5_000, "b", 3, (2, 3)),
+]
+
+
+def told(observations):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    return tell(tracker, named(t=4), Backfilled(T0, frozenset({0})), *observations, Tick(T0 + 60_000))
+
+
+def report(events, observations):
+    records = [posted(each, offset) for offset, each in enumerate(observations)]
+    return ledger_of(events, records, names={ID: "t"})
+
+
+def entries(observations):
+    book = EpochBook("g", GroupType.CONSUMER)
+    return [
+        entry
+        for each in observations
+        for entry in book.take(each.kind, each.subject, each.value, each.timestamp_ms, posted(each, 0).place)
+    ]
+
+
+def test_an_epoch_is_reached_by_its_last_member():
+    assert [(each.number, each.at_ms - T0) for each in entries(STARTED + JOINED)] == [(2, 200), (3, 5_000)]
+    assert entries(STARTED + JOINED[:-1])[-1].number == 2
+
+
+def test_how_long_a_partition_had_nobody_is_in_the_records():
+    assert [each.unheld_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
+
+
+def test_a_stall_that_is_told_shorter_than_that_is_wrong():
+    events = told(STARTED + JOINED)
+    assert report(events, STARTED + JOINED).clean
+    assert events[-1].stall.seconds >= 3
+    stall = replace(events[-1].stall, lower_seconds=1.0, seconds=2.0)
+    (difference,) = report([*events[:-1], replace(events[-1], stall=stall)], STARTED + JOINED).differences
+    assert difference.what == "epoch 3: a partition had nobody for 3.0 s, the stall is told as 2.0 s"
+
+
+def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact():
+    static = EpochMember("client-a", "/10.0.0.1", instance_id="one", topics=("t",))
+    there = [
+        fact(0, static, "a"),
+        fact(0, GroupEpoch(2)),
+        target(100, "a", 0, 1),
+        fact(100, TargetEpoch(2)),
+        current(200, "a", 2, (0, 1)),
+    ]
+    back = [
+        current(1_000, "a", -2, (0, 1)),
+        *gone(2_000, "a"),
+        fact(2_000, static, "z"),
+        target(2_000, "z", 0, 1),
+        current(2_000, "z", 2, (0, 1)),
+    ]
+    assert [(each.number, each.returned, each.unheld_ms) for each in entries(there + back)] == [
+        (2, (), 0),
+        (2, ("z",), 1_000),
+    ]
+    events = told(there + back)
+    assert [each.event_id for each in events] == [each.event_id("cluster") for each in entries(there + back)]
+    assert report(events, there + back).clean
