@@ -19,8 +19,13 @@ MEASUREMENTS = {
     "scrape": "what a scrape of up to 10,000 groups costs, beside prometheus_client with as many samples",
 }
 APART = {
+    "harmless": "what a consumer feels of being instrumented, with the sidecar well, absent, hanging and failing",
     "growth": "catch-up, start, tail, delay, takeover and scrape at a tenth, once and ten times the size",
     "whatif": "what-if of a million synthetic generations: Spark beside a plain loop, generations a second",
+    "pipeline": "a million synthetic generations through the whole pipeline: each stage's time, peak memory",
+    "pipeline-growth": "the same with ten times the rows, the groups, the members of a small fleet",
+    "ingest": "events ingested and generations decoded a second, beside a bare read in the same Spark",
+    "small-files": "a day of micro-batches: how many files they leave",
 }
 ASSIGNORS = "assignors"
 """Takes flags of its own."""

@@ -9,7 +9,9 @@ from support.measuring import measured
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize(("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28)])
+@pytest.mark.parametrize(
+    ("name", "rows"), [("start", 3), ("tail", 1), ("delay", 2), ("takeover", 2), ("gateway", 28), ("harmless", 33)]
+)
 def test_a_measurement_prints_its_table(name, rows):
     assert len(measured(name)) == rows
 

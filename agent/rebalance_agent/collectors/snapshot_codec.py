@@ -229,7 +229,7 @@ class SnapshotAssembly:
         self._written[partition][key] = None
         if value is not None and len(value) >= _VALUE.size:
             version, series, offset, timestamp_ms = _VALUE.unpack_from(value)
-            if version == VERSION:
+            if version == VERSION and offset >= 0:
                 self.size_bytes += len(key) + len(value)
                 record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :])
                 self._written[partition][key] = _Entry(series, record)

@@ -61,13 +61,17 @@ SORT_KEYS: Mapping[str, _Key] = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One query parameter. ``kind`` is text, a whole number up to ``most``, or one of an enumeration's values."""
+    """One query parameter. ``kind`` is text, a whole number up to ``most``, or one of an enumeration's values.
+
+    ``pattern``: a regular expression of the texts that are taken; empty: all are.
+    """
 
     name: str
     text: str
     kind: type[str | int | StrEnum] = str
     most: int = MATCH_MAX
     repeats: bool = False
+    pattern: str = ""
     default: str | int | None = None
 
 
@@ -104,6 +108,7 @@ GROUPS = Route(
         Parameter(
             "sort",
             f"order: {', '.join(f'`{key}`' for key in SORT_KEYS)}; `-` in front turns it around",
+            pattern=f"^-?({'|'.join(SORT_KEYS)})$",
             default="group",
         ),
         Parameter("limit", "most groups in the answer", int, LIMIT_MAX, default=LIMIT_DEFAULT),

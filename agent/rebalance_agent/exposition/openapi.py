@@ -10,7 +10,7 @@ from types import UnionType
 from typing import Annotated, Any, cast
 
 from rebalance_agent import __version__
-from rebalance_agent.exposition.api_routes import ROUTES, Parameter, Route
+from rebalance_agent.exposition.api_routes import MATCHES_MAX, ROUTES, Parameter, Route
 from rebalance_agent.exposition.api_shapes import ApiError, values_of
 from rebalance_agent.model.codec import ITEMS_MAX
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event
@@ -119,8 +119,10 @@ def _query_parameter(parameter: Parameter) -> _Schema:
         schema = {"type": "string", "enum": list(values_of(parameter.kind))}
     else:
         schema = {"type": "string", "minLength": 1, "maxLength": parameter.most}
+        if parameter.pattern:
+            schema["pattern"] = parameter.pattern
     if parameter.repeats:
-        schema = {"type": "array", "items": schema}
+        schema = {"type": "array", "items": schema, "maxItems": MATCHES_MAX}
     if parameter.default is not None:
         schema["default"] = parameter.default
     return {"name": parameter.name, "in": "query", "description": parameter.text, "schema": schema}

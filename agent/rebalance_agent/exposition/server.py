@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 from wsgiref.types import WSGIApplication
 
-from cheroot.server import HTTPConnection, HTTPRequest
+from cheroot.server import HeaderReader, HTTPConnection, HTTPRequest
 from cheroot.wsgi import Server
 
 from rebalance_agent.clock import Clock, SystemClock
@@ -120,8 +120,33 @@ class _Http(Server):
         _log.log(level, msg or "http server", exc_info=traceback)
 
 
+class _Headers(HeaderReader):
+    """Refuses with 400 what cheroot's reader fails at (folded lines) or takes for a number (-1, +5 and 1_000)."""
+
+    def __call__(self, rfile: Any, hdict: dict[bytes, bytes] | None = None) -> dict[bytes, bytes]:  # noqa: ANN401
+        headers: dict[bytes, bytes] = super().__call__(_Unfolded(rfile), hdict)
+        if not headers.get(b"Content-Length", b"0").isdigit():
+            raise ValueError("Malformed Content-Length Header.")
+        return headers
+
+
+class _Unfolded:
+    """Lines of which none goes on with the one before: obsolete since RFC 7230, and a way around filters."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401
+        self._file = file
+
+    def readline(self) -> bytes:
+        line: bytes = self._file.readline()
+        if line.startswith((b" ", b"\t")):
+            raise ValueError("Folded header lines are refused.")
+        return line
+
+
 class _Request(HTTPRequest):
     """A request whose body, if the application left it unread, is never taken for the next request."""
+
+    header_reader = _Headers()
 
     def send_headers(self) -> None:
         """Close after a chunked body: cheroot reads away only bodies whose length it knows."""

@@ -13,7 +13,7 @@ from typing import Any
 from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.primitives import BYTES, INT32, STRING, Array
 from rebalance_agent.groupprotocol.schema import Field, Struct
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import TopicPartitions, existing
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION, ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
@@ -115,12 +115,16 @@ def encode_assignment(assignment: ConsumerAssignment) -> bytes:
 
 
 def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
-    """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic."""
+    """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic.
+
+    Members write them: numbers that no partition has are left out, as in `existing`.
+    """
     by_topic: dict[str, list[Collection[int]]] = {}
     for row in rows:
         if row["partitions"]:
             by_topic.setdefault(row["topic"], []).append(row["partitions"])
-    return {topic: tuple(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
+    found = {topic: existing(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
+    return {topic: numbers for topic, numbers in found.items() if numbers}
 
 
 def to_rows(partitions: TopicPartitions) -> list[dict[str, Any]]:

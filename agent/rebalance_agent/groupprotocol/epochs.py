@@ -20,7 +20,7 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupType, is_cooperative
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import TopicPartitions, existing
 
 __all__ = ["EPOCH_FACTS", "about", "epoch_fact"]
 
@@ -151,11 +151,12 @@ def _tasks(rows: Iterable[_Fields]) -> TopicPartitions:
 
 
 def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
-    """Partitions by what they are named by; a name that comes twice is one."""
+    """Partitions by what they are named by; a name that comes twice is one, and see `existing`."""
     numbers: dict[str, set[int]] = {}
     for row in rows:
         numbers.setdefault(row[name], set()).update(row["partitions"])
-    return {each: tuple(sorted(numbers[each])) for each in sorted(numbers) if numbers[each]}
+    found = {each: existing(sorted(numbers[each])) for each in sorted(numbers)}
+    return {each: some for each, some in found.items() if some}
 
 
 def _rows(

@@ -1,7 +1,8 @@
 """Sticky user data as nearly all of it is: whole, and in order. Read ten times as fast as by the tables.
 
 A leader reads what every member owned while the whole group waits: a million partitions in a thousand topics, in the
-largest groups. Whatever is not plain (broken, out of order, a topic twice) is left to the tables and their errors.
+largest groups. Whatever is not plain (broken, out of order, a topic twice, a number that no partition has) is left to
+the tables and their errors.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import functools
 import struct
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.partitions import PARTITION_MAX, TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = ["StickyUserData", "decode_plainly"]
@@ -48,7 +49,7 @@ def decode_plainly(data: bytes) -> StickyUserData | None:
             if length < 0 or topic <= last or not 0 < count <= (size - at) // _INT32_BYTES:
                 return None
             numbers = number(data, at) if count == 1 else _numbers(count).unpack_from(data, at)
-            if count > 1 and not _ascends(numbers):
+            if (count > 1 and not _ascends(numbers)) or numbers[0] < 0 or numbers[-1] >= PARTITION_MAX:
                 return None
             owned[topic] = numbers
             at += count * _INT32_BYTES

@@ -8,7 +8,6 @@ dataclass of the same types, the API's for instance, travels the same way.
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import json
 import sys
@@ -278,9 +277,10 @@ def _decode_bool(path: str, data: object, _budget: _Budget) -> bool:
 
 
 def _decode_bytes(path: str, data: object, budget: _Budget) -> bytes:
+    text = _decode_text(path, data, budget)
     try:
-        return base64.b64decode(_decode_text(path, data, budget), validate=True)
-    except binascii.Error:
+        return base64.b64decode(text, validate=True)
+    except ValueError:  # other letters than ASCII's are no `binascii.Error`
         raise InvalidInputError(path, "must be base64") from None
 
 

@@ -5,7 +5,7 @@ Ranges keep a generation of 2,000 members small enough for one message, and read
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rebalance_agent.errors import DecodeError
@@ -16,6 +16,7 @@ __all__ = [
     "TopicPartitions",
     "claimed_partitions",
     "count_partitions",
+    "existing",
     "from_ranges",
     "pairs",
     "to_ranges",
@@ -49,6 +50,16 @@ def topic_partitions(pairs: Iterable[tuple[str, int]]) -> dict[str, tuple[int, .
 def pairs(partitions: TopicPartitions) -> set[tuple[str, int]]:
     """The same partitions as a set of (topic, partition)."""
     return {(topic, number) for topic, numbers in partitions.items() for number in numbers}
+
+
+def existing(numbers: Sequence[int]) -> tuple[int, ...]:
+    """Of ascending ``numbers`` those that a partition can have: whoever claims others owns nothing by it.
+
+    What holds others could be written as ranges, and read back by nobody.
+    """
+    if numbers and (numbers[0] < 0 or numbers[-1] >= PARTITION_MAX):
+        return tuple(number for number in numbers if 0 <= number < PARTITION_MAX)
+    return tuple(numbers)
 
 
 def count_partitions(partitions: TopicPartitions) -> int:

@@ -56,6 +56,8 @@ def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> 
                 # Spelling first: REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS overrides the file's bootstrap.servers.
                 value = {str(key).replace("_", "."): each for key, each in value.items()}  # noqa: PLW2901
             merged[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
+    if odd := [name for name, value in merged.items() if not _is_text((name, value))]:
+        raise SettingsErrors((ascii(name).strip("'"), "is not UTF-8 text") for name in odd)
     try:
         return model(**merged)
     except ValidationError as error:
@@ -111,6 +113,15 @@ def _from_file(file: str) -> dict[str, Any]:
     if not isinstance(data, dict) or any(not isinstance(key, str) for key in data):
         raise SettingsErrors([("config", f"{file} must hold names and values")])
     return data
+
+
+def _is_text(value: object) -> bool:
+    """Whether all texts in it can be written: bytes of variables and flags that are no UTF-8 are half characters."""
+    if isinstance(value, str):
+        return value.isascii() or value == value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return all(map(_is_text, value.items()))
+    return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
 
 
 def _path(location: tuple[int | str, ...]) -> str:

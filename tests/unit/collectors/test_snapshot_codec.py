@@ -107,7 +107,9 @@ def test_a_record_beyond_the_position_is_refused():
         _records(_assembled(_snapshot({b"a": 9}, 9)))
 
 
-@pytest.mark.parametrize("value", [None, b"", b"\x02" + bytes(40), b"\x01", bytes(5)])
+@pytest.mark.parametrize(
+    "value", [None, b"", b"\x02" + bytes(40), b"\x01", bytes(5), record_value(SERIES, -1, 501, b"value of a")]
+)
 def test_a_malformed_record_is_a_missing_one(value):
     messages = list(_snapshot({b"a": 1}, 3))
     messages[0] = (messages[0][0], value)

@@ -92,6 +92,10 @@ def test_a_refused_body_is_not_taken_for_the_next_request(chunked):
         (b"GET /metrics HTTP/1.1\r\nHost: h\r\nX: " + b"x" * 20_000 + b"\r\n\r\n", b"413"),
         (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: h\r\n\r\n", b"414"),
         (b"nonsense\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\n folded: before any header\r\n\r\n", b"400"),
+        (b"GET / HTTP/1.1\r\nHost: h\r\n\tfolded\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: -1\r\n\r\n", b"400"),
+        (b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 1_0\r\n\r\n", b"400"),
     ],
 )
 def test_what_is_too_large_or_no_http_is_refused(request_bytes, status):

@@ -74,3 +74,12 @@ def test_what_does_not_fit_is_not_written():
 def test_a_topic_that_is_named_again_and_again_is_one_topic():
     rows = [{"topic": "t", "partitions": (number, number + 1)} for number in range(100_000)]
     assert from_rows([*rows, {"topic": "a", "partitions": ()}]) == {"t": tuple(range(100_001))}
+
+
+def test_numbers_that_no_partition_has_are_left_out():
+    """Or one member's word would be in events that nobody can read back."""
+    claimed = {"t": (-5, 0, 999_999, 1_000_000), "u": (-1,), "v": (2**31 - 1,)}
+    assignment = decode_assignment(encode_assignment(ConsumerAssignment(3, claimed)))
+    assert assignment.partitions == {"t": (0, 999_999)}
+    subscription = decode_subscription(encode_subscription(ConsumerSubscription(3, ("t",), None, claimed)))
+    assert subscription.owned_partitions == {"t": (0, 999_999)}

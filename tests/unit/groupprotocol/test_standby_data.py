@@ -15,6 +15,7 @@ from rebalance_agent.groupprotocol.standbydata import (
     encode_standby_assignment,
     encode_standby_subscription,
 )
+from rebalance_agent.model.partitions import PARTITION_MAX
 
 SAID = StandbyUserData("p1", {"t": (0, 9)}, 5, {"é": (3,)})
 SUBSCRIPTION = b"\0\1\0\2p1\0\0\0\1\0\1t\0\0\0\2\0\0\0\0\0\0\0\x09\0\0\0\5\0\0\0\1\0\2\xc3\xa9\0\0\0\1\0\0\0\3"
@@ -23,7 +24,7 @@ ASSIGNMENT = b"\0\1\0\0\0\1\0\1t\0\0\0\1\0\0\0\1\0\0\0\1\0\1u\0\0\0\2\0\0\0\2\0\
 
 names = st.text(st.characters(codec="utf-8"), min_size=1, max_size=9)
 partitions = st.dictionaries(
-    names, st.sets(st.integers(0, 2**31 - 1), min_size=1, max_size=5).map(sorted).map(tuple), max_size=4
+    names, st.sets(st.integers(0, PARTITION_MAX - 1), min_size=1, max_size=5).map(sorted).map(tuple), max_size=4
 )
 
 

@@ -135,6 +135,15 @@ def test_a_number_that_json_allows_but_arithmetic_does_not_is_refused(number):
         event_from_json(data)
 
 
+@pytest.mark.parametrize("text", ["not base64", "YQ", "YQ==\u00e4", "\ud800"])
+def test_bytes_that_are_no_base64_are_refused_by_their_path(text):
+    """One that is not even ASCII is another error of Python's, and once ended the pipeline's stream."""
+    generation = event_to_json(generation_event())
+    member = {"member_id": "m", "client_id": "c", "host": "h", "topics": [], "owned": {}, "assigned": {}}
+    with pytest.raises(InvalidInputError, match="user_data: must be base64"):
+        event_from_json({**generation, "members": [{**member, "user_data": text}]})
+
+
 def test_every_kind_has_a_codec():
     for kind in EVENT_KINDS.values():
         with pytest.raises(InvalidInputError):

@@ -66,6 +66,19 @@ def test_an_unknown_setting_is_refused_by_name(write):
     )
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "field"),
+    [
+        ("KAFKA__B\udcff", "x", "kafka"),
+        ("KAFKA__BOOTSTRAP_SERVERS", "\udcff:9092", "kafka"),
+        ("LISTEN", "\udcff", "listen"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_refused_by_the_settings_name(monkeypatch, variable, value, field):
+    monkeypatch.setenv(f"REBALANCE_AGENT_{variable}", value)
+    assert _problems() == (f"{field}: is not UTF-8 text",)
+
+
 def test_every_wrong_setting_has_a_line_of_its_own_that_never_repeats_the_value():
     lines = _problems(
         flags={

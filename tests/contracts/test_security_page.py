@@ -1,0 +1,40 @@
+"""docs/security.md names files that enforce something and tests that prove it: they are there, under those names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "agent" / "rebalance_agent"
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+TABLE = PAGE.partition("### What stands against it")[2].partition("\n\nWhat is left")[0]
+ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
+TESTS = re.findall(r"`(tests/[\w/.]+)::(\w+)`", PAGE)
+
+
+@cache
+def functions(path):
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@pytest.mark.parametrize(("path", "name"), TESTS)
+def test_a_test_that_is_named_is_there(path, name):
+    assert name in functions(path)
+
+
+def test_every_row_names_a_test_and_no_test_without_its_name():
+    assert len(ROWS) > 20
+    assert [row[0] for row in ROWS if not re.search(r"`tests/[\w/.]+::\w+`", row[2])] == []
+    assert re.findall(r"`tests/[\w/.]+`", PAGE) == []
+
+
+def test_files_that_enforce_something_are_there():
+    named = {each for row in ROWS for each in re.findall(r"`([\w/]+(?:\.py|/))`", row[1])}
+    assert len(named) > 15
+    assert {each for each in named if not (PACKAGE / each).exists()} == set()

@@ -1,0 +1,129 @@
+"""``make fuzz``: every parser of bytes from outside under damaged inputs, for as long as one likes.
+
+``python tests/fuzz/run.py --seconds 300`` shares the time out among all targets, as many at once as there are
+processors; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one target one input.
+Exit code 0 only when nothing was found. An input that was a fault belongs into ``tests/fuzz/corpus/TARGET``, beside the
+mending: from then on it is tried first, and with every ``make test``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+
+from fuzz.engines import HAS_ATHERIS  # noqa: E402
+from fuzz.limits import taken  # noqa: E402
+from rebalance_agent.clock import Clock, SystemClock  # noqa: E402
+
+ENDLESS = 2**31 - 1
+SHOWN_MAX = 4_000
+"""Characters of a fault's output that are shown: its traceback is at the end."""
+
+_STATS = {
+    "inputs": re.compile(r"^stat::number_of_executed_units: +(\d+)", re.MULTILINE),
+    "peak_mib": re.compile(r"^stat::peak_rss_mb: +(\d+)", re.MULTILINE),
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of one target. ``fault`` is the end of what it wrote; nothing where all was well."""
+
+    name: str
+    inputs: int
+    seconds: float
+    peak_mib: float
+    fault: str = ""
+
+
+def main() -> int:
+    """Fuzz what was chosen, and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=300.0, help="for all together (default 300)")
+    parser.add_argument("--target", action="append", metavar="NAME", help="only this one; may be repeated")
+    parser.add_argument("--inputs", type=int, default=ENDLESS, help="most inputs of each")
+    parser.add_argument("--seed", type=int, default=1, help="what damage follows from (default 1)")
+    parser.add_argument("--engine", choices=("atheris", "plain"), help="default: atheris, where it is installed")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="give this input to the one --target")
+    options = parser.parse_args()
+    from fuzz.targets import TARGETS  # noqa: PLC0415 - the processes that fuzz import them under atheris
+
+    if unknown := set(options.target or ()) - TARGETS.keys():
+        parser.error(f"there is no target {min(unknown)}; there are {', '.join(TARGETS)}")
+    chosen = options.target or list(TARGETS)
+    if options.replay:
+        taken(TARGETS[chosen[0]], options.replay.read_bytes(), weigh=True)
+        print(f"{chosen[0]}: {options.replay} is well")
+        return 0
+    if options.engine is None:
+        options.engine = "atheris" if HAS_ATHERIS else "plain"
+        if not HAS_ATHERIS and os.environ.get("CI") == "true":
+            print("atheris is not installed, and under CI=true it must be; or say --engine plain", file=sys.stderr)
+            return 1
+    at_once = min(os.cpu_count() or 1, len(chosen))
+    seconds = max(1.0, options.seconds * at_once / len(chosen))
+    folder = Path(tempfile.mkdtemp(prefix="rebalance-agent-fuzz-"))
+    print(f"{len(chosen)} targets, {seconds:.0f} s each, {at_once} at once, seed {options.seed}, {options.engine}")
+    with ThreadPoolExecutor(at_once) as pool:
+        every = pool.map(lambda name: _fuzzed(name, folder, seconds, options, SystemClock()), chosen)
+        return _reported(list(every), folder)
+
+
+def _fuzzed(name: str, folder: Path, seconds: float, options: argparse.Namespace, clock: Clock) -> Done:
+    own = folder / name
+    own.mkdir()
+    path = os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
+    given = (name, str(own), str(seconds), str(options.inputs), str(options.seed), options.engine)
+    begun = clock.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "fuzz.engines", *given],
+        env={**os.environ, "PYTHONPATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    text = done.stdout.decode(errors="replace")
+    stats = _stats(text)
+    fault = "" if done.returncode == 0 else f"ended with {done.returncode}\n{text[-SHOWN_MAX:]}"
+    result = Done(name, int(stats["inputs"]), clock.monotonic() - begun, stats["peak_mib"], fault)
+    print(f"{name}: {result.inputs:,} inputs{', A FAULT' if fault else ''}", flush=True)
+    return result
+
+
+def _stats(text: str) -> dict[str, float]:
+    last = text.strip().rpartition("\n")[2]
+    if last.startswith('{"inputs"'):
+        return dict(json.loads(last))
+    found = {name: pattern.search(text) for name, pattern in _STATS.items()}
+    return {name: float(each[1]) if each else 0 for name, each in found.items()}
+
+
+def _reported(every: list[Done], folder: Path) -> int:
+    print("\n| target | inputs | inputs / s | peak MiB | |\n| --- | --- | --- | --- | --- |")
+    for each in every:
+        ending = "FAULT" if each.fault else "well"
+        print(f"| {each.name} | {each.inputs:,} | {each.inputs / each.seconds:,.0f} | {each.peak_mib:.0f} | {ending} |")
+    print(f"| in all | {sum(each.inputs for each in every):,} | | | |")
+    for each in every:
+        if each.fault:
+            inputs = " ".join(map(str, sorted((folder / each.name).glob("fault-*"))))
+            print(f"\n{each.name}: {each.fault}\ninput: {inputs}")
+    if not (faulty := any(each.fault for each in every)):
+        shutil.rmtree(folder, ignore_errors=True)
+    return faulty
+
+
+if __name__ == "__main__":
+    sys.exit(main())

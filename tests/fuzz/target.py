@@ -1,0 +1,74 @@
+"""What a fuzzer is pointed at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+__all__ = ["KB", "MB", "Target", "joined", "kept_inputs", "parts", "read_or_refused"]
+
+KB, MB = 1 << 10, 1 << 20
+
+_CORPUS = Path(__file__).parent / "corpus"
+_LENGTH_BYTES = 4
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Target:
+    """``take`` is given any bytes; whatever it raises is a fault, and so is what one input costs beyond the bounds.
+
+    ``seeds``: real inputs to begin from. ``words``: texts that mean something here. ``seconds_max`` (of the thread's
+    own CPU) and ``bytes_max`` plus ``bytes_per_byte`` of the input bound it; ``length_max``: bytes of an input.
+    ``text``: it is damaged as JSON and text is, and not as numbers and lengths are. ``framed_from``: where `joined`
+    pieces begin in it, one of which is damaged at a time; None: there are none.
+    """
+
+    name: str
+    take: Callable[[bytes], object]
+    seeds: Callable[[], Sequence[bytes]]
+    words: tuple[bytes, ...] = ()
+    seconds_max: float = 0.5
+    bytes_max: int = 1 * MB
+    bytes_per_byte: int = 400
+    length_max: int = 4 * KB
+    text: bool = False
+    framed_from: int | None = None
+
+
+def read_or_refused(parse: Callable[[bytes], _T], data: bytes, refusal: type[Exception]) -> _T | None:
+    """What a parser makes of ``data``; None where it refuses with ``refusal``, which says why in one line."""
+    try:
+        return parse(data)
+    except refusal as error:
+        text = str(error)
+        if not text or "\n" in text:
+            raise AssertionError(f"refused with {text!r}") from error
+        return None
+
+
+def joined(*pieces: bytes | None) -> bytes:
+    """Several byte strings as one input; None (a tombstone) is a length below zero."""
+    return b"".join(
+        (-1 if piece is None else len(piece)).to_bytes(_LENGTH_BYTES, "big", signed=True) + (piece or b"")
+        for piece in pieces
+    )
+
+
+def parts(data: bytes) -> list[bytes | None]:
+    """The byte strings of an input, whatever it is: a length that is too large takes all that is left."""
+    found: list[bytes | None] = []
+    at = 0
+    while at < len(data):
+        length = int.from_bytes(data[at : at + _LENGTH_BYTES], "big", signed=True)
+        at += _LENGTH_BYTES
+        found.append(None if length < 0 else data[at : at + length])
+        at += max(0, length)
+    return found
+
+
+def kept_inputs(name: str) -> list[bytes]:
+    """Inputs of this target that were faults once, and stay to be tried first."""
+    return [path.read_bytes() for path in sorted((_CORPUS / name).glob("*"))]

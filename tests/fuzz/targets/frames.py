@@ -1,0 +1,91 @@
+"""Kafka's frames as the gateway opens them; with sockets around them they are `support.gateway_fuzz`'s."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import struct
+
+from fuzz.target import MB, Target
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.groups.epochs import ConsumerHeartbeats
+from rebalance_agent.gateway.groups.joining import Joins
+from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
+from rebalance_agent.gateway.groups.syncing import Syncs
+from rebalance_agent.gateway.head import read_head
+from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.peeked import PRODUCE, wants_no_answer
+from support.gateway_frames import VERSIONS, apis, filled, framed, group_frames
+
+__all__ = ["TARGETS"]
+
+HANDLERS = {
+    each.API_KEY: each
+    for each in (Commits, ConsumerHeartbeats, Fetches, Heartbeats, Joins, Leaves, Syncs, TransactionCommits)
+}
+ANSWERED = (0, 10, 18, 60)
+"""Other answers in which the gateway changes addresses or versions: Produce, FindCoordinator, ApiVersions,
+DescribeCluster."""
+
+
+def take_request(data):
+    """A frame as a client sends it, without its length."""
+    try:
+        head = read_head(data)
+        if head.api_key == PRODUCE:
+            asyncio.run(wants_no_answer(head, _first(data)))
+        if (handler := _handler(head)) is not None:
+            handler.open_request(head, data)
+    except DecodeError:
+        return
+
+
+def take_answer(data):
+    """API key and version in four bytes, then the broker's answer."""
+    try:
+        head = read_head(data[:4] + bytes(4))
+        frame = data[4:]
+        if (handler := _handler(head)) is not None:
+            handler.open_response(head, frame)
+        elif head.api_key in ANSWERED:
+            open_response(apis()[head.api_key].response, head, frame)
+    except DecodeError:
+        return
+
+
+def _handler(head):
+    """Who opens it, of the versions that are known; it has no connection, for opening asks for none."""
+    kind = HANDLERS.get(head.api_key)
+    return kind.__new__(kind) if kind is not None and 0 <= head.api_version <= kind.VERSION_MAX else None
+
+
+def _first(data):
+    async def first(size):
+        return data[:size]
+
+    return first
+
+
+def frames():
+    return [group_frames(key, version) for key, versions in VERSIONS.items() for version in versions]
+
+
+def requests():
+    chance = random.Random(1)
+    produced = [framed(filled(chance, apis()[PRODUCE].request, version)) for version in (3, 9, 12)]
+    return [*(each.request for each in frames()), *produced]
+
+
+def answers():
+    chance = random.Random(1)
+    found = [(each.key, each.version, each.answer) for each in frames() if each.answer]
+    for key in ANSWERED:
+        kind = apis()[key].response
+        found += [(key, version, framed(filled(chance, kind, version))) for version in range(kind.max_version + 1)]
+    return [struct.pack(">hh", key, version) + frame for key, version, frame in found]
+
+
+TARGETS = (
+    Target("frame", take_request, requests, (b"orders", b"consumer", b"range"), 1.0, 4 * MB, 2_000),
+    Target("answer", take_answer, answers, (b"orders", b"localhost", b"range"), 1.0, 4 * MB, 2_000),
+)

@@ -1,0 +1,163 @@
+"""What members of a group send each other through the coordinator: subscriptions, assignments, user data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.clients.participant import read_member
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.consumer import (
+    ASSIGNMENT,
+    NEWEST_VERSION,
+    SUBSCRIPTION,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.groupprotocol.standbydata import (
+    StandbyAssignment,
+    decode_standby_assignment,
+    decode_standby_subscription,
+    encode_standby_assignment,
+    encode_standby_subscription,
+)
+from rebalance_agent.groupprotocol.userdata import (
+    decode_cooperative_sticky,
+    decode_labelled,
+    decode_priority,
+    decode_sticky,
+    decode_weighted,
+    encode_labelled,
+    encode_priority,
+    encode_sticky,
+    encode_weighted,
+)
+from rebalance_agent.model.subscription import (
+    ConsumerAssignment,
+    ConsumerSubscription,
+    GroupSubscription,
+    TopicMetadata,
+)
+from support.assignors import check, dated
+from support.captured import CAPTURED, member_bytes
+
+__all__ = ["TARGETS"]
+
+OWNED = {"clicks": (0, 2), "events": (0,)}
+
+USER_DATA = (
+    (decode_weighted, encode_weighted),
+    (decode_priority, encode_priority),
+    (decode_sticky, encode_sticky),
+    (decode_cooperative_sticky, encode_sticky),
+    (decode_labelled, encode_labelled),
+    (decode_standby_subscription, encode_standby_subscription),
+    (decode_standby_assignment, encode_standby_assignment),
+)
+"""How each is read, and written again."""
+
+TOPICS = {
+    "clicks": TopicMetadata(5, (("r1",), ("r1", "r2"), ("r2",), (), ("r3",))),
+    "events": TopicMetadata(1),
+    "orders": TopicMetadata(7, None, (1.0, 0.0, 5.0, 2.0, 0.5, 1e9, 3.0)),
+}
+MEMBERS_MAX = 6
+
+
+def read_twice(decode, encode, data):
+    """What is read, written again, reads the same: nothing is taken in that cannot be told."""
+    found = read_or_refused(decode, data, DecodeError)
+    if found is None:
+        return
+    if getattr(found, "version", 0) > NEWEST_VERSION:
+        found = replace(found, version=NEWEST_VERSION)
+    assert decode(encode(found)) == found
+
+
+def both_readers_agree(message, data):
+    """The straight reader gives up, or reads what the tables read."""
+    try:
+        by_table = message._decode_by_table(data)
+    except DecodeError:
+        by_table = None
+    try:
+        assert message.decode(data) == by_table
+    except DecodeError:
+        assert by_table is None
+
+
+def take_subscription(data):
+    both_readers_agree(SUBSCRIPTION, data)
+    read_twice(decode_subscription, encode_subscription, data)
+
+
+def take_assignment(data):
+    both_readers_agree(ASSIGNMENT, data)
+    read_twice(decode_assignment, encode_assignment, data)
+
+
+def take_user_data(data):
+    for decode, encode in USER_DATA:
+        read_twice(decode, encode, data)
+
+
+def take_group(data):
+    """The first byte chooses the strategy; what follows are subscriptions as members sent them to their leader."""
+    strategy = list(STRATEGIES.values())[data[0] % len(STRATEGIES)] if data else STRATEGIES["range"]
+    sent = parts(data[1:])[:MEMBERS_MAX]
+    read = (read_member(f"m{at}", None, each or b"") for at, each in enumerate(sent))
+    group = GroupSubscription(TOPICS, tuple(each for each in read if each is not None))
+    check(strategy, dated(strategy, group), strategy.assign(group))
+
+
+def captured_bytes(which):
+    """Of all members in the captures: their subscriptions (0) or assignments (1)."""
+    found = set()
+    for key, value in CAPTURED:
+        record = decode_record(key, value)
+        found.update(member_bytes(record.value or {})[which])
+    return sorted(found)
+
+
+def subscriptions():
+    full = [ConsumerSubscription(version, ("t", "u"), b"data", {"t": (1, 2)}, 4, "rack") for version in range(4)]
+    return [*captured_bytes(0), *map(encode_subscription, full)]
+
+
+def assignments():
+    full = [ConsumerAssignment(version, {"t": (0, 1), "u": (7,)}, b"data") for version in range(4)]
+    return [*captured_bytes(1), *map(encode_assignment, full)]
+
+
+def told(strategy):
+    """What a member of this strategy sends as user data."""
+    config = {"assignment.consumer.labels": "zone=a"} if "rack" in strategy.name else {}
+    return strategy.user_data(config, OWNED, 7, {"orders": (1,)})
+
+
+def user_data():
+    own = {data for each in STRATEGIES.values() if (data := told(each))}
+    return [*sorted(own), encode_standby_assignment(StandbyAssignment(OWNED, {"orders": (1,)}))]
+
+
+def groups():
+    made = []
+    for at, strategy in enumerate(STRATEGIES.values()):
+        topics = tuple(TOPICS)
+        first = ConsumerSubscription(3, topics, told(strategy), OWNED, 7, "r1")
+        other = ConsumerSubscription(1, topics[:2], told(strategy), {"clicks": (0, 1)}, 7)
+        made.append(bytes([at]) + joined(*map(encode_subscription, (first, other, replace(first, rack_id="r2")))))
+    return made
+
+
+TARGETS = (
+    Target("subscription", take_subscription, subscriptions),
+    Target("assignment", take_assignment, assignments),
+    Target("user-data", take_user_data, user_data),
+    # A leader plans while its group waits, and each member's topics and partitions are objects.
+    Target("strategies", take_group, groups, (b"clicks", b"orders"), 2.0, 4 * MB, 1_000, 2 * KB, framed_from=1),
+)

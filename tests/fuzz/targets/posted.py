@@ -1,0 +1,97 @@
+"""Events: what consumers post to a sidecar, what observers read of the events topic, what the pipeline ingests."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from fuzz.target import KB, MB, Target, read_or_refused
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.collectors.member_events import parse_report
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.member_metrics import MemberMetrics
+from rebalance_agent.exposition.page.site import Site
+from rebalance_agent.model.codec import event_from_json, json_line, json_object
+from rebalance_agent.pipeline.event_rows import EventRow, event_row
+from rebalance_agent.rebalances.observations import MemberReported, Tick
+from rebalance_agent.rebalances.tracker import Tracker
+from support.fakes import generation_event
+from support.scrapes import families
+from support.tracking import tell
+from support.views import NOW, assign_event, member_event
+from support.webpages import well_formed
+
+__all__ = ["TARGETS"]
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson"
+
+LABELS_MAX = 60
+"""Values of a label that a sidecar may have exported: its bounds, and what several events of one post add."""
+
+WORDS = (b"member", b"assign", b"payments", b"0-99999", b'"kind"', b"1e400", b"\\ud800")
+
+
+def take_post(data):
+    """A body: refused as a whole, or counted, shown, and published as it came."""
+    accepted, metrics = [], MemberMetrics(FakeClock(NOW))
+    app = EventsApp(lambda events, _dropped: accepted.extend(events), FakeClock(NOW))
+    environ = {
+        "REQUEST_METHOD": "POST",
+        "PATH_INFO": EVENTS_PATH,
+        "CONTENT_LENGTH": str(len(data)),
+        "wsgi.input": io.BytesIO(data),
+    }
+    statuses = []
+    answer = json.loads(b"".join(app(environ, lambda status, _headers: statuses.append(status))))
+    if statuses != ["200 OK"]:
+        assert statuses[0].split()[0] in {"400", "413", "429"}, statuses
+        assert accepted == []
+        return
+    assert answer == {"accepted": len(accepted)}
+    metrics.observe(accepted)
+    shown = families(metrics.text())
+    assert all(len(family.samples) <= LABELS_MAX * 20 for family in shown.values())
+    well_formed(Site(Readiness(), consumers=metrics.consumers).answer("/", "", ())[2])
+    for event in accepted:
+        line = json_line(event)
+        assert json_line(event_from_json(json_object(line))) == line
+
+
+def take_report(data):
+    """A record of the events topic, as an observer takes it in."""
+    event = read_or_refused(parse_report, data, InvalidInputError)
+    if event is not None:
+        tracker = Tracker("cluster")
+        for each in tell(tracker, MemberReported(NOW, event), Tick(NOW + 60_000)):
+            json_line(each)
+        for group in tracker.changed():
+            tracker.view(group)
+
+
+def take_row(data):
+    """A record of the events topic, as Spark's workers decode it: a row or a reason, never an exception."""
+    found = event_row(data)
+    str(found)
+    if isinstance(found, EventRow):
+        found.body.encode()
+        (found.event_id + found.cluster_id + found.group).encode()
+
+
+def posts():
+    one, other = json_line(member_event(join_seconds=0.5, reason="r", reprocessed_records=3)), json_line(assign_event())
+    return [one, other, b"\n".join([one, other, b"", one])]
+
+
+def events():
+    return [*posts()[:2], json_line(generation_event()), *GOLDEN.read_bytes().splitlines()[:12]]
+
+
+TARGETS = (
+    # A range of a hundred thousand partitions is a few bytes, and a post may hold a million: 40 MB.
+    Target("post", take_post, posts, WORDS, 4.0, 128 * MB, 400, 8 * KB, text=True),
+    Target("report", take_report, events, WORDS, 2.0, 32 * MB, 400, 8 * KB, text=True),
+    Target("row", take_row, events, WORDS, 4.0, 160 * MB, 400, 8 * KB, text=True),
+)

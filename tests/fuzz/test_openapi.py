@@ -1,0 +1,45 @@
+"""The API by its own OpenAPI document, as schemathesis reads it: whatever is asked, it answers as is said there."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.web import WebApp
+from support.api import api_of
+from support.histories import clustered
+from support.views import full_view
+
+EVENTS = clustered()
+PLAIN = {"Accept-Encoding": "identity"}  # this client asks for gzip, and cannot read it
+
+
+def app():
+    """The read-only listener over a group that has a history, one that is named to do harm, and one of little."""
+    views = (full_view("g"), full_view('a/b?c=d&e <%>"\n'), full_view("poor", members=(), running=None))
+    return WebApp((), Readiness(), api=api_of(*views, events=EVENTS)[0])
+
+
+schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app())
+
+
+@schema.parametrize()
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_whatever_is_asked_is_answered_as_the_document_says(case):
+    case.call_and_validate(headers=PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [
+        ("/api/v1/groups/{group}", {"group": "g"}),
+        ("/api/v1/groups/{group}/rebalances", {"group": "g"}),
+        ("/api/v1/groups/{group}/rebalances/{id}", {"group": "g", "id": EVENTS[0].event_id}),
+    ],
+)
+def test_what_is_there_is_among_what_is_held_against_the_document(path, names):
+    """Names that are drawn meet no group: these are answered with 200."""
+    case = schema[path]["GET"].Case(path_parameters=names)
+    assert case.call_and_validate(headers=PLAIN).status_code == 200

@@ -1,0 +1,105 @@
+"""A little of ``make fuzz`` with every run of the tests: the same inputs each time, and what was a fault once first."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.engines import damaged, inputs_of, plainly
+from fuzz.limits import TooDearError, taken
+from fuzz.target import Target, joined, kept_inputs, parts
+from fuzz.targets import TARGETS
+
+INPUTS = 400
+CORPUS = Path(__file__).parent / "corpus"
+CORPUS_BYTES_MAX = 256 * 1024
+
+RUN = (sys.executable, str(Path(__file__).parent / "run.py"), "--engine", "plain")
+
+
+@pytest.fixture(autouse=True)
+def _quiet(caplog):
+    caplog.set_level("ERROR")
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_holds_under_its_first_inputs(name):
+    assert plainly(TARGETS[name], seed=1, inputs=INPUTS) == INPUTS
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_real_inputs_are_within_the_bounds_of_damaged_ones(name):
+    """Or coverage would begin from pieces, and never know how a whole one goes on."""
+    seeds = inputs_of(TARGETS[name])
+    assert seeds
+    assert max(map(len, seeds)) <= TARGETS[name].length_max
+
+
+def target(take, **bounds):
+    return Target("tried", take, lambda: [b"seed", joined(b"one", None, b"two")], **bounds)
+
+
+def test_a_fault_is_told_and_its_input_kept(tmp_path):
+    def take(data):
+        assert b"\xff\xff" not in data
+
+    with pytest.raises(AssertionError):
+        plainly(target(take), seed=1, inputs=10_000, folder=tmp_path)
+    (kept,) = tmp_path.iterdir()
+    assert b"\xff\xff" in kept.read_bytes()
+
+
+def test_an_input_that_takes_long_is_a_fault():
+    with pytest.raises(TooDearError, match="of CPU"):
+        taken(target(lambda _: sum(range(1_000_000)), seconds_max=0.001), b"x")
+
+
+def test_an_input_that_takes_much_memory_is_a_fault():
+    greedy = target(lambda data: [bytes(1_000)] * 2 + [bytes(100_000 * len(data))], bytes_max=50_000)
+    taken(greedy, b"", weigh=True)
+    with pytest.raises(TooDearError, match="of memory"):
+        taken(greedy, b"x", weigh=True)
+
+
+def test_damage_follows_from_the_seed_and_leaves_little_as_it_was():
+    known = inputs_of(TARGETS["record"])
+
+    def made(seed):
+        chance = random.Random(seed)
+        return [damaged(chance, TARGETS["record"], chance.choice(known), known) for _ in range(200)]
+
+    assert made(1) == made(1) != made(2)
+    assert sum(each in known for each in made(1)) < 40
+
+
+def test_pieces_come_apart_as_they_were_joined_and_any_bytes_are_some():
+    pieces = [b"", None, b"a", b"bc" * 200]
+    assert parts(joined(*pieces)) == pieces
+    assert parts(b"\x7f\xff\xff\xffabc") == [b"abc"]
+    assert parts(b"\0") == [b""]
+
+
+def test_the_corpus_is_small_and_of_targets_that_there_are():
+    assert {each.name for each in CORPUS.iterdir()} <= TARGETS.keys()
+    assert sum(len(each) for name in TARGETS for each in kept_inputs(name)) <= CORPUS_BYTES_MAX
+
+
+def test_the_runner_reports_every_target_that_was_chosen():
+    chosen = ("--target", "accept", "--target", "subscription", "--inputs", "50", "--seconds", "20")
+    done = subprocess.run([*RUN, *chosen], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for line in ("| accept | 50 |", "| subscription | 50 |", "| in all | 100 |"):
+        assert line in done.stdout
+
+
+def test_the_runner_gives_a_target_one_input_again(tmp_path):
+    kept = tmp_path / "fault"
+    kept.write_bytes(b"name=orders")
+    done = subprocess.run(
+        [*RUN, "--target", "page", "--replay", str(kept)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, f"page: {kept} is well\n")

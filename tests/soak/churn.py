@@ -1,0 +1,102 @@
+"""Groups that never lived: their coordinator's records at a steady rate, as members and whole groups come and go.
+
+Names are used again, so that a cluster of so many groups is watched for ever and not one that grows.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+
+from bench.synthetic import (
+    OFFSETS_PARTITIONS,
+    PARTITIONS,
+    TOPIC,
+    commit,
+    generation,
+    name_of,
+    partition_of,
+    writer,
+)
+
+from rebalance_agent.clock import Clock
+
+__all__ = ["Churn"]
+
+STEP_S = 0.02
+"""What is due is written so often."""
+
+MEMBERS_MAX = 12
+COMMITS = 10
+"""For each generation."""
+
+GONE = 0.02
+"""Share of rebalances that are a group's deletion; its next is a birth."""
+
+
+class Churn:
+    """Writes ``rate`` generations a second in turn for ``groups`` groups, in a thread of its own."""
+
+    def __init__(self, bootstrap: str, groups: int, rate: float, seed: int, clock: Clock) -> None:
+        """Nothing is written before `start`."""
+        self.rebalances = 0
+        self._groups, self._rate, self._clock = groups, rate, clock
+        self._chance = random.Random(seed)
+        self._numbers = [0] * groups
+        self._producer = writer(bootstrap, linger_ms=20)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="churn", daemon=True)
+
+    def populate(self) -> None:
+        """Write a first generation of every group."""
+        for group in range(self._groups):
+            self._rebalance(group)
+        self._producer.flush()
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, with everything written."""
+        self._stop.set()
+        self._thread.join()
+        self._producer.flush()
+
+    def hurry(self, rebalances: int, rate: float) -> None:
+        """Write so many at another rate, and come back."""
+        self._at(rate, rebalances)
+        self._producer.flush()
+
+    def _run(self) -> None:
+        self._at(self._rate, None)
+
+    def _at(self, rate: float, rebalances: int | None) -> None:
+        begun, done = self._clock.monotonic(), 0
+        while (rebalances is None or done < rebalances) and not self._stop.wait(STEP_S):
+            due = int((self._clock.monotonic() - begun) * rate)
+            for _ in range(due - done):
+                self._rebalance(self._chance.randrange(self._groups))
+            done = due
+
+    def _rebalance(self, group: int) -> None:
+        name, now_ms = name_of(group), self._clock.now_ms()
+        self.rebalances += 1
+        if self._numbers[group] and self._chance.random() < GONE:
+            self._numbers[group] = 0
+            key, _ = generation(name, 0, now_ms, 0)
+            self._produce(key, None)
+            return
+        self._numbers[group] += 1
+        self._produce(*generation(name, self._numbers[group], now_ms, self._chance.randint(1, MEMBERS_MAX)))
+        for _ in range(COMMITS):
+            self._produce(*commit(name, "orders", self._chance.randrange(PARTITIONS), self.rebalances, now_ms))
+
+    def _produce(self, key: bytes, value: bytes | None) -> None:
+        while True:
+            try:
+                self._producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, OFFSETS_PARTITIONS))
+                break
+            except BufferError:
+                self._producer.poll(0.1)
+        self._producer.poll(0)

@@ -1,0 +1,101 @@
+"""``make soak``: does the observer grow? Groups churn at a real broker for hours, and the process is looked at.
+
+``python tests/soak/run.py --hours 2 --groups 2000 --report soak.html``. Exit code 1 when memory, descriptors, threads,
+the time or size of a scrape, or the share of a core surely grow. First the history that is kept of each group is filled
+in a hurry, for until then memory grows as it should.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS), str(TESTS.parent)]
+
+from bench.observing import PATIENCE_S, observer  # noqa: E402
+from bench.synthetic import offsets_broker  # noqa: E402
+
+from rebalance_agent.clock import SystemClock  # noqa: E402
+from rebalance_agent.exposition.history import HistoryLimits  # noqa: E402
+from rebalance_agent.metrics.agent_rows import TAIL_LAG  # noqa: E402
+from soak.churn import Churn  # noqa: E402
+from soak.page import soak_page, verdict  # noqa: E402
+from soak.samples import MEASURES, Sample, sampled  # noqa: E402
+from soak.slopes import fitted  # noqa: E402
+
+WARM = 0.1
+"""Share of the time before samples count: until what was hurried through is worked off."""
+
+FILLED_MAX = 25_000
+"""Rebalances that fill the history of any number of groups: it is bounded in bytes."""
+
+HURRIED_RATE = 300.0
+
+SAMPLES = 240
+"""Over the whole time, but none more often than every `EVERY_MIN_S`."""
+
+EVERY_MIN_S = 2.0
+
+
+def main() -> int:
+    """Soak, and judge."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--hours", type=float, default=2.0)
+    parser.add_argument("--groups", type=int, default=2_000)
+    parser.add_argument("--rate", type=float, default=20.0, help="rebalances a second of all groups together")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--report", type=Path, default=None, help="write an HTML page there")
+    options = parser.parse_args()
+    samples: list[Sample] = []
+    slow_end = False
+    try:
+        rebalances = _soaked(options.hours, options.groups, options.rate, options.seed, samples)
+    except subprocess.TimeoutExpired:  # what was seen until then is worth telling all the same
+        slow_end, rebalances = True, round(options.rate * options.hours * 3600)
+        print("the observer did not end within half a minute of being asked to")
+    counted = [each for each in samples if each.hours >= WARM * options.hours] or samples
+    hours = [each.hours for each in counted]
+    slopes = [fitted(hours, [getattr(each, measure.name) for each in counted]) for measure in MEASURES]
+    summary = (
+        f"{options.groups:,} groups, {rebalances:,} rebalances in {samples[-1].hours:.2f} h, seed {options.seed}; "
+        f"{len(counted)} samples after the first {WARM:.0%} of the time"
+    )
+    print(summary)
+    for measure, slope in zip(MEASURES, slopes, strict=True):
+        print(verdict(measure, slope))
+    if options.report:
+        options.report.write_text(soak_page(counted, slopes, summary), encoding="utf-8")
+    return slow_end or any(slope.grows(measure.allowed) for measure, slope in zip(MEASURES, slopes, strict=True))
+
+
+def _soaked(hours: float, groups: int, rate: float, seed: int, samples: list[Sample]) -> int:
+    """Add to ``samples`` as time goes; how many rebalances there were."""
+    clock, quiet = SystemClock(), threading.Event()
+    every_s = max(EVERY_MIN_S, hours * 3600 / SAMPLES)
+    with offsets_broker() as (kafka, _), contextlib.ExitStack() as stack:
+        churn = Churn(kafka.bootstrap_servers, groups, rate, seed, clock)
+        churn.populate()
+        watching = stack.enter_context(observer(kafka.bootstrap_servers, "--log-level", "warning"))
+        watching.wait(lambda: watching.shown() >= groups and watching.ready(), PATIENCE_S, 0.5)
+        churn.hurry(min(FILLED_MAX, groups * HistoryLimits().rebalances), HURRIED_RATE)
+        watching.wait(lambda: watching.value(TAIL_LAG.name) == 0, PATIENCE_S, 1.0)
+        churn.start()
+        stack.callback(churn.stop)
+        begun = clock.monotonic()
+        before = begun, watching.cpu_seconds()
+        while clock.monotonic() - begun < hours * 3600:
+            quiet.wait(every_s)
+            if watching.process.poll() is not None:
+                raise SystemExit(f"the observer ended with {watching.process.returncode}")
+            samples.append(sampled(watching, clock, begun, before))
+            before = clock.monotonic(), watching.cpu_seconds()
+    return churn.rebalances
+
+
+if __name__ == "__main__":
+    sys.exit(main())
