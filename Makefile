@@ -6,9 +6,10 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.complete
 ARGS   ?=
+RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow lint bench bench-assignors alerts dashboards lock docs clean
+.PHONY: help venv demo test test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart lock docs clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,18 @@ test: $(STAMP) ## run every test tier that a change must pass
 test-slow: $(STAMP) ## run the soaks: many minutes
 	@$(BIN)/python tests/run.py --tier slow $(ARGS)
 
+test-node: $(STAMP) ## run the chart on a real Kubernetes node (root, Linux): many minutes
+	@$(BIN)/python tests/run.py --tier node $(ARGS)
+
+chaos: $(STAMP) ## everything goes wrong for 10 minutes, and nothing may be told wrong (ARGS="--minutes 2 --seed 7")
+	@$(BIN)/python -W ignore::DeprecationWarning tests/chaos $(ARGS)
+
+fuzz: $(STAMP) ## damaged input for every parser of bytes from outside (ARGS="--seconds 300 --target record")
+	@$(BIN)/python tests/fuzz/run.py $(ARGS)
+
+soak: $(STAMP) ## thousands of groups for hours: does anything grow? (ARGS="--hours 2 --groups 2000")
+	@$(BIN)/python tests/soak/run.py $(ARGS)
+
 lint: $(STAMP) ## ruff, mypy --strict, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -51,15 +64,23 @@ alerts: $(STAMP) ## write the alerts' rules and their documentation anew
 dashboards: $(STAMP) ## write the boards' JSON anew
 	@$(BIN)/python -m dashboards
 
+chart: $(STAMP) ## write the chart's schema, rules, boards and README anew (after alerts and dashboards)
+	@$(BIN)/python -m helm
+	@$$(PYTHONPATH=tests $(BIN)/python -c 'from support.kube_tools import build; print(build("helm-docs"))') \
+	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent
+
 docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
 	@$(BIN)/python -c 'from rebalance_agent.exposition.api_page import api_page as page; print(page(), end="")' >docs/api.md
 	@$(BIN)/python docs/pictures/draw.py
 
-lock: ## resolve requirements/dev.lock anew (hashes, no addresses)
+lock: ## resolve requirements/*.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
-	@$(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11 \
-	  --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev pyproject.toml -o requirements/dev.lock
+	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev \
+	  pyproject.toml -o requirements/dev.lock
+	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway pyproject.toml -o requirements/agent.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)

@@ -1,11 +1,12 @@
 """``make test``: runs the test tiers, says how long each took, and what did not run and why.
 
 ``python tests/run.py [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has passed.
-Without ``--tier`` all but the slow one run, which ``make test-slow`` asks for by name.
+Without ``--tier`` all run but those that somebody has to ask for by name, as ``make test-slow`` does.
 Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
 
 Tiers that disturb nobody share the processors, and the output of each command comes when it is done. Those that watch
-real sockets and real time run alone.
+real sockets and real time run alone. What a tier can have built beforehand is built from the start on, of the processor
+time that the others leave.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rebalance_agent.clock import Clock, SystemClock
 from support import tools
+from support.background import in_background
 from support.jobs import Job, run_jobs
 
 ROOT = Path(__file__).parent.parent
@@ -47,11 +49,15 @@ class Command:
 
 @dataclass(frozen=True)
 class Tier:
-    """Commands that pass or fail together; ``alone`` if nothing may run beside any of them."""
+    """Commands that pass or fail together; ``alone`` if nothing may run beside any of them.
+
+    ``beforehand``: what builds that which the tests else build themselves, for minutes.
+    """
 
     name: str
     commands: tuple[Command, ...]
     alone: bool = False
+    beforehand: Command | None = None
 
 
 def tool(*arguments: str) -> Command:
@@ -82,10 +88,21 @@ TIERS = (
             pytest("tests/properties", coverage=False),
             pytest("tests/unit", "tests/golden", "tests/contracts", "--ignore=tests/unit/assignors"),
             pytest("tests/unit/assignors"),
+            pytest("tests/fuzz", "tests/soak"),
         ),
     ),
     # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
     Tier("peers", (pytest("tests/peers"),)),
+    # Before those that run alone, and the last of the others: the more of Kubernetes is built by then.
+    Tier(
+        "helm",
+        # Each with an API server of its own.
+        (
+            pytest("tests/helm", "--ignore-glob=*/test_injection*", "--timeout=1800", coverage=False),
+            pytest("tests/helm", "--ignore-glob=*/test_[ac]*", "--timeout=1800", coverage=False),
+        ),
+        beforehand=tool("python", "-m", "support.kube_tools"),
+    ),
     Tier("integration", (pytest("tests/integration"),), alone=True),
     # One run of the demo under a real Prometheus, on which alerts and boards are proved together.
     Tier("live", (pytest("tests/alerts", "tests/dashboards", coverage=False),), alone=True),
@@ -93,8 +110,13 @@ TIERS = (
     Tier("spark", (pytest("tests/spark", "--timeout=600"),), alone=True),
 )
 
-SLOW = Tier("slow", (pytest("tests/slow", "--timeout=3600", coverage=False),), alone=True)
-"""Soaks of many minutes: apart from what every change must pass."""
+ON_REQUEST = (
+    # Soaks of many minutes.
+    Tier("slow", (pytest("tests/slow", "--timeout=3600", coverage=False),), alone=True),
+    # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
+    Tier("node", (pytest("tests/node", "--timeout=3600", coverage=False),), alone=True),
+)
+"""Apart from what every change must pass."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +131,10 @@ class Row:
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, SLOW)])
+    parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, *ON_REQUEST)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
-    chosen = [tier for tier in (*TIERS, SLOW) if tier.name in options.tier] if options.tier else list(TIERS)
+    chosen = [tier for tier in (*TIERS, *ON_REQUEST) if tier.name in options.tier] if options.tier else list(TIERS)
 
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):
@@ -128,11 +150,15 @@ def main() -> int:
         environment["TMPDIR"] = scratch
 
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))  # the way out that ends the tests, too
+    # A shell that starts this in the background has Ctrl-C ignored, which the programs under test would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     clock = SystemClock()
     start = clock.monotonic()
     rows: list[Row] = []
+    beforehand = [tier.beforehand.arguments for tier in chosen if tier.beforehand]
     try:
-        rows = [row for tiers in apart(chosen) for row in run(tiers, options.pytest, environment, clock)]
+        with in_background(beforehand, {**environment, "PYTHONPATH": str(ROOT / "tests")}):
+            rows = [row for tiers in apart(chosen) for row in run(tiers, options.pytest, environment, clock)]
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 128 + signal.SIGINT

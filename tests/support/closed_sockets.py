@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python 3.0, while it is imported
     from kafka.net.inet import KafkaNetSocket
+    from kafka.net.transport import KafkaTCPTransport
 
 _connect = KafkaNetSocket.sock_connect
+_begin = KafkaTCPTransport.__init__
 
 
 async def _connect_or_close(self, net, sock, *arguments, **options):
@@ -21,3 +24,13 @@ async def _connect_or_close(self, net, sock, *arguments, **options):
 
 # A client of kafka-python 3.0 that is closed while it connects leaves the socket to the garbage collector, which warns.
 KafkaNetSocket.sock_connect = _connect_or_close
+
+
+def _begin_and_close(self, net, sock, *arguments, **options):
+    _begin(self, net, sock, *arguments, **options)
+    weakref.finalize(self, self._sock.close)
+
+
+# One that is closed while a connection still has something to write ends its selector before the write, and so before
+# the socket is closed.
+KafkaTCPTransport.__init__ = _begin_and_close

@@ -1,0 +1,9 @@
+"""``python -m helm``: write the chart's schema, rules and boards anew."""
+
+from __future__ import annotations
+
+from helm.files import CHART, files
+
+for path, content in files().items():
+    (CHART / path).parent.mkdir(parents=True, exist_ok=True)
+    (CHART / path).write_text(content, encoding="utf-8")

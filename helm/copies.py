@@ -1,0 +1,36 @@
+"""Rules and boards as the chart reads them: a chart has no access to files beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import yaml
+from alerts.files import rule_files
+from alerts.values import FIXED, load
+from dashboards.boards import BOARDS
+from dashboards.normalise import text
+
+__all__ = ["copies", "thresholds"]
+
+
+def copies() -> dict[Path, str]:
+    """Text of each file by its path in the chart.
+
+    The rules keep ``${ALERT.PARAMETER}`` in place of values, which the chart puts in from ``values.yaml`` beside them.
+    """
+    values = load()
+    rules = {path: content for path, content in rule_files(values, placeholders=True).items() if path.parent.name}
+    files = {
+        Path("files") / "rules" / path.name: content for path, content in rules.items() if path.parent.name == "rules"
+    }
+    files[Path("files/rules.values.yaml")] = yaml.safe_dump(thresholds(), sort_keys=False)
+    return files | {Path("files") / "dashboards" / f"{board.uid}.json": text(board) for board in BOARDS}
+
+
+def thresholds() -> dict[str, dict[str, object]]:
+    """What a placeholder stands for by default: ``shared`` and each alert's name -> parameter -> value."""
+    values = load()
+    return {
+        name: {key: value for key, value in own.items() if key not in FIXED}
+        for name, own in {"shared": values.shared, **values.alerts}.items()
+    }

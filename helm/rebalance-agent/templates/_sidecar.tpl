@@ -1,0 +1,101 @@
+{{/*
+The sidecar, for charts that have this one as a dependency (examples/helm/consumer). Their own templates call
+
+    {{ include "rebalance-agent.sidecar" (dict "chart" (index .Subcharts "rebalance-agent") "workload" NAME "image" IMAGE) }}
+
+for an init container (the first one: it begins before all others and ends after them), and with the same argument
+`rebalance-agent.sidecar.volumes` for its volumes and `rebalance-agent.sidecar.address` for the environment of the consumer's
+container. `workload` and `image` are what the observer shows of the consumer and knows deploys by; both may be missing.
+*/}}
+{{- define "rebalance-agent.sidecar" -}}
+{{- $chart := .chart -}}
+{{- $sidecar := $chart.Values.sidecar -}}
+{{- $settings := default (dict) $sidecar.settings -}}
+{{- with $chart.Values.clusterName }}{{- $settings = merge (dict) $settings (dict "cluster_name" .) }}{{- end -}}
+name: rebalance-agent
+image: {{ include "rebalance-agent.image" $chart }}
+imagePullPolicy: {{ $chart.Values.image.pullPolicy }}
+restartPolicy: Always
+args: {{ include "rebalance-agent.sidecar.args" . | fromYamlArray | toJson }}
+env:
+  - name: POD_NAME
+    valueFrom: {fieldRef: {fieldPath: metadata.name}}
+  - name: NODE_NAME
+    valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+  {{- with .workload }}
+  - name: WORKLOAD
+    value: {{ . | quote }}
+  {{- end }}
+  {{- with .image }}
+  - name: IMAGE
+    value: {{ . | quote }}
+  {{- end }}
+  {{- with include "rebalance-agent.kafka.env" $chart | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- range $name, $value := $settings }}
+  - name: {{ include "rebalance-agent.sidecar.variable" $name }}
+    value: {{ include "rebalance-agent.text" $value | quote }}
+  {{- end }}
+  {{- with $sidecar.extraEnv }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with $sidecar.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+ports:
+  - name: rebalance-agent
+    containerPort: 29308
+    protocol: TCP
+startupProbe:
+  exec:
+    command: {{ include "rebalance-agent.sidecar.startup" . | fromYamlArray | toJson }}
+  periodSeconds: 1
+  timeoutSeconds: 30
+  failureThreshold: 10
+resources:
+  {{- toYaml $sidecar.resources | nindent 2 }}
+securityContext:
+  {{- include "rebalance-agent.securityContext" $chart | nindent 2 }}
+{{- if include "rebalance-agent.kafka.sources" $chart | trim }}
+volumeMounts:
+  - name: rebalance-agent
+    mountPath: /etc/rebalance-agent
+    readOnly: true
+{{- end }}
+{{- end -}}
+
+{{/* Volumes of that container; nothing if it needs none. */}}
+{{- define "rebalance-agent.sidecar.volumes" -}}
+{{- with include "rebalance-agent.kafka.sources" .chart | trim -}}
+- name: rebalance-agent
+  projected:
+    sources:
+      {{- . | nindent 6 }}
+{{- end }}
+{{- end -}}
+
+{{/* What tells a consumer's instrumentation where the sidecar is. Behind a gateway it tells nothing: that sees it all. */}}
+{{- define "rebalance-agent.sidecar.address" -}}
+- name: REBALANCE_AGENT_EVENTS_URL
+  value: {{ get (default (dict) .chart.Values.sidecar.settings) "gateway_groups" | empty | ternary "http://127.0.0.1:29309/v1/events" "" | quote }}
+{{- end -}}
+
+{{/* A sidecar that ends would keep the pod from starting: with a wrong setting it says so, and stays. */}}
+{{- define "rebalance-agent.sidecar.args" -}}
+[sidecar, --stay]
+{{- end -}}
+
+{{/*
+Waits until the sidecar listens, and gives up into success: other containers are kept back for these seconds at most. It is
+no probe of Kubernetes' own kinds since those that fail restart the container, and keep the others back as long as they do.
+*/}}
+{{- define "rebalance-agent.sidecar.startup" -}}
+[python, -m, rebalance_agent.runtime.startup]
+{{- end -}}
+
+{{/* Variable of the setting that `.` names. */}}
+{{- define "rebalance-agent.sidecar.variable" -}}
+REBALANCE_AGENT_{{ . | upper }}
+{{- end -}}

@@ -1,0 +1,52 @@
+{{/* What the schema cannot say: values that need each other. Each message says what to do. */}}
+{{- define "rebalance-agent.validate" -}}
+{{- $sasl := .Values.kafka.sasl -}}
+{{- if and $sasl.enabled (ne $sasl.mechanism "OAUTHBEARER") (or (not $sasl.username) (not $sasl.password.secretName)) -}}
+{{- fail (printf "\n\nkafka.sasl.enabled: %s needs a user and a password. Set kafka.sasl.username, and kafka.sasl.password.secretName to a Secret in namespace %s that has the password under the key %q.\n" $sasl.mechanism (include "rebalance-agent.namespace" .) $sasl.password.key) -}}
+{{- end -}}
+{{- if and .Values.kafka.tls.certificate.secretName (not .Values.kafka.tls.enabled) -}}
+{{- fail "\n\nkafka.tls.certificate.secretName is set, but kafka.tls.enabled is false: the certificate would never be shown. Set kafka.tls.enabled=true.\n" -}}
+{{- end -}}
+{{- $own := include "rebalance-agent.kafka.own" . | fromYaml -}}
+{{- range $name, $_ := merge (dict) (default (dict) .Values.kafka.properties) (default (dict) .Values.kafka.secretProperties) -}}
+{{- $meant := $name | replace "_" "." -}}
+{{- if or (hasKey $own $meant) (hasKey $own (printf "%s.file" $meant)) -}}
+{{- fail (printf "\n\nkafka.properties: %s is set twice. It follows from kafka.bootstrapServers, kafka.tls or kafka.sasl: change it there, or set it here alone.\n" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $_ := .Values.kafka.properties -}}
+{{- if has ($name | replace "_" ".") (include "rebalance-agent.kafka.secrets" . | fromYamlArray) -}}
+{{- fail (printf "\n\nkafka.properties: %s would be readable in a ConfigMap. Put it into a Secret, and name that in kafka.secretProperties: {%s: {secretName: NAME, key: KEY}}.\n" $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $events := .Values.observer.events -}}
+{{- if and $events.enabled (not $events.token.secretName) (not (and $events.tls.secretName $events.tls.clientCaKey)) -}}
+{{- fail "\n\nobserver.events.enabled: anybody could post events. Set observer.events.token.secretName (a Secret with a token of at least 16 characters), or observer.events.tls.secretName and observer.events.tls.clientCaKey for mTLS.\n" -}}
+{{- end -}}
+{{- if .Values.pipeline.enabled -}}
+{{- include "rebalance-agent.pipeline.validate" . -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "rebalance-agent.pipeline.validate" -}}
+{{- $pipeline := .Values.pipeline -}}
+{{- if not .Values.kafka.bootstrapServers -}}
+{{- fail "\n\npipeline.enabled: there are no events without a cluster. Set kafka.bootstrapServers.\n" -}}
+{{- end -}}
+{{- if and (not $pipeline.tables) (not $pipeline.persistence.enabled) -}}
+{{- fail "\n\npipeline.enabled: the tables have no place. Set pipeline.tables to an address such as s3a://bucket/rebalances, or pipeline.persistence.enabled=true.\n" -}}
+{{- end -}}
+{{- if eq $pipeline.kind "SparkApplication" -}}
+{{- if not (.Capabilities.APIVersions.Has "sparkoperator.k8s.io/v1beta2") -}}
+{{- fail "\n\npipeline.kind=SparkApplication: this cluster does not have the API sparkoperator.k8s.io/v1beta2. Install the Spark operator first (helm template knows it by --api-versions sparkoperator.k8s.io/v1beta2), or set pipeline.kind=CronJob.\n" -}}
+{{- end -}}
+{{- if not $pipeline.sparkApplication.image -}}
+{{- fail "\n\npipeline.kind=SparkApplication: set pipeline.sparkApplication.image to an image of Spark in which kafka-rebalance-agent[pipeline] is installed (docs/pipeline.md).\n" -}}
+{{- end -}}
+{{- end -}}
+{{- range $pipeline.stages -}}
+{{- if and (eq .name "report") (not $pipeline.persistence.enabled) -}}
+{{- fail "\n\npipeline.stages: the stage report writes a file. Set pipeline.persistence.enabled=true, or leave it out of pipeline.stages.\n" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

@@ -1,0 +1,133 @@
+{{/* Name of the pipeline's objects; a CronJob's has at most 52 characters. */}}
+{{- define "rebalance-agent.pipeline.name" -}}
+{{- printf "%s-pipeline" (include "rebalance-agent.fullname" . | trunc 43 | trimSuffix "-") -}}
+{{- end -}}
+
+{{- define "rebalance-agent.pipeline.image" -}}
+{{- $image := merge (dict "registry" (default .Values.image.registry .Values.pipeline.image.registry)) .Values.pipeline.image -}}
+{{- include "rebalance-agent.imageReference" (dict "image" $image "version" .Chart.AppVersion) -}}
+{{- end -}}
+
+{{- define "rebalance-agent.pipeline.claim" -}}
+{{- default (include "rebalance-agent.pipeline.name" .) .Values.pipeline.persistence.existingClaim -}}
+{{- end -}}
+
+{{/* Arguments of one .stage of the pipeline, for the container that runs it. */}}
+{{- define "rebalance-agent.pipeline.arguments" -}}
+{{- $pipeline := .context.Values.pipeline -}}
+- pipeline
+- {{ .stage.name }}
+- {{ printf "--tables=%s" (default "/var/lib/rebalance-agent/tables" $pipeline.tables) | quote }}
+{{- if has .stage.name (list "ingest" "backfill" "aggregate") }}
+- --config=/etc/rebalance-agent/settings.yaml
+{{- end }}
+{{- if eq .stage.name "report" }}
+- --out=/var/lib/rebalance-agent/report.html
+{{- end }}
+{{- if eq $pipeline.kind "CronJob" }}
+- {{ printf "--driver-memory=%s" $pipeline.driverMemory | quote }}
+{{- range $name, $value := $pipeline.sparkProperties }}
+- {{ printf "--spark=%s=%s" $name (include "rebalance-agent.text" $value) | quote }}
+{{- end }}
+{{- end }}
+{{- with .stage.args }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "rebalance-agent.pipeline.volumes" -}}
+- name: settings
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- include "rebalance-agent.settings.sources" . | nindent 6 }}
+- name: tmp
+  emptyDir: {}
+{{- if .Values.pipeline.persistence.enabled }}
+- name: tables
+  persistentVolumeClaim:
+    claimName: {{ include "rebalance-agent.pipeline.claim" . }}
+{{- end }}
+{{- with .Values.pipeline.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "rebalance-agent.pipeline.volumeMounts" -}}
+- name: settings
+  mountPath: /etc/rebalance-agent
+  readOnly: true
+- name: tmp
+  mountPath: /tmp
+{{- if .Values.pipeline.persistence.enabled }}
+- name: tables
+  mountPath: /var/lib/rebalance-agent
+{{- end }}
+{{- with .Values.pipeline.extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The container of one .stage. */}}
+{{- define "rebalance-agent.pipeline.container" -}}
+{{- $pipeline := .context.Values.pipeline -}}
+name: {{ .stage.name }}
+image: {{ include "rebalance-agent.pipeline.image" .context }}
+imagePullPolicy: {{ $pipeline.image.pullPolicy }}
+args:
+  {{- include "rebalance-agent.pipeline.arguments" . | nindent 2 }}
+terminationMessagePolicy: FallbackToLogsOnError
+{{- with $pipeline.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.resources }}
+resources:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+securityContext:
+  {{- include "rebalance-agent.securityContext" .context | nindent 2 }}
+volumeMounts:
+  {{- include "rebalance-agent.pipeline.volumeMounts" .context | nindent 2 }}
+{{- end -}}
+
+{{/* What the pods of driver and executors have in common. */}}
+{{- define "rebalance-agent.pipeline.sparkPod" -}}
+{{- $pipeline := .Values.pipeline -}}
+labels:
+  {{- include "rebalance-agent.podLabels" (dict "context" . "component" "pipeline" "more" $pipeline.podLabels) | nindent 2 }}
+{{- with include "rebalance-agent.merged" (list $pipeline.podAnnotations .Values.commonAnnotations) }}
+annotations:
+  {{- . | nindent 2 }}
+{{- end }}
+podSecurityContext:
+  {{- include "rebalance-agent.podSecurityContext" . | nindent 2 }}
+securityContext:
+  {{- include "rebalance-agent.securityContext" . | nindent 2 }}
+{{- with $pipeline.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.extraEnv }}
+env:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $pipeline.extraEnvFrom }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+volumeMounts:
+  {{- include "rebalance-agent.pipeline.volumeMounts" . | nindent 2 }}
+{{- end -}}

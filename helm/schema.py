@@ -1,0 +1,79 @@
+"""``values.yaml`` -> ``values.schema.json``: the comments say what a value is, defaults and ``@schema`` what it may be.
+
+A comment that begins with ``# --`` stands before a key and describes it (helm-docs reads the same). JSON schema at the
+end of a key's line, as ``# @schema {...}``, is laid over what the default tells, and replaces it where it has a
+``type`` or a ``$ref``. A mapping with keys of its own allows these alone; an empty one allows any. Templates look into
+such mappings, into lists that hold something, and go by switches: ``null``, by which Helm takes a key away, is refused there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+__all__ = ["values_schema"]
+
+_SAID = re.compile(r"^ *# ?(.*)$")
+_SCHEMA = re.compile(r"# @schema (\{.*\})\s*$")
+
+
+def values_schema(text: str, definitions: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a chart whose ``values.yaml`` is ``text``.
+
+    ``definitions`` can be referred to. ``global`` is what Helm hands to every chart within another, and ``enabled`` what
+    the ``condition`` of a dependency is most often called, which Helm hands to it, too.
+    """
+    root = yaml.compose(text)
+    if not isinstance(root, yaml.MappingNode):
+        raise TypeError("values.yaml must be a mapping")
+    schema = _mapping(root, text.splitlines())
+    schema["properties"]["global"] = {"type": "object", "description": "Values of a chart that this one is part of."}
+    schema["properties"]["enabled"] = {"type": "boolean", "description": "Whether a chart wants this one, part of it."}
+    return {"$schema": "http://json-schema.org/draft-07/schema#", "definitions": definitions, **schema}
+
+
+def _mapping(node: yaml.MappingNode, lines: list[str]) -> dict[str, Any]:
+    properties = {key.value: _value(key, value, lines) for key, value in node.value}
+    required = [key.value for key, value in node.value if _needed(value, lines[key.start_mark.line])]
+    schema: dict[str, Any] = {"type": "object", "additionalProperties": False, "properties": properties}
+    return schema | ({"required": required} if required else {})
+
+
+def _needed(value: yaml.Node, line: str) -> bool:
+    """Whether templates cannot do without it: a switch, or a list or mapping of the chart's that is not empty."""
+    if isinstance(value, yaml.ScalarNode):
+        return value.tag.endswith(":bool")
+    stated = yaml.safe_load(found[1]) if (found := _SCHEMA.search(line)) else {}
+    return bool(value.value) and stated.get("type") != "object"
+
+
+def _value(key: yaml.ScalarNode, value: yaml.Node, lines: list[str]) -> dict[str, Any]:
+    line = key.start_mark.line
+    described = {"description": said} if (said := _comment(lines, line)) else {}
+    stated = yaml.safe_load(found[1]) if (found := _SCHEMA.search(lines[line])) else {}
+    if "$ref" in stated or "type" in stated:
+        return described | stated
+    return described | _told(value, lines) | stated
+
+
+def _told(value: yaml.Node, lines: list[str]) -> dict[str, Any]:
+    """What the default tells of a value's type."""
+    if isinstance(value, yaml.MappingNode):
+        return _mapping(value, lines) if value.value else {"type": "object"}
+    if isinstance(value, yaml.SequenceNode):
+        return {"type": "array"}
+    kinds: dict[str, dict[str, Any]] = {"bool": {"type": "boolean"}, "int": {"type": "integer", "minimum": 0}}
+    return kinds.get(value.tag.rpartition(":")[2], {"type": "string"})
+
+
+def _comment(lines: list[str], line: int) -> str:
+    """The comment over a line from its ``# --`` on, in one line; empty: there is none."""
+    said: list[str] = []
+    while line and (found := _SAID.match(lines[line - 1])):
+        line -= 1
+        said.insert(0, found[1].removeprefix("-- "))
+        if found[1].startswith("-- "):
+            return " ".join(said)
+    return ""

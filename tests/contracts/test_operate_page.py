@@ -1,0 +1,40 @@
+"""The users in docs/operate.md have the rights that the agent asks for: all of them, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from rebalance_agent.runtime.rights import agent_rights
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+
+PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
+
+NEEDED = {
+    "rebalance-agent": ObserverSettings(replicas_group="rebalance-agent"),
+    "rebalance-sidecar": SidecarSettings(),
+}
+
+
+def users() -> dict[str, dict]:
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    manifests = [yaml.safe_load(block) for block in blocks]
+    return {each["metadata"]["name"]: each for each in manifests if each.get("kind") == "KafkaUser"}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_user_has_what_the_role_needs(name):
+    given = {
+        (operation, acl["resource"]["type"], acl["resource"]["name"])
+        for acl in users()[name]["spec"]["authorization"]["acls"]
+        for operation in acl["operations"]
+    }
+    needed = {(right.operation, right.resource.lower(), right.name) for right in agent_rights(NEEDED[name])}
+    assert given == needed
+
+
+def test_no_other_user_is_shown():
+    assert users().keys() == NEEDED.keys()

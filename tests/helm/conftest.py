@@ -1,0 +1,70 @@
+"""One real API server for all tests of the chart that ask for ``api_server``; it knows the monitoring resources."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import shutil
+
+import pytest
+
+from support.control_plane import ControlPlane
+from support.kube_tools import operator_definitions
+
+NUMBERS = itertools.count(1)
+RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+
+SPARK_APPLICATIONS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {
+        "name": "sparkapplications.sparkoperator.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},  # asked of all that ends in k8s.io
+    },
+    "spec": {
+        "group": "sparkoperator.k8s.io",
+        "names": {"kind": "SparkApplication", "plural": "sparkapplications", "singular": "sparkapplication"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1beta2",
+                "served": True,
+                "storage": True,
+                # The operator's own definition is in no registry: that the API is there is all that is known of it.
+                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+            }
+        ],
+    },
+}
+
+
+@pytest.fixture(scope="session")
+def api_server(tmp_path_factory):
+    """A running `ControlPlane` that has the Prometheus operator's resources and Spark's."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificates")
+    with ControlPlane(tmp_path_factory.mktemp("api-server")) as server:
+        # Of the server's side: some are larger than what an annotation of the client's may hold.
+        server.kubectl("apply", "--server-side", "-f", operator_definitions())
+        server.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(SPARK_APPLICATIONS))
+        server.kubectl("wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=60s")
+        yield server
+
+
+@pytest.fixture(scope="session")
+def restricted(api_server):
+    """Makes a namespace, once, which takes and warns of nothing but what `restricted` allows."""
+
+    @functools.cache
+    def make(name):
+        api_server.add_namespace(name, RESTRICTED)
+        return name
+
+    return make
+
+
+@pytest.fixture
+def namespace(restricted):
+    """The name of such a namespace, of the test's own."""
+    return restricted(f"tests-{next(NUMBERS)}")

@@ -1,0 +1,69 @@
+"""What is written into the chart from elsewhere is current, and every value says what it is."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+from helm.files import CHART, files
+from helm.schema import values_schema
+
+from rebalance_agent import __version__
+from support.kube_tools import program
+
+WRITTEN = files()
+SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=str)
+def test_written_files_are_current(path):
+    assert (CHART / path).read_text(encoding="utf-8") == WRITTEN[path], "run `make chart`"
+
+
+@pytest.mark.parametrize("folder", ["rules", "dashboards"])
+def test_no_copy_is_left_over(folder):
+    there = {path.relative_to(CHART) for path in (CHART / "files" / folder).iterdir()}
+    assert there == {path for path in WRITTEN if path.parent.name == folder}
+
+
+def test_the_readme_is_what_helm_docs_makes_of_the_values(tmp_path):
+    copy = shutil.copytree(CHART, tmp_path / CHART.name)
+    subprocess.run([program("helm-docs"), "--sort-values-order=file", "--chart-search-root", copy], check=True)
+    assert (CHART / "README.md").read_text() == (copy / "README.md").read_text(), "run `make chart`"
+
+
+def test_the_chart_is_of_this_version():
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert about["appVersion"] == __version__
+    assert re.findall(r"image: \S+:(\S+)", about["annotations"]["artifacthub.io/images"]) == [__version__] * 2
+
+
+def leaves(schema, path=""):
+    for name, each in schema.get("properties", {}).items():
+        if "properties" in each and "additionalProperties" in each:
+            assert each["additionalProperties"] is False
+            yield from leaves(each, f"{path}{name}.")
+        else:
+            yield f"{path}{name}", each
+
+
+def test_every_value_says_what_it_is():
+    assert [name for name, schema in leaves(SCHEMA) if not schema.get("description")] == []
+
+
+def test_schema_of_a_mapping_is_closed_and_of_an_empty_one_open():
+    schema = values_schema("a:\n  # -- Of a.\n  # And more.\n  b: 1\n# -- Free.\nc: {}\n", {})
+    assert schema["properties"]["a"] == {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {"b": {"description": "Of a. And more.", "type": "integer", "minimum": 0}},
+    }
+    assert schema["properties"]["c"] == {"description": "Free.", "type": "object"}
+
+
+def test_what_a_line_states_is_laid_over_its_default_and_a_type_replaces_it():
+    schema = values_schema("a: x # @schema {enum: [x, y]}\nb: # @schema {type: object}\n  c: 1\n", {})
+    assert schema["properties"]["a"] == {"type": "string", "enum": ["x", "y"]}
+    assert schema["properties"]["b"] == {"type": "object"}

@@ -1,0 +1,89 @@
+"""Values that are wrong are refused before anything is installed, by a message that names the place."""
+
+import re
+
+import pytest
+from helm.definitions import OF_THE_CHART
+
+from rebalance_agent.runtime.kafka_config import SECRET_PROPERTIES
+from rebalance_agent.runtime.settings import ObserverSettings
+from support.chart import HelmError, template
+
+WRONG = {
+    "an unknown key": ({"obsever": {}}, "'obsever'"),
+    "an unknown key deep inside": ({"kafka": {"tls": {"caSecret": "x"}}}, "/kafka/tls.*'caSecret'"),
+    "a number as text": ({"observer": {"replicas": "2"}}, "/observer/replicas.*got string, want integer"),
+    "a number where text belongs": ({"image": {"tag": 1.0}}, "/image/tag.*got number, want string"),
+    "a text where an object belongs": (
+        {"observer": {"tolerations": ["dedicated"]}},
+        "/observer/tolerations/0.*got string, want object",
+    ),
+    "no replica": ({"observer": {"replicas": 0}}, "/observer/replicas.*minimum"),
+    "a port that is none": ({"observer": {"service": {"port": 70000}}}, "/observer/service/port.*maximum"),
+    "a digest that is none": ({"image": {"digest": "latest"}}, "/image/digest.*pattern"),
+    "a mechanism that nobody has": (
+        {"kafka": {"sasl": {"mechanism": "SCRAM"}}},
+        "/kafka/sasl/mechanism.*SCRAM-SHA-512.*OAUTHBEARER",
+    ),
+    "a kind that is none": ({"pipeline": {"kind": "Job"}}, "/pipeline/kind.*CronJob.*SparkApplication"),
+    "a stage that is none": ({"pipeline": {"stages": [{"name": "run"}]}}, "/pipeline/stages/0/name.*ingest"),
+    "no stage": ({"pipeline": {"stages": []}}, "/pipeline/stages.*minItems"),
+    "an unknown setting": ({"observer": {"settings": {"group_deny": "x"}}}, "/observer/settings.*'group_deny'"),
+    "a setting out of its bounds": (
+        {"observer": {"settings": {"list_interval_ms": 1}}},
+        "/observer/settings/list_interval_ms.*minimum",
+    ),
+    "a setting of another kind": (
+        {"observer": {"settings": {"log_level": "loud"}}},
+        "/observer/settings/log_level.*debug.*error",
+    ),
+    "an unknown alert": (
+        {"monitoring": {"prometheusRule": {"alerts": {"KafkaGroupSlow": {}}}}},
+        "/monitoring/prometheusRule/alerts.*'KafkaGroupSlow'",
+    ),
+    "an unknown alert to leave out": (
+        {"monitoring": {"prometheusRule": {"disabled": ["KafkaGroupSlow"]}}},
+        "/monitoring/prometheusRule/disabled/0.*KafkaGroupRebalanceSlow",
+    ),
+    "an unknown value of an alert": (
+        {"monitoring": {"prometheusRule": {"alerts": {"KafkaGroupRebalanceSlow": {"window": "1h"}}}}},
+        "/alerts/KafkaGroupRebalanceSlow.*'window'",
+    ),
+    "a duration that is none": (
+        {"monitoring": {"prometheusRule": {"alerts": {"KafkaGroupRebalanceSlow": {"for": "1 minute"}}}}},
+        "/alerts/KafkaGroupRebalanceSlow/for.*pattern",
+    ),
+    "a severity that is none": (
+        {"monitoring": {"prometheusRule": {"alerts": {"KafkaGroupRebalanceSlow": {"severity": "page"}}}}},
+        "/alerts/KafkaGroupRebalanceSlow/severity.*critical.*warning.*info",
+    ),
+    "an objective that is none": (
+        {"monitoring": {"prometheusRule": {"shared": {"slo": 99.5}}}},
+        "/prometheusRule/shared/slo.*",
+    ),
+}
+
+
+@pytest.mark.parametrize(("values", "message"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_named(values, message):
+    with pytest.raises(HelmError, match=rf"(?s)don't meet the specifications of the schema.*{message}"):
+        template(values)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in ObserverSettings.model_fields if name.startswith(OF_THE_CHART))
+)
+def test_a_setting_that_the_chart_makes_itself_is_none_of_the_observer_s(name):
+    with pytest.raises(HelmError, match=f"'{name}'"):
+        template({"observer": {"settings": {name: "x"}}})
+
+
+@pytest.mark.parametrize("name", sorted(SECRET_PROPERTIES))
+def test_a_secret_is_not_written_where_it_can_be_read(name):
+    with pytest.raises(HelmError, match=rf"kafka\.properties: {re.escape(name)} would be readable in a ConfigMap"):
+        template({"kafka": {"properties": {name: "x"}}})
+
+
+def test_an_older_kubernetes_is_refused():
+    with pytest.raises(HelmError, match=r"kubeVersion: >=1\.29\.0-0 which is incompatible with Kubernetes v1\.28\.0"):
+        template({}, "--kube-version", "1.28.0")

@@ -1,0 +1,145 @@
+"""The chart passes Helm's own checks with every example, its suites, and the schemas of what it makes."""
+
+import subprocess
+
+import pytest
+import yaml
+from dashboards.boards import FOLDER
+
+from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.sources import load
+from support.chart import EVERYTHING, helm, one, template
+from support.kube_schemas import LOCATION, write_schemas
+from support.kube_tools import kubernetes_schemas, operator_definitions, program
+from support.rendered import CHART, EXAMPLES, chosen, example_name, objects
+
+examples = pytest.mark.parametrize("example", EXAMPLES, ids=example_name)
+INJECTION = ("--set", "injection.apiVersion=admissionregistration.k8s.io/v1beta1")
+
+
+@examples
+def test_lint_has_nothing_to_say(example):
+    assert "0 chart(s) failed" in helm("lint", "--strict", CHART, *chosen(example), *INJECTION)
+
+
+def test_the_suites_pass():
+    done = subprocess.run([program("helm-unittest"), "--strict", CHART], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="session")
+def schemas(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schemas")
+    write_schemas(folder, kubernetes_schemas(), operator_definitions())
+    return folder
+
+
+@examples
+def test_every_field_is_one_that_kubernetes_or_the_operator_defines(schemas, example):
+    text = template(None, *EVERYTHING, *INJECTION, *chosen(example))
+    kubeconform = [program("kubeconform"), "-summary", "-schema-location", f"{schemas}/{LOCATION}", "-"]
+    done = subprocess.run(kubeconform, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert f"{len(objects(text))} resources found" in done.stdout
+
+
+def test_a_field_that_nobody_defines_is_found(schemas):
+    kubeconform = [program("kubeconform"), "-schema-location", f"{schemas}/{LOCATION}", "-"]
+    text = template().replace("automountServiceAccountToken", "autoMountServiceAccountToken")
+    done = subprocess.run(kubeconform, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "autoMountServiceAccountToken" in done.stdout
+
+
+@examples
+def test_the_same_values_give_the_same_text(example):
+    once, again = (template(None, *EVERYTHING, *INJECTION, *chosen(example)) for _ in range(2))
+    assert once == again
+
+
+@examples
+def test_the_agent_takes_the_settings(tmp_path, example):
+    rendered = objects(template(None, *INJECTION, *chosen(example)))
+    found = [each["data"]["settings.yaml"] for each in rendered if "settings.yaml" in each.get("data", {})]
+    assert len(found) == sum(each["kind"] == "Deployment" for each in rendered)
+    for text in found:
+        settings = tmp_path / "settings.yaml"
+        settings.write_text(text)
+        load(ObserverSettings, str(settings), {})
+
+
+def test_pods_start_anew_when_settings_change_and_not_when_others_do():
+    def checksum(values):
+        return one("Deployment", template(values))["spec"]["template"]["metadata"]["annotations"]["checksum/settings"]
+
+    assert checksum({}) == checksum({"monitoring": {"enabled": True}})
+    assert checksum({}) != checksum({"observer": {"settings": {"settle_seconds": 7}}})
+    assert checksum({}) != checksum({"kafka": {"bootstrapServers": "kafka:9092"}})
+
+
+def test_boards_are_handed_over_letter_by_letter():
+    rendered = objects(template({"monitoring": {"enabled": True}}))
+    boards = {name: text for each in rendered if each["kind"] == "ConfigMap" for name, text in each["data"].items()}
+    for path in FOLDER.glob("*.json"):
+        assert boards[path.name] == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["CronJob", "SparkApplication"])
+def test_every_object_says_whose_it_is(kind):
+    values = {
+        "commonLabels": {"team": "a"},
+        "commonAnnotations": {"note": "b"},
+        "kafka": {"bootstrapServers": "kafka:9092"},
+        "monitoring": {"enabled": True},
+        "observer": {"replicas": 2, "networkPolicy": {"enabled": True}},
+        "pipeline": {"enabled": True, "kind": kind, "sparkApplication": {"image": "spark:1"}},
+    }
+    rendered = objects(template(values, *EVERYTHING))
+    assert len(rendered) > 15
+    for each in rendered:
+        about = each["metadata"]
+        assert about["name"].startswith("watch-rebalance-agent")
+        assert about["namespace"] == "kafka", about["name"]
+        assert about["annotations"]["note"] == "b", about["name"]
+        assert (
+            about["labels"].items()
+            >= {
+                "app.kubernetes.io/instance": "watch",
+                "app.kubernetes.io/managed-by": "Helm",
+                "app.kubernetes.io/name": "rebalance-agent",
+                "team": "a",
+            }.items()
+        )
+    components = {each["kind"]: each["metadata"]["labels"].get("app.kubernetes.io/component") for each in rendered}
+    assert components["Deployment"] == components["Service"] == components["NetworkPolicy"] == "observer"
+    assert components["PodDisruptionBudget"] == "observer"
+    assert components["PersistentVolumeClaim"] == "pipeline"
+    assert components["CronJob" if kind == "CronJob" else "ScheduledSparkApplication"] == "pipeline"
+    assert components["Pod"] == "test"
+
+
+def test_what_selects_finds_what_is_meant():
+    values = {"observer": {"replicas": 2, "networkPolicy": {"enabled": True}}, "monitoring": {"enabled": True}}
+    text = template(values, *EVERYTHING)
+    deployment, service = one("Deployment", text), one("Service", text)
+    selected = deployment["spec"]["selector"]["matchLabels"]
+    assert len(selected) == 3
+    assert deployment["spec"]["template"]["metadata"]["labels"].items() >= selected.items()
+    assert service["spec"]["selector"] == selected
+    assert one("PodDisruptionBudget", text)["spec"]["selector"]["matchLabels"] == selected
+    assert one("NetworkPolicy", text)["spec"]["podSelector"]["matchLabels"] == selected
+    monitor = one("ServiceMonitor", text)["spec"]
+    assert monitor["selector"]["matchLabels"] == selected
+    assert service["metadata"]["labels"].items() >= selected.items()
+    assert monitor["endpoints"][0]["port"] in {port["name"] for port in service["spec"]["ports"]}
+
+
+def test_it_is_a_part_of_another_chart_by_the_same_values(tmp_path):
+    parent = tmp_path / "parent"
+    (parent / "charts").mkdir(parents=True)
+    (parent / "charts" / CHART.name).symlink_to(CHART)
+    about = {"apiVersion": "v2", "name": "parent", "version": "1.0.0"}
+    (parent / "Chart.yaml").write_text(yaml.safe_dump(about))
+    values = {"global": {"a": "b"}, CHART.name: {"observer": {"replicas": 2}}}
+    (parent / "values.yaml").write_text(yaml.safe_dump(values))
+    assert one("Deployment", helm("template", "watch", parent))["spec"]["replicas"] == 2

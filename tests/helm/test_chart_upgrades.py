@@ -1,0 +1,40 @@
+"""Upgrades that change what Kubernetes is particular about, on a real API server."""
+
+import json
+
+import pytest
+
+from support.chart import one, template
+from support.rendered import CHART
+
+
+@pytest.fixture
+def release(api_server, namespace):
+    """Installs or upgrades with values; answers what the Deployment is then."""
+
+    def changed(**values):
+        sets = [part for key, value in values.items() for part in ("--set", f"{key.replace('__', '.')}={value}")]
+        api_server.helm("upgrade", "--install", "--reset-values", "watch", CHART, "--namespace", namespace, *sets)
+        found = api_server.kubectl("get", "deployment", "watch-rebalance-agent", "-n", namespace, "-o", "json")
+        return json.loads(found)["spec"]
+
+    return changed
+
+
+def test_one_observer_becomes_several_and_one_again(release):
+    assert release()["strategy"] == {"type": "Recreate"}
+    assert release(observer__replicas=2)["strategy"]["type"] == "RollingUpdate"
+    assert release()["strategy"] == {"type": "Recreate"}
+
+
+def test_so_it_does_where_the_server_merges(api_server, namespace):
+    for replicas in (1, 2, 1):
+        made = one("Deployment", template({"observer": {"replicas": replicas}, "namespaceOverride": namespace}))
+        api_server.kubectl("apply", "--server-side", "--field-manager=flux", "--filename=-", stdin=json.dumps(made))
+
+
+def test_labels_that_somebody_adds_leave_the_selector_as_it_is(release):
+    before = release()
+    after = release(commonLabels__team="a", observer__podLabels__zone="b")
+    assert after["selector"] == before["selector"]
+    assert after["template"]["metadata"]["labels"]["team"] == "a"

@@ -1,0 +1,232 @@
+"""What pods and namespaces may say of their sidecars, and what becomes of it."""
+
+import json
+
+import pytest
+
+from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.sources import load, misspelt_environment
+from support.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.observing import eventually
+
+KAFKA = "REBALANCE_AGENT_KAFKA__"
+FOLDER = "/etc/rebalance-agent/kafka"
+
+WELL_FORMED = {
+    "image": ["mirror.example:5000/rebalance-agent:1", "rebalance-agent@sha256:" + "0" * 64],
+    "image-pull-policy": ["Always"],
+    "image-pull-secret": ["pull"],
+    "bootstrap-servers": ["a:1", "a.b-c:9092,10.0.0.1:9092, [::1]:9092"],
+    "security-protocol": ["PLAINTEXT", "SASL_SSL"],
+    "sasl-mechanism": ["PLAIN", "SCRAM-SHA-512"],
+    "sasl-username": ["orders", "CN=orders,OU=shop"],
+    "kafka-user-secret": ["orders"],
+    "kafka-ca-secret": ["kafka-cluster-ca-cert"],
+    "events-topic": ["rebalance-events.v1"],
+    "gateway-groups": ["orders.*=weighted-sticky,assignment.consumer.weight=300; a=cooperative-sticky"],
+    "cluster-name": ["eu-1"],
+    "log-level": ["debug"],
+    "workload": ["orders"],
+    "cpu-request": ["0", "5m", "0.5"],
+    "cpu-limit": ["1", "250m"],
+    "memory-request": ["1Mi", "100Mi"],
+    "memory-limit": ["1Gi"],
+    "run-as-user": ["1000", "1000680000"],
+    "env-from-config-map": ["settings"],
+    "env-from-secret": ["settings"],
+}
+
+
+@pytest.fixture(scope="module")
+def release(api_server):
+    with injecting(api_server, "sidecar.settings.log_level=warning", "sidecar.settings.stop_seconds=7") as release:
+        yield release
+
+
+@pytest.fixture(scope="module")
+def namespace(release):
+    return release.namespace()
+
+
+@pytest.fixture(scope="module")
+def plain(release, namespace):
+    """What is made of a pod that says nothing."""
+    return release.admitted(namespace, pod())["spec"]
+
+
+def variables(release, namespace, **settings):
+    return environment(sidecar(release.admitted(namespace, annotated(**settings))))
+
+
+def test_the_forms_are_tried_on_every_annotation():
+    assert WELL_FORMED.keys() == SETTINGS.keys()
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in WELL_FORMED for value in WELL_FORMED[name]])
+def test_a_well_formed_annotation_is_used_without_a_warning(release, namespace, plain, name, value):
+    # A user's name says nothing without a mechanism.
+    settings = {"sasl-mechanism": "PLAIN", name: value} if name == "sasl-username" else {name: value}
+    manifest = annotated(**settings)
+    found = json.dumps(release.admitted(namespace, manifest)["spec"])
+    assert found != json.dumps(plain)
+    assert value in found or name in ("run-as-user", "cpu-request", "cpu-limit")  # which are numbers there
+    assert release.warnings(namespace, manifest) == []
+
+
+def test_settings_of_the_release_hold_for_all(release, namespace):
+    assert variables(release, namespace) == {
+        "IMAGE": "registry.example/consumer:7",
+        f"{KAFKA}BOOTSTRAP_SERVERS": "kafka:9092",
+        "REBALANCE_AGENT_LOG_LEVEL": "warning",
+        "REBALANCE_AGENT_STOP_SECONDS": "7",
+    }
+
+
+def test_an_annotation_wins_over_a_parameter(release, namespace):
+    found = variables(release, namespace, log_level="debug", bootstrap_servers="other:9092", workload="orders")
+    assert found["REBALANCE_AGENT_LOG_LEVEL"] == "debug"
+    assert found[f"{KAFKA}BOOTSTRAP_SERVERS"] == "other:9092"
+    assert found["WORKLOAD"] == "orders"
+
+
+def kafka(release, namespace, **settings):
+    """Properties of the Kafka client, and what each secret's keys are mounted as."""
+    made = release.admitted(namespace, annotated(**settings))
+    found = {
+        name.removeprefix(KAFKA).lower(): value
+        for name, value in environment(sidecar(made)).items()
+        if name.startswith(KAFKA) and not name.endswith("SERVERS")
+    }
+    mounts = sidecar(made).get("volumeMounts", [])
+    sources = [each for volume in made["spec"].get("volumes", ()) for each in volume["projected"]["sources"]]
+    assert bool(mounts) == bool(sources)
+    if mounts:
+        assert mounts == [{"name": SIDECAR, "mountPath": "/etc/rebalance-agent", "readOnly": True}]
+    assert all(each["secret"]["optional"] for each in sources), "a pod would wait for a secret that is missing"
+    return found, {each["secret"]["name"]: [item["path"] for item in each["secret"]["items"]] for each in sources}
+
+
+def test_a_user_with_a_certificate(release, namespace):
+    assert kafka(release, namespace, kafka_user_secret="orders", kafka_ca_secret="ca") == (
+        {
+            "security_protocol": "SSL",
+            "ssl_ca_location": f"{FOLDER}/ca.crt",
+            "ssl_certificate_location": f"{FOLDER}/user.crt",
+            "ssl_key_location": f"{FOLDER}/user.key",
+        },
+        {"orders": ["kafka/user.crt", "kafka/user.key", "kafka/password"], "ca": ["kafka/ca.crt"]},
+    )
+
+
+def test_a_user_with_a_password(release, namespace):
+    assert kafka(release, namespace, kafka_user_secret="orders", sasl_mechanism="SCRAM-SHA-512") == (
+        {
+            "security_protocol": "SASL_SSL",
+            "sasl_mechanism": "SCRAM-SHA-512",
+            "sasl_username": "orders",
+            "sasl_password_file": f"{FOLDER}/password",
+        },
+        {"orders": ["kafka/user.crt", "kafka/user.key", "kafka/password"]},
+    )
+
+
+def test_brokers_whose_certificate_alone_is_to_be_trusted(release, namespace):
+    assert kafka(release, namespace, kafka_ca_secret="ca") == (
+        {"security_protocol": "SSL", "ssl_ca_location": f"{FOLDER}/ca.crt"},
+        {"ca": ["kafka/ca.crt"]},
+    )
+
+
+def test_a_password_without_tls_under_another_name(release, namespace):
+    given = {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "PLAIN", "sasl_username": "u"}
+    found, _ = kafka(release, namespace, **given, kafka_user_secret="orders", kafka_ca_secret="ca")
+    assert found == {
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "PLAIN",
+        "sasl_username": "u",
+        "sasl_password_file": f"{FOLDER}/password",
+    }
+
+
+def test_behind_a_gateway_the_consumer_is_not_told_of_twice(release, namespace):
+    made = release.admitted(namespace, annotated(gateway_groups="orders=weighted-sticky"))
+    assert environment(sidecar(made))["REBALANCE_AGENT_GATEWAY_GROUPS"] == "orders=weighted-sticky"
+    # The API leaves out an empty value.
+    assert made["spec"]["containers"][0]["env"] == [{"name": "REBALANCE_AGENT_EVENTS_URL"}]
+
+
+def test_further_settings_come_from_what_need_not_be_there(release, namespace):
+    made = release.admitted(namespace, annotated(env_from_config_map="a", env_from_secret="b"))
+    assert sidecar(made)["envFrom"] == [
+        {"configMapRef": {"name": "a", "optional": True}},
+        {"secretRef": {"name": "b", "optional": True}},
+    ]
+
+
+def test_a_pull_secret_is_added_once(release, namespace):
+    made = pod(imagePullSecrets=[{"name": "own"}], annotations={"rebalance-agent/image-pull-secret": "pull"})
+    assert release.admitted(namespace, made)["spec"]["imagePullSecrets"] == [{"name": "own"}, {"name": "pull"}]
+    made["spec"]["imagePullSecrets"] = [{"name": "pull"}]
+    assert release.admitted(namespace, made)["spec"]["imagePullSecrets"] == [{"name": "pull"}]
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"memory_request": "300Mi"}, {"requests": {"cpu": "10m", "memory": "300Mi"}}),
+        (
+            {"cpu_limit": "5m", "memory_limit": "97Mi"},
+            {"requests": {"cpu": "10m", "memory": "96Mi"}, "limits": {"memory": "97Mi"}},
+        ),
+        (
+            {"cpu_request": "0.5", "cpu_limit": "500m"},
+            {"requests": {"cpu": "500m", "memory": "96Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
+        ),
+    ],
+)
+def test_a_limit_below_its_request_is_left_out(release, namespace, limits, expected):
+    assert sidecar(release.admitted(namespace, annotated(**limits)))["resources"] == expected
+
+
+def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
+    namespace = release.namespace()
+
+    def annotate(*annotations):
+        names = [f"{SIDECAR}/{each}" for each in annotations]
+        api_server.kubectl("annotate", "--overwrite", "namespace", namespace, *names)
+
+    def found(**settings):
+        return environment(sidecar(release.admitted(namespace, annotated(**settings))))
+
+    servers, level = f"{KAFKA}BOOTSTRAP_SERVERS", "REBALANCE_AGENT_LOG_LEVEL"
+    annotate("bootstrap-servers=own:9092", "log-level=error", "run-as-user=1000680000")
+    eventually(lambda: found()[servers] == "own:9092", told="annotations")
+    assert found(log_level="debug") == {**found(), level: "debug"}
+    assert sidecar(release.admitted(namespace, pod()))["securityContext"]["runAsUser"] == 1000680000
+    # What is malformed is as the chart was installed.
+    annotate("log-level=loud")
+    eventually(lambda: found()[level] == "warning", told="the change")
+
+
+def test_a_platform_may_choose_the_user(api_server):
+    with injecting(api_server, "securityContext.runAsUser=null", "securityContext.runAsGroup=null") as release:
+        namespace = release.namespace()
+        chosen = sidecar(release.admitted(namespace, pod()))["securityContext"]
+        assert chosen["runAsNonRoot"]
+        assert not chosen.keys() & {"runAsUser", "runAsGroup"}
+        asked = sidecar(release.admitted(namespace, annotated(run_as_user="1000680000")))["securityContext"]
+        assert asked["runAsUser"] == asked["runAsGroup"] == 1000680000
+
+
+@pytest.mark.parametrize("number", [0, -1])
+def test_the_sidecar_takes_what_it_is_given(release, namespace, monkeypatch, number):
+    given = {name: values[number] for name, values in WELL_FORMED.items()}
+    for name, value in variables(release, namespace, **given).items():
+        monkeypatch.setenv(name, value)
+    settings = load(GatewaySettings, None, {})
+    assert settings.events_topic == given["events-topic"]
+    assert settings.gateway_groups == given["gateway-groups"]
+    assert settings.cluster_name == given["cluster-name"]
+    assert settings.stop_seconds == 7
+    assert settings.kafka["bootstrap.servers"] == given["bootstrap-servers"]
+    assert misspelt_environment() == {}

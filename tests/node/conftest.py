@@ -1,0 +1,112 @@
+"""One real node for all tests that ask for it, with a Kafka beside it and the chart on it.
+
+What they have in common takes minutes once: the image of this tree, and Kubernetes' programs, which are built and kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from rebalance_agent.testing.java import java_runtime
+from support import kube_tools, tools
+from support.cluster import images, needs
+from support.cluster.consumers import Consumers
+from support.cluster.files import PAUSE, Place
+from support.cluster.kafka import kafka_for_pods
+from support.cluster.node import Node
+from support.cluster.release import IMAGE, PIPELINE_IMAGE, Release
+from support.observing import eventually
+
+RUN_SECONDS_MAX = 300
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory):
+    """The images of this tree by their names; built here, since the node's network has no way out."""
+    if missing := needs.missing():
+        assert os.environ.get("CI") != "true", missing
+        pytest.skip(missing)
+    folder = tmp_path_factory.mktemp("images")
+
+    def archive(reference, target):
+        images.build_image(reference, target)
+        return images.archive(reference, folder / f"{target}.tar")
+
+    return {IMAGE: archive(IMAGE, "agent"), PIPELINE_IMAGE: archive(PIPELINE_IMAGE, "pipeline")}
+
+
+@pytest.fixture(scope="session")
+def node(archives, tmp_path_factory):
+    """A node that knows the images, and the resources of the Prometheus operator."""
+    definitions = kube_tools.operator_definitions()
+    java_runtime()  # the node's network has no way out: what comes from outside is here before
+    pause = images.pause_image(PAUSE, tmp_path_factory.mktemp("pause") / "pause.tar")
+    with Node(Place(tools.cache() / "node"), [pause, *archives.values()]) as node:
+        for kind in ("podmonitors", "prometheusrules", "servicemonitors"):
+            path = definitions / f"monitoring.coreos.com_{kind}.yaml"
+            node.plane.kubectl("apply", "--server-side", "-f", path)
+        yield node
+
+
+@pytest.fixture(scope="session")
+def kafka(node, tmp_path_factory):
+    """``host:port`` of a broker, as pods reach it."""
+    with kafka_for_pods(tmp_path_factory.mktemp("kafka")) as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture(scope="session")
+def release(node, kafka):
+    """The observer, injection and monitoring."""
+    release = Release(node, kafka, flags=("--set=injection.enabled=true", "--set=monitoring.enabled=true"))
+    release.install()
+    return release
+
+
+@pytest.fixture
+def consumers(node, kafka, release, request):
+    """A namespace of the test's own, named after it; so are its topic and group."""
+    name = request.node.name.removeprefix("test_").replace("_", "-")[:50].rstrip("-")
+    with Consumers(node, IMAGE, kafka, name) as consumers:
+        yield consumers
+
+
+@pytest.fixture
+def run(node):
+    """What a container prints that runs as the profile `restricted` wants it, with nothing to write to but /tmp."""
+    made = []
+
+    def run(name, image=IMAGE, **container):
+        security = {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,  # kubelet believes it only of an image whose user is a number
+            "seccompProfile": {"type": "RuntimeDefault"},
+        }
+        mounts = [{"name": "tmp", "mountPath": "/tmp"}]
+        container = {"name": "it", "image": image, "securityContext": security, "volumeMounts": mounts, **container}
+        spec = {
+            "automountServiceAccountToken": False,
+            "containers": [container],
+            "restartPolicy": "Never",
+            "volumes": [{"name": "tmp", "emptyDir": {}}],
+        }
+        manifest = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        made.append(name)
+        node.plane.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
+
+        def phase():
+            return node.get("pod", name)["status"]["phase"]
+
+        eventually(lambda: phase() in {"Succeeded", "Failed"}, RUN_SECONDS_MAX, told=f"the end of pod {name}")
+        told = node.plane.kubectl("logs", name)
+        assert phase() == "Succeeded", told
+        return told
+
+    yield run
+    for name in made:
+        node.plane.kubectl("delete", "pod", name, "--wait=false", "--ignore-not-found")

@@ -1,0 +1,132 @@
+"""What happens to consumers in a cluster, and that observer and sidecar both tell it, with the reason."""
+
+from __future__ import annotations
+
+import json
+
+from support.cluster.consumers import PARTITIONS, SECONDS_MAX, events, ready, samples
+from support.observing import eventually
+
+
+def sidecar(pod) -> str:
+    return f"{pod['status']['podIP']}:29308"
+
+
+def partitions(pod) -> float:
+    """Partitions that a pod's sidecar was told of."""
+    return sum(samples(sidecar(pod), "kafka_rebalance_member_partitions").values())
+
+
+def shared(consumers, count: int) -> bool:
+    """Whether so many pods have all partitions among them, as their own sidecars tell it."""
+    pods = [pod for pod in consumers.pods() if ready(pod)]
+    return len(pods) == count and sum(map(partitions, pods)) == PARTITIONS and all(map(partitions, pods))
+
+
+def eventually_more(release, group, before, *triggers) -> None:
+    eventually(
+        lambda: release.completed(group, *triggers) > before,
+        SECONDS_MAX,
+        told=f"a rebalance of {group} by {triggers}",
+    )
+
+
+def test_scaling_up_and_down_is_told_by_both(consumers, release):
+    group = consumers.name
+    consumers.deploy(2)
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    eventually_more(release, group, 0, "group_started")
+
+    joined = release.completed(group, "member_joined")
+    consumers.kubectl("scale", "deployment/consumer", "--replicas=3")
+    consumers.settled(3)
+    eventually(lambda: shared(consumers, 3), SECONDS_MAX, told="three consumers that share all partitions")
+    eventually_more(release, group, joined, "member_joined")
+
+    left = release.completed(group, "member_left")
+    consumers.kubectl("scale", "deployment/consumer", "--replicas=2")
+    consumers.settled(2)
+    eventually_more(release, group, left, "member_left")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the partitions of the one that left")
+    stalls = samples(release.address, "kafka_rebalance_stall_seconds_count", consumergroup=group, basis="exact")
+    assert sum(stalls.values()) >= 1, "no stall is exact: sidecars' events did not reach the observer"
+
+
+def test_a_rollout_is_told_with_the_pods_that_went_and_came(consumers, release, kafka):
+    group = consumers.name
+    consumers.deploy(2)
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    before, old = release.completed(group), {pod["metadata"]["name"] for pod in consumers.pods()}
+    consumers.kubectl("rollout", "restart", "deployment/consumer")
+    consumers.kubectl("rollout", "status", "deployment/consumer", f"--timeout={SECONDS_MAX}s")
+    new = {pod["metadata"]["name"] for pod in consumers.settled(2)}
+    assert not new & old
+    eventually_more(release, group, before, "member_left", "member_joined", "member_replaced")
+
+    def goodbyes() -> set[str]:
+        told = [event for event in events(kafka, group) if event["kind"] == "member" and event["callback"] == "left"]
+        return {event["where"]["pod"] for event in told}
+
+    # The sidecar ends after its consumer, and sends what that said last.
+    eventually(lambda: goodbyes() >= old, 60, told="the last words of both pods that went")
+
+
+def test_a_crash_is_no_goodbye_and_the_sidecar_outlives_it(consumers, release):
+    group = consumers.name
+    consumers.deploy(2)
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    before = release.completed(group, "member_failed", "member_gone")
+    left = release.completed(group, "member_left")
+    victim = consumers.pods()[0]
+    consumers.kill(victim, "SIGKILL")
+    eventually_more(release, group, before, "member_failed", "member_gone")
+    assert release.completed(group, "member_left") == left
+    (pod,) = (pod for pod in consumers.settled(2) if pod["metadata"]["name"] == victim["metadata"]["name"])
+    assert restarts(pod) == (1, 0)
+
+
+def test_too_much_memory_ends_the_consumer_only(consumers, release):
+    consumers.deploy(1)
+    eventually(lambda: shared(consumers, 1), SECONDS_MAX, told="a consumer with all partitions")
+    consumers.kill(consumers.pods()[0], "SIGUSR1")
+
+    def killed():
+        (pod,) = consumers.pods()
+        (status,) = pod["status"]["containerStatuses"]
+        return status["lastState"].get("terminated", {}).get("reason") == "OOMKilled" and pod
+
+    pod = eventually(killed, SECONDS_MAX, told="a consumer that was killed for its memory")
+    assert restarts(pod)[1] == 0
+    eventually(lambda: shared(consumers, 1), SECONDS_MAX, told="the consumer's return")
+
+
+def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):
+    group = consumers.name
+    consumers.deploy(2)
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    left = release.completed(group, "member_left", "member_joined")
+    name = consumers.pods()[0]["metadata"]["name"]
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": group}}
+    path = f"/api/v1/namespaces/{group}/pods/{name}/eviction"
+    consumers.node.plane.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+    eventually_more(release, group, left, "member_left", "member_joined")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the new pod's share")
+    assert name not in {pod["metadata"]["name"] for pod in consumers.settled(2)}
+
+
+def test_a_job_ends_although_its_sidecar_would_not(consumers, kafka):
+    consumers.job("once", seconds=5)
+    consumers.kubectl("wait", "--for=condition=complete", "job/once", "--timeout=100s")
+    (pod,) = consumers.node.get("pods", "--namespace", consumers.name, "--selector=job=once")["items"]
+    (ended,) = pod["status"]["initContainerStatuses"]
+    assert ended["name"] == "rebalance-agent"
+    assert ended["state"]["terminated"]["exitCode"] == 0
+    told = {event["callback"] for event in events(kafka, consumers.name) if event["kind"] == "member"}
+    assert {"assigned", "left"} <= told
+
+
+def restarts(pod) -> tuple[int, int]:
+    """How often the consumer and its sidecar were started again."""
+    (consumer,) = pod["status"]["containerStatuses"]
+    (beside,) = pod["status"]["initContainerStatuses"]
+    return consumer["restartCount"], beside["restartCount"]

@@ -1,0 +1,59 @@
+"""The images in containers that have nothing they could do without: user, root, size, start."""
+
+from __future__ import annotations
+
+import json
+
+from support.cluster.release import PIPELINE_IMAGE
+
+BYTES_MAX = 60_000_000
+"""Of what we add to the base: the agent with all that it imports. 46 MB when this was written."""
+
+ABSENT = ("cc", "curl", "gcc", "make", "pip", "pip3")
+
+LOOK = """\
+import importlib.util, json, os, shutil
+def writable(path):
+    try:
+        open(os.path.join(path, "probe"), "w").close()
+    except OSError as error:
+        return error.strerror
+def size(path):
+    return sum(os.lstat(os.path.join(folder, name)).st_size for folder, _, names in os.walk(path) for name in names)
+print(json.dumps({
+    "ids": [os.getuid(), os.getgid()],
+    "pip": importlib.util.find_spec("pip") is not None,
+    "programs": [name for name in %s if shutil.which(name)],
+    "root": writable("/"),
+    "own": writable("/opt/rebalance-agent"),
+    "bytes": size("/opt/rebalance-agent"),
+}))
+"""
+
+
+def test_it_is_small_and_runs_as_nobody_on_a_root_that_nobody_writes_to(run):
+    seen = json.loads(run("look", command=["python", "-c", LOOK % (ABSENT,)]))
+    assert seen.pop("bytes") < BYTES_MAX
+    assert seen == {
+        "ids": [65532, 65532],
+        "pip": False,
+        "programs": [],
+        "root": "Read-only file system",
+        "own": "Read-only file system",
+    }
+
+
+def test_its_entry_point_is_the_agent(run):
+    assert run("version", args=["--version"]).startswith("rebalance-agent ")
+
+
+def test_the_pipeline_runs_without_a_network(run):
+    """Spark's jars and its Java are in the image; the brokers' and every other address are out of reach."""
+    stages = (
+        "rebalance-agent pipeline synthesize --groups 2 --days 1 --seed 1 --out /tmp/history >/dev/null && "
+        "rebalance-agent pipeline run --events /tmp/history --tables /tmp/tables --report /tmp/report.html"
+    )
+    told = run("pipeline", image=PIPELINE_IMAGE, command=["sh", "-c", stages])
+    result = json.loads(told.splitlines()[-1])
+    assert result["broken"] == 0
+    assert result["groups"] == 2

@@ -1,0 +1,58 @@
+"""Work that shall be done when its time comes, beside what has to be done now."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import psutil
+
+LOWEST_PRIORITY = 19
+END_S = 10.0
+
+
+@contextlib.contextmanager
+def in_background(commands: Iterable[Sequence[str]], environment: Mapping[str, str]) -> Iterator[None]:
+    """Run commands beside the body on what processor and disk are left over; the body's end ends whatever still runs.
+
+    Nobody hears what they say, or whether they succeed: who needs their work finds that it is not there.
+    """
+    running = []
+    try:
+        for command in commands:
+            process = subprocess.Popen(
+                command,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,  # with all that it starts
+            )
+            running.append(process)
+            _give_way(process.pid)
+        yield
+    finally:
+        for process in running:
+            _end(process)
+
+
+def _give_way(pid: int) -> None:
+    with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+        process = psutil.Process(pid)
+        process.nice(LOWEST_PRIORITY)
+        if psutil.LINUX:
+            process.ionice(psutil.IOPRIO_CLASS_IDLE)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+            return

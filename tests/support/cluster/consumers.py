@@ -1,0 +1,155 @@
+"""Consumers in pods: a namespace with a Deployment of them, and what Kubernetes and Kafka say of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any, Self
+
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from support.cluster.node import Node
+from support.observing import eventually, http
+
+__all__ = ["PARTITIONS", "Consumers", "events", "ready", "samples"]
+
+PARTITIONS = 12
+PROGRAM = Path(__file__).parents[2] / "node" / "consumer.py"
+SECONDS_MAX = 240
+"""Of waiting for pods, on a machine that others use as well."""
+
+_RESTRICTED = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "readOnlyRootFilesystem": True,
+    "runAsNonRoot": True,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+class Consumers:
+    """A namespace ``name`` whose pods consume the topic ``name`` in the group ``name``; for a ``with``."""
+
+    def __init__(self, node: Node, image: str, bootstrap: str, name: str) -> None:
+        self.node, self.name = node, name
+        self._image, self._bootstrap = image, bootstrap
+
+    def __enter__(self) -> Self:
+        admin = AdminClient({"bootstrap.servers": self._bootstrap})
+        admin.create_topics([NewTopic(self.name, PARTITIONS)])[self.name].result(30)
+        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+        self._create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.name, "labels": labels}})
+        data = {"consumer.py": PROGRAM.read_text(encoding="utf-8")}
+        self._create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "program"}, "data": data})
+        return self
+
+    def __exit__(self, *_reason: object) -> None:
+        self.node.plane.kubectl("delete", "namespace", self.name, "--wait=false")
+
+    def deploy(self, replicas: int) -> None:
+        """A Deployment whose pods are marked for injection; returns when all of them are ready."""
+        labels = {"app": "consumer"}
+        spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": self._pod(labels)}
+        self._create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "consumer"}, "spec": spec})
+        self.settled(replicas)
+
+    def job(self, name: str, seconds: int) -> None:
+        """A Job with one pod that ends after some seconds."""
+        spec = {"template": self._pod({"job": name}, seconds), "backoffLimit": 0}
+        spec["template"]["spec"]["restartPolicy"] = "Never"
+        self._create({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": spec})
+
+    def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
+        """Within the namespace."""
+        return self.node.plane.kubectl("--namespace", self.name, *arguments, stdin=stdin)
+
+    def pods(self) -> list[dict[str, Any]]:
+        """Those of the Deployment that are not about to go."""
+        found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
+        return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def settled(self, replicas: int) -> list[dict[str, Any]]:
+        """The pods, when there are so many, all ready, and none of those that had to go is left."""
+
+        def are_there() -> list[dict[str, Any]] | None:
+            found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
+            return found if len(found) == replicas and all(map(ready, found)) else None
+
+        return eventually(are_there, SECONDS_MAX, told=f"{replicas} consumers that are ready")
+
+    def kill(self, pod: dict[str, Any], signal: str) -> None:
+        """Send a signal to the consumer, and to nothing else of its pod."""
+        (container,) = (each for each in pod["status"]["containerStatuses"] if each["name"] == "consumer")
+        identity = container["containerID"].rpartition("/")[2]
+        socket = str(self.node.place.socket)
+        command = ["ctr", "--address", socket, "--namespace", "k8s.io", "tasks", "kill", "--signal", signal, identity]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _pod(self, labels: dict[str, str], seconds: int | None = None) -> dict[str, Any]:
+        variables = {"TOPIC": self.name, "GROUP": self.name, "BOOTSTRAP_SERVERS": self._bootstrap}
+        if seconds is not None:
+            variables["SECONDS"] = str(seconds)
+        container = {
+            "name": "consumer",
+            "image": self._image,
+            "imagePullPolicy": "IfNotPresent",
+            "command": ["python", "/program/consumer.py"],
+            "env": [{"name": name, "value": value} for name, value in variables.items()],
+            "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+            "securityContext": _RESTRICTED,
+            "volumeMounts": [{"name": "program", "mountPath": "/program"}],
+        }
+        return {
+            "metadata": {"labels": {**labels, "rebalance-agent/inject": "true"}},
+            "spec": {
+                "automountServiceAccountToken": False,
+                "containers": [container],
+                "terminationGracePeriodSeconds": 20,
+                "volumes": [{"name": "program", "configMap": {"name": "program"}}],
+            },
+        }
+
+    def _create(self, manifest: dict[str, Any]) -> None:
+        self.kubectl("create", "-f", "-", stdin=json.dumps(manifest))
+
+
+def ready(pod: dict[str, Any]) -> bool:
+    """Whether it is ready, and not about to go."""
+    conditions = pod["status"].get("conditions", ())
+    return "deletionTimestamp" not in pod["metadata"] and any(
+        each["type"] == "Ready" and each["status"] == "True" for each in conditions
+    )
+
+
+def samples(address: str, name: str, **labels: str) -> dict[str, float]:
+    """Values of a metric at ``http://ADDRESS/metrics``, of the series with these labels, by the series' text."""
+    status, text = http(f"http://{address}/metrics")
+    assert status == 200, text
+    wanted = [f'{label}="{value}"' for label, value in labels.items()]
+    lines = (re.fullmatch(r"(\w+)(\{.*\})? (\S+)", line) for line in text.splitlines())
+    return {
+        (each[2] or ""): float(each[3])
+        for each in lines
+        if each and each[1] == name and all(pair in (each[2] or "") for pair in wanted)
+    }
+
+
+def events(bootstrap: str, group: str) -> list[dict[str, Any]]:
+    """All events of a group that are in the topic now, in their partitions' order."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "nobody", "enable.partition.eof": True})
+    topic = "rebalance-events"
+    parts = consumer.list_topics(topic, 10).topics[topic].partitions
+    consumer.assign([TopicPartition(topic, part, 0) for part in parts])
+    found, ended = [], 0
+    while ended < len(parts):
+        message = consumer.poll(10)
+        assert message is not None, "the topic of events does not answer"
+        if message.error():
+            ended += 1
+        else:
+            found.append(json.loads(message.value()))
+    consumer.close()
+    return [event for event in found if event.get("group") == group]

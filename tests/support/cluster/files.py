@@ -1,0 +1,117 @@
+"""What the node's programs are configured with: containerd, its network plugins, kubelet, kube-proxy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.cluster.network import ADDRESS
+
+__all__ = ["PAUSE", "PODS", "Place", "write_files"]
+
+PAUSE = "lab.local/pause:1"
+"""The image that holds a pod's namespaces."""
+
+PODS = "10.88.0.0/16"
+
+CNI_PLUGINS = "/usr/lib/cni"
+"""Where Debian's containernetworking-plugins are."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """``root``: the node's files, on a disk that overlayfs works on; ``run``: its sockets and mounts."""
+
+    root: Path
+    run: Path = Path("/run/rebalance-node")
+
+    @property
+    def socket(self) -> Path:
+        """Where containerd answers."""
+        return self.run / "containerd.sock"
+
+
+def write_files(place: Place, kubeconfig: Path) -> None:
+    """Write them into ``place.root``; ``kubeconfig`` is kube-proxy's."""
+    for folder in ("log", "cni", "kubelet"):
+        (place.root / folder).mkdir(parents=True, exist_ok=True)
+    place.run.mkdir(parents=True, exist_ok=True)
+    (place.root / "containerd.toml").write_text(_containerd(place), encoding="utf-8")
+    (place.root / "cni" / "10-lab.conflist").write_text(_cni(place), encoding="utf-8")
+    (place.root / "kubelet.yaml").write_text(_kubelet(place), encoding="utf-8")
+    (place.root / "proxy.yaml").write_text(_proxy(kubeconfig), encoding="utf-8")
+    # kubelet gives it to pods of host networks; the others get `clusterDNS`.
+    (place.root / "resolv.conf").write_text(f"nameserver {ADDRESS}\n", encoding="ascii")
+
+
+def _containerd(place: Place) -> str:
+    runtime = 'plugins."io.containerd.grpc.v1.cri".containerd'
+    return f"""\
+version = 2
+root = "{place.root}/containerd"
+state = "{place.run}/containerd"
+[grpc]
+address = "{place.socket}"
+[plugins."io.containerd.grpc.v1.cri"]
+sandbox_image = "{PAUSE}"
+disable_apparmor = true
+restrict_oom_score_adj = true
+netns_mounts_under_state_dir = true
+[plugins."io.containerd.grpc.v1.cri".cni]
+bin_dir = "{CNI_PLUGINS}"
+conf_dir = "{place.root}/cni"
+[{runtime}]
+snapshotter = "overlayfs"
+default_runtime_name = "runc"
+[{runtime}.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[{runtime}.runtimes.runc.options]
+SystemdCgroup = false
+"""
+
+
+def _cni(place: Place) -> str:
+    return f"""\
+{{"cniVersion": "0.4.0", "name": "lab", "plugins": [
+  {{"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true, "hairpinMode": true,
+    "ipam": {{"type": "host-local", "ranges": [[{{"subnet": "{PODS}"}}]], "routes": [{{"dst": "0.0.0.0/0"}}],
+             "dataDir": "{place.root}/cni-data"}}}},
+  {{"type": "portmap", "capabilities": {{"portMappings": true}}}}
+]}}
+"""
+
+
+def _kubelet(place: Place) -> str:
+    # Who reaches it is in this network already: the API server needs no certificate to fetch logs. Room on the disk and
+    # swap are the machine's business; cgroups may still be of version 1.
+    return f"""\
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+address: {ADDRESS}
+authentication: {{anonymous: {{enabled: true}}, webhook: {{enabled: false}}}}
+authorization: {{mode: AlwaysAllow}}
+cgroupDriver: cgroupfs
+failSwapOn: false
+failCgroupV1: false
+makeIPTablesUtilChains: false
+containerRuntimeEndpoint: unix://{place.socket}
+resolvConf: {place.root}/resolv.conf
+clusterDNS: [{ADDRESS}]
+clusterDomain: cluster.local
+imageGCHighThresholdPercent: 100
+evictionHard: {{memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
+localStorageCapacityIsolation: false
+registerNode: true
+"""
+
+
+def _proxy(kubeconfig: Path) -> str:
+    return f"""\
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+mode: iptables
+clientConnection: {{kubeconfig: {kubeconfig}}}
+clusterCIDR: {PODS}
+conntrack: {{maxPerCore: 0}}
+hostnameOverride: node1
+"""

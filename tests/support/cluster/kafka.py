@@ -1,0 +1,50 @@
+"""A Kafka beside the node, at an address that pods reach: the embedded one's broker with another listener."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing.broker import Broker
+from rebalance_agent.testing.java import java_runtime
+from rebalance_agent.testing.settings import HOST, Node, kafka_uuid, server_properties
+from support.cluster.network import ADDRESS
+
+__all__ = ["BOOTSTRAP", "kafka_for_pods"]
+
+PORT, CONTROLLER_PORT = 9092, 9093  # the namespace is ours: nobody else has them
+BOOTSTRAP = f"{ADDRESS}:{PORT}"
+
+READY_SECONDS_MAX = 120
+
+
+@contextlib.contextmanager
+def kafka_for_pods(folder: Path) -> Iterator[str]:
+    """``host:port`` of one broker that answers, for as long as the block lasts. Only inside the node's network."""
+    node = Node(1, PORT, CONTROLLER_PORT, folder / "broker")
+    listeners = {
+        "listeners": f"PLAINTEXT://:{PORT},CONTROLLER://{HOST}:{CONTROLLER_PORT}",
+        "advertised.listeners": f"PLAINTEXT://{BOOTSTRAP}",
+    }
+    runtime, broker = java_runtime(), Broker(node, folder / "broker.log")
+    shutil.rmtree(node.directory, ignore_errors=True)
+    broker.format(kafka_uuid(), runtime.bootstrap_checkpoint(), server_properties(node, [node], listeners))
+    broker.launch(runtime, ("-Xmx512m",), [node.directory])
+    try:
+        _await(broker)
+        yield BOOTSTRAP
+    finally:
+        broker.process.kill()
+        shutil.rmtree(node.directory, ignore_errors=True)
+
+
+def _await(broker: Broker) -> None:
+    clock, pause = SystemClock(), threading.Event()
+    end = clock.monotonic() + READY_SECONDS_MAX
+    while not (broker.answers(frozenset({1})) and broker.has_coordinator()):
+        assert clock.monotonic() < end, broker.failure("did not answer in time")
+        pause.wait(0.05)

@@ -1,0 +1,85 @@
+"""What ending the node's programs does not end: containers' shims, mounts, cgroups, and sysctls that kubelet sets.
+
+Only what lies in the node's own folders is touched, so it also cleans up after a run that was killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+from support.cluster.files import Place
+
+__all__ = ["Sysctls", "clean"]
+
+SYSCTLS = (
+    "kernel/keys/root_maxbytes",
+    "kernel/keys/root_maxkeys",
+    "kernel/panic",
+    "kernel/panic_on_oops",
+    "vm/overcommit_memory",
+    "vm/panic_on_oom",
+)
+"""Those that kubelet writes at its start (``protectKernelDefaults`` would make it refuse instead)."""
+
+_CGROUPS = Path("/sys/fs/cgroup")
+
+
+class Sysctls:
+    """The machine's values as they were."""
+
+    def __init__(self) -> None:
+        """Read them."""
+        self._before = {path: path.read_bytes() for name in SYSCTLS if (path := Path("/proc/sys", name)).exists()}
+
+    def restore(self) -> None:
+        """Write back what is different now."""
+        for path, value in self._before.items():
+            if path.read_bytes() != value:
+                path.write_bytes(value)
+
+
+def clean(place: Place) -> None:
+    """End the shims with their containers, undo the mounts, remove the cgroups. containerd and kubelet have ended."""
+    for shim in _shims(place):
+        for child in _children(shim):
+            _kill(child)
+        _kill(shim)
+    for mount in _mounts(place):
+        subprocess.run(["umount", "--lazy", mount], check=False, stderr=subprocess.DEVNULL)
+    for folder in [_CGROUPS / "kubepods", *_CGROUPS.glob("*/kubepods")]:
+        for inner, _, _ in os.walk(folder, topdown=False):
+            with contextlib.suppress(OSError):  # the kernel gives it back when the last process is reaped
+                Path(inner).rmdir()
+
+
+def _shims(place: Place) -> list[int]:
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with contextlib.suppress(OSError):
+                words = (folder / "cmdline").read_bytes().split(b"\0")
+                if words[0].endswith(b"containerd-shim-runc-v2") and str(place.socket).encode() in words:
+                    found.append(int(folder.name))
+    return found
+
+
+def _children(process: int) -> list[int]:
+    with contextlib.suppress(OSError):
+        return [int(each) for each in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+    return []
+
+
+def _kill(process: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+def _mounts(place: Place) -> list[str]:
+    """The innermost first."""
+    points = [line.split()[1] for line in Path("/proc/mounts").read_text(encoding="utf-8").splitlines()]
+    ours = tuple(f"{folder}/" for folder in (place.root, place.run))
+    return sorted((each for each in points if each.startswith(ours)), reverse=True)

@@ -1,0 +1,69 @@
+"""The node's network: a namespace of its own, with one address and no way out.
+
+The test process moves in (`Network.enter`), and with it all that it starts: kubelet, containerd, kubectl, Kafka. So
+nothing of the node can meet anything of the machine, and every call may be an ordinary one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+from pathlib import Path
+
+__all__ = ["ADDRESS", "NAME", "Network"]
+
+NAME = "rebalance-node"
+ADDRESS = "10.99.0.1"
+"""The node's own, at which pods find what runs beside them: Kafka, DNS, the API server."""
+
+_CLONE_NEWNET = 0x40000000  # linux/sched.h
+_LINKS = f"""\
+link set lo up
+link add node0 type bridge
+address add {ADDRESS}/24 dev node0
+link set node0 up
+route add default dev node0
+"""
+
+
+class Network:
+    """Made by `enter`, removed by `leave`. What is left of a killed run is taken over."""
+
+    def __init__(self) -> None:
+        """Nothing is made yet."""
+        self._home: int | None = None
+
+    def enter(self) -> None:
+        """Make the namespace and move this thread into it: its children and its later threads, too."""
+        path = Path("/run/netns", NAME)
+        if not path.exists():
+            _run("ip", "netns", "add", NAME)
+            _run("ip", "-netns", NAME, "-batch", "-", text=_LINKS)
+        self._home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        inside = os.open(path, os.O_RDONLY)
+        try:
+            _move(inside)
+        finally:
+            os.close(inside)
+        Path("/proc/sys/net/ipv4/ip_forward").write_text("1", encoding="ascii")  # this namespace's own
+
+    def leave(self) -> None:
+        """Move back, and remove the namespace with all its links."""
+        if self._home is None:
+            return
+        _move(self._home)
+        os.close(self._home)
+        self._home = None
+        _run("ip", "netns", "delete", NAME)
+
+
+def _move(namespace: int) -> None:
+    library = ctypes.CDLL(None, use_errno=True)  # os.setns comes with Python 3.12
+    if library.setns(namespace, _CLONE_NEWNET) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"cannot move into the network namespace {NAME}: {os.strerror(number)}")
+
+
+def _run(*command: str, text: str | None = None) -> None:
+    subprocess.run(command, input=text, check=True, text=True)

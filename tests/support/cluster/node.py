@@ -1,0 +1,182 @@
+"""A real Kubernetes node: the control plane, containerd, kubelet, scheduler and controllers in a network of their own.
+
+    with Node(place, images) as node:
+        node.plane.kubectl("get", "nodes")
+
+The process that starts it lives inside that network until the end of the block (see `network`). There is no
+registry: pods use images that were imported. Nothing enforces a NetworkPolicy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing.process import GuardedProcess
+from support import kube_tools
+from support.cluster.dns import Dns
+from support.cluster.files import Place, write_files
+from support.cluster.leftovers import Sysctls, clean
+from support.cluster.network import ADDRESS, Network
+from support.control_plane import ControlPlane, RefusedError
+
+__all__ = ["Node"]
+
+OF_A_NODE = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+OF_A_CONTROL_PLANE = ("etcd", "kube-apiserver", "kubectl", "helm")
+
+READY_SECONDS_MAX = 180
+END_SECONDS_MAX = 20
+
+_CONTROLLERS, _SCHEDULER, _KUBELET, _PROXY = (
+    "system:kube-controller-manager",
+    "system:kube-scheduler",
+    "system:node:node1",
+    "system:kube-proxy",
+)
+_USERS = {"admin": "system:masters", _CONTROLLERS: "", _SCHEDULER: "", _KUBELET: "system:nodes", _PROXY: ""}
+
+
+class Node:
+    """The node ``node1``, for the length of a ``with``; a second one on the same machine would disturb it."""
+
+    plane: ControlPlane
+
+    def __init__(self, place: Place, images: Sequence[Path]) -> None:
+        """``images``: archives of what pods use, with ``imagePullPolicy: IfNotPresent``."""
+        self.place = place
+        self._images = images
+        self._running = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start everything; returns when the node is ready for pods."""
+        # Built before there is no way out.
+        programs = {name: kube_tools.program(name) for name in (*OF_A_CONTROL_PLANE, *OF_A_NODE)}
+        with contextlib.ExitStack() as started:
+            clean(self.place)  # what a killed run left
+            shutil.rmtree(self.place.root, ignore_errors=True)
+            self.place.root.mkdir(parents=True)
+            started.callback(shutil.rmtree, self.place.root / "containerd", ignore_errors=True)  # gigabytes; logs stay
+            started.callback(Sysctls().restore)
+            network = Network()
+            network.enter()
+            started.callback(network.leave)
+            started.callback(clean, self.place)
+            started.enter_context(Dns(self._service))
+            self.plane = ControlPlane(self.place.root, host=ADDRESS, users=_USERS)
+            started.enter_context(self.plane)
+            self._start(started, programs)
+            started.callback(self._remove_pods)
+            self._running = started.pop_all()
+        return self
+
+    def __exit__(self, *reason: object) -> None:
+        """End everything, the pods first, and leave the machine as it was."""
+        self._running.close()
+
+    def get(self, *arguments: str) -> Any:
+        """``kubectl get ... --output json``, parsed."""
+        return json.loads(self.plane.kubectl("get", *arguments, "--output", "json"))
+
+    def images(self, archive: Path) -> None:
+        """Make an archive's images known to containerd."""
+        command = [
+            "ctr",
+            "--address",
+            str(self.place.socket),
+            "--namespace",
+            "k8s.io",
+            "images",
+            "import",
+            str(archive),
+        ]
+        subprocess.run(command, check=True, capture_output=True)
+
+    def _start(self, started: contextlib.ExitStack, programs: dict[str, str]) -> None:
+        place, plane = self.place, self.plane
+        write_files(place, plane.access.kubeconfig(_PROXY))
+        self._run(started, "containerd", "containerd", "--config", place.root / "containerd.toml")
+        self._await(place.socket.exists, "containerd")
+        for archive in self._images:
+            self.images(archive)
+        self._run(
+            started,
+            "controllers",
+            programs["kube-controller-manager"],
+            f"--kubeconfig={plane.access.kubeconfig(_CONTROLLERS)}",
+            "--bind-address=127.0.0.1",
+            "--leader-elect=false",
+            "--use-service-account-credentials=true",
+            f"--service-account-private-key-file={plane.access.service_accounts.key}",
+            f"--root-ca-file={plane.access.authority.certificate.chain}",
+        )
+        self._run(
+            started,
+            "scheduler",
+            programs["kube-scheduler"],
+            f"--kubeconfig={plane.access.kubeconfig(_SCHEDULER)}",
+            "--bind-address=127.0.0.1",
+            "--leader-elect=false",
+        )
+        self._run(
+            started,
+            "kubelet",
+            programs["kubelet"],
+            f"--config={place.root / 'kubelet.yaml'}",
+            f"--kubeconfig={plane.access.kubeconfig(_KUBELET)}",
+            "--hostname-override=node1",
+            f"--node-ip={ADDRESS}",
+            f"--root-dir={place.root / 'kubelet'}",
+            f"--cert-dir={place.root / 'kubelet-pki'}",
+        )
+        self._run(started, "proxy", programs["kube-proxy"], f"--config={place.root / 'proxy.yaml'}")
+        self._await(self._ready, "kubelet")
+
+    def _run(self, started: contextlib.ExitStack, name: str, *command: str | Path) -> None:
+        """Start a program that ends when this block does, or this process, however that ends."""
+        log = self.place.root / "log" / f"{name}.log"
+        process = GuardedProcess([str(each) for each in command], log, os.environ, [])
+
+        def end() -> None:
+            process.terminate()
+            if not process.exited.wait(END_SECONDS_MAX):
+                process.kill()
+
+        started.callback(end)
+
+    def _await(self, condition: Callable[[], bool], name: str) -> None:
+        clock, pause = SystemClock(), threading.Event()
+        end = clock.monotonic() + READY_SECONDS_MAX
+        while not condition():
+            assert clock.monotonic() < end, f"{name} does not get ready:\n{self._log(name)}"
+            pause.wait(0.1)
+
+    def _log(self, name: str) -> str:
+        return (self.place.root / "log" / f"{name}.log").read_text(encoding="utf-8", errors="replace")[-3_000:]
+
+    def _ready(self) -> bool:
+        """Whether pods may come: to a node that is ready, under an account that controllers have made by then."""
+        conditions = [each for node in self.get("nodes")["items"] for each in node["status"]["conditions"]]
+        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        return ready and bool(self.plane.kubectl("get", "serviceaccount", "default", "--ignore-not-found"))
+
+    def _remove_pods(self) -> None:
+        """With them go their networks and mounts, as long as there is a kubelet; what stays, `clean` takes away."""
+        with contextlib.suppress(RefusedError):
+            self.plane.kubectl(
+                "delete", "pods", "--all", "--all-namespaces", "--force", "--grace-period=0", "--timeout=30s"
+            )
+
+    def _service(self, name: str, namespace: str) -> str | None:
+        try:
+            return str(self.get("service", name, "--namespace", namespace)["spec"]["clusterIP"])
+        except RefusedError:
+            return None

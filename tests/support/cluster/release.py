@@ -1,0 +1,60 @@
+"""The chart, installed on the node with an image that the node has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.cluster.consumers import samples
+from support.cluster.node import Node
+
+__all__ = ["IMAGE", "PIPELINE_IMAGE", "Release"]
+
+CHART = Path(__file__).parents[3] / "helm" / "rebalance-agent"
+IMAGE = "lab.local/rebalance-agent:dev"
+PIPELINE_IMAGE = "lab.local/rebalance-agent-pipeline:dev"
+
+PORT = 29308
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release ``name`` in ``namespace``, whose observer watches ``bootstrap``; ``flags`` are further ones of helm."""
+
+    node: Node
+    bootstrap: str
+    name: str = "rebalance-agent"
+    namespace: str = "monitoring"
+    flags: tuple[str, ...] = ()
+
+    def install(self, *more: str) -> str:
+        """Install it, or upgrade it to these flags, and wait until all of it is ready; what helm says."""
+        repository, _, tag = IMAGE.partition(":")
+        values = {"image.repository": repository, "image.tag": tag, "kafka.bootstrapServers": self.bootstrap}
+        chosen = [f"--set-string={name}={value}" for name, value in values.items()]
+        waiting = ("--create-namespace", "--wait", "--timeout=240s")
+        return self.helm("upgrade", "--install", self.name, str(CHART), *waiting, *chosen, *self.flags, *more)
+
+    def helm(self, *arguments: str) -> str:
+        """In the release's namespace."""
+        return self.node.plane.helm(*arguments, "--namespace", self.namespace)
+
+    @property
+    def address(self) -> str:
+        """``host:port`` of the observer's Service; that it leads anywhere is kube-proxy's work."""
+        service = self.node.get("service", self.name, "--namespace", self.namespace)
+        return f"{service['spec']['clusterIP']}:{PORT}"
+
+    def completed(self, group: str, *triggers: str) -> float:
+        """Rebalances of a group that the observer counted for these reasons; for any, without one."""
+        found = samples(self.address, "kafka_rebalance_completed_total", consumergroup=group)
+        wanted = [f'trigger="{trigger}"' for trigger in triggers] or [""]
+        return sum(count for series, count in found.items() if any(pair in series for pair in wanted))
+
+    def objects(self) -> set[str]:
+        """What in the cluster bears its label, of whatever kind."""
+        kinds = self.node.plane.kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
+        wanted = ",".join(kind for kind in kinds if not kind.startswith("events"))
+        label = f"--selector=app.kubernetes.io/instance={self.name}"
+        found = self.node.get(wanted, "--all-namespaces", label)["items"]
+        return {f"{each['kind']}/{each['metadata']['name']}" for each in found}

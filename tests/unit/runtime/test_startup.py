@@ -1,0 +1,60 @@
+"""The startup probe: a pod's other containers wait for its sidecar, but not for one that will never listen."""
+
+import socket
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from rebalance_agent.runtime.settings import SidecarSettings, split_address
+from rebalance_agent.runtime.startup import ADDRESS, listens
+
+
+@pytest.fixture
+def address():
+    """One that nobody listens on, and that nobody else is given meanwhile."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()
+
+
+def test_it_asks_where_a_sidecar_takes_events():
+    assert split_address(SidecarSettings.model_fields["events_listen"].default) == ADDRESS
+
+
+def test_it_ends_as_soon_as_the_sidecar_listens():
+    with socket.create_server(("127.0.0.1", 0)) as sidecar:
+        assert listens(sidecar.getsockname(), patience_s=60)
+
+
+def test_it_waits_for_a_sidecar_that_begins_late():
+    with socket.socket() as sidecar:
+        sidecar.bind(("127.0.0.1", 0))
+        begun = threading.Timer(0.3, sidecar.listen)
+        begun.start()
+        assert listens(sidecar.getsockname(), patience_s=60)
+        begun.join()
+
+
+def test_it_gives_up(address):
+    assert not listens(address, patience_s=0.2)
+
+
+def test_a_pod_goes_on_when_it_gave_up():
+    script = (
+        "import runpy; from rebalance_agent.clock import SystemClock; now = iter(range(0, 1000, 20)); "
+        "SystemClock.monotonic = lambda _: next(now); "
+        "runpy.run_module('rebalance_agent.runtime.startup', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_it_imports_nothing_that_takes_long():
+    script = (
+        "import sys; import rebalance_agent.runtime.startup; "
+        "print(sorted({'confluent_kafka', 'pydantic', 'structlog', 'ssl'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
