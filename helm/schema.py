@@ -2,8 +2,8 @@
 
 A comment that begins with ``# --`` stands before a key and describes it (helm-docs reads the same). JSON schema at the
 end of a key's line, as ``# @schema {...}``, is laid over what the default tells, and replaces it where it has a
-``type`` or a ``$ref``. A mapping with keys of its own allows these alone; an empty one allows any. Templates look into
-such mappings, into lists that hold something, and go by switches: ``null``, by which Helm takes a key away, is refused there.
+``type`` or a ``$ref``. A mapping with keys of its own allows these alone; an empty one allows any. ``null``, by which
+Helm takes a key away, is refused of what templates cannot do without.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _SCHEMA = re.compile(r"# @schema (\{.*\})\s*$")
 def values_schema(text: str, definitions: dict[str, Any]) -> dict[str, Any]:
     """The schema of a chart whose ``values.yaml`` is ``text``.
 
-    ``definitions`` can be referred to. ``global`` is what Helm hands to every chart within another, and ``enabled`` what
-    the ``condition`` of a dependency is most often called, which Helm hands to it, too.
+    ``definitions`` can be referred to. ``global`` is what Helm hands to every chart within another, and ``enabled`` how
+    the ``condition`` of a dependency is most often called, which is handed to it, too.
     """
     root = yaml.compose(text)
     if not isinstance(root, yaml.MappingNode):
@@ -42,10 +42,10 @@ def _mapping(node: yaml.MappingNode, lines: list[str]) -> dict[str, Any]:
 
 
 def _needed(value: yaml.Node, line: str) -> bool:
-    """Whether templates cannot do without it: a switch, or a list or mapping of the chart's that is not empty."""
-    if isinstance(value, yaml.ScalarNode):
-        return value.tag.endswith(":bool")
+    """Whether templates cannot do without it: a switch, a text of some length, a list or mapping that is not empty."""
     stated = yaml.safe_load(found[1]) if (found := _SCHEMA.search(line)) else {}
+    if isinstance(value, yaml.ScalarNode):
+        return value.tag.endswith(":bool") or "minLength" in stated
     return bool(value.value) and stated.get("type") != "object"
 
 

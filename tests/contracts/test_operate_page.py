@@ -8,10 +8,17 @@ from pathlib import Path
 import pytest
 import yaml
 
+from rebalance_agent.pipeline.ingest import OWN_GROUPS
 from rebalance_agent.runtime.rights import agent_rights
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
+
+OF_THE_PIPELINE = {
+    ("group", OWN_GROUPS, "prefix", "Read"),
+    *(("topic", ObserverSettings().baselines_topic, "literal", right) for right in ("Read", "Write", "Create")),
+}
+"""Besides the observer's: Spark's consumer groups, and `aggregate --publish` (docs/pipeline.md)."""
 
 NEEDED = {
     "rebalance-agent": ObserverSettings(replicas_group="rebalance-agent"),
@@ -19,10 +26,13 @@ NEEDED = {
 }
 
 
-def users() -> dict[str, dict]:
+def manifests() -> list[dict]:
     blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-    manifests = [yaml.safe_load(block) for block in blocks]
-    return {each["metadata"]["name"]: each for each in manifests if each.get("kind") == "KafkaUser"}
+    return [yaml.safe_load(block) for block in blocks]
+
+
+def users() -> dict[str, dict]:
+    return {each["metadata"]["name"]: each for each in manifests() if each.get("kind") == "KafkaUser"}
 
 
 @pytest.mark.parametrize("name", NEEDED)
@@ -34,6 +44,12 @@ def test_a_user_has_what_the_role_needs(name):
     }
     needed = {(right.operation, right.resource.lower(), right.name) for right in agent_rights(NEEDED[name])}
     assert given == needed
+
+
+def test_the_pipeline_has_what_it_needs_besides():
+    (acls,) = (each["acls"] for each in manifests() if "acls" in each)
+    given = {(*acl["resource"].values(), operation) for acl in acls for operation in acl["operations"]}
+    assert given == OF_THE_PIPELINE
 
 
 def test_no_other_user_is_shown():

@@ -217,7 +217,7 @@ spec:
   failurePolicy: Fail
   reinvocationPolicy: IfNeeded
   matchConstraints:
-    objectSelector: {matchLabels: {mesh: "true"}}
+    objectSelector: {matchLabels: {mesh: %(name)s}}
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   matchConditions:
     - {name: once, expression: '!object.spec.containers.exists(c, c.name == "%(name)s")'}
@@ -240,9 +240,9 @@ def test_beside_somebody_else_who_injects_there_is_one_sidecar(release, api_serv
     policies = MESHED % {"name": name}
     api_server.kubectl("create", "--filename=-", stdin=policies)
     try:
-        meshed = pod(labels={"mesh": "true"})
+        meshed = pod(labels={"mesh": name})
         eventually(lambda: len(release.admitted(baseline, meshed)["spec"]["containers"]) == 2)
-        made = release.admitted(baseline, pod(labels={INJECT: "true", "mesh": "true"}))
+        made = release.admitted(baseline, pod(labels={INJECT: "true", "mesh": name}))
     finally:
         api_server.kubectl("delete", "--filename=-", stdin=policies)
     assert sidecar(made) == EXPECTED
