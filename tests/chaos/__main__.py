@@ -1,4 +1,4 @@
-"""``make chaos``: groups of all types on three brokers, an observer, a sidecar, and everything goes wrong.
+"""``make chaos``: groups of three types on three brokers, an observer, a sidecar, and everything goes wrong.
 
 Exit code 0 if the ledger is clean in the end, every record was read, and enough rebalances happened.
 """
@@ -153,6 +153,9 @@ def _judge(kafka, observer, crowd, source, since_ms, options):
     for verdict in verdicts:
         print(verdict.what)
         wrong += verdict.wrong
+    left, may_be = sum(report.unjudged.values()), len(observer.lives) * len(groups)
+    if left > may_be:
+        wrong.append(f"{left} facts were not judged: once for each start of an observer and group, {may_be}, at most")
     wanted = REBALANCES_A_MINUTE * options.minutes
     if report.agreed < wanted and not (options.only or options.kinds):
         wrong.append(f"only {report.agreed} rebalances, {wanted:.0f} were wanted: the machine is too busy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -9,9 +10,9 @@ import signal
 import subprocess
 import sys
 import threading
-import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 
 from rebalance_agent.clock import SystemClock
@@ -72,7 +73,7 @@ class Life:
         paths = os.pathsep.join((str(HERE.parents[1] / "agent"), str(HERE.parent)))
         self._process = subprocess.Popen(
             [sys.executable, "-W", "ignore", "-m", "support.stepped_clock", str(clock_file), role, *flags],
-            env={**os.environ, "PYTHONPATH": paths},
+            env={**os.environ, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1"},
             stderr=subprocess.PIPE,
             text=True,
         )
@@ -103,8 +104,8 @@ class Life:
         return self.running and self.port is not None and self._get("/readyz") is not None
 
     def kill(self):
-        """No goodbye."""
-        self.killed = True
+        """No goodbye; who had ended before stays one that ended by itself."""
+        self.killed = self.killed or self.running
         self._process.kill()
         self._wait()
 
@@ -116,7 +117,8 @@ class Life:
         try:
             self._process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
-            self.kill()
+            self.send(signal.SIGABRT)  # on which faulthandler writes into the log what each thread does
+            self._wait()
             raise AssertionError(f"{self.name} did not end on SIGTERM within {PATIENCE_S} s: see {self.log}") from None
         self._wait()
 
@@ -130,9 +132,11 @@ class Life:
             return
         most = resource.RLIM_INFINITY
         if more is not None:
+            self.killed = True  # however it ends is not its own doing
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0])
             most = pages * resource.getpagesize() + more
-        resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
+        with contextlib.suppress(ProcessLookupError):  # it has ended since
+            resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
     def scrape(self):
         """Ask for /metrics now; the text, or None."""
@@ -174,5 +178,5 @@ class Life:
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return answer.read().decode()
-        except (OSError, urllib.error.URLError, ValueError):
+        except (OSError, HTTPException, ValueError):  # gone in the middle of an answer, too
             return None

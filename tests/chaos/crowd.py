@@ -1,4 +1,4 @@
-"""Groups of all types whose members come and go all the time, and what they read."""
+"""Classic, consumer and share groups whose members come and go all the time, and what they read."""
 
 from __future__ import annotations
 

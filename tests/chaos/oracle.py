@@ -16,6 +16,9 @@ from support.member_lines import Lines
 
 GRACE_MS = 20_000
 SETTLED_MS = 60_000
+POLLS_MIN = 300
+"""Fewer have no 99th percentile to speak of."""
+
 LATE_S, LATE_TIMES = 0.05, 1.5
 """99 of 100 polls of an instrumented consumer return no later than so many times a bare one's, and so much more: their
 groups' rebalances are not the same."""
@@ -84,12 +87,15 @@ def read_at_least_once(crowd, written):
 
 def polls(crowd, bare="eager-bare", instrumented="eager-instrumented"):
     """How much later polls returned than asked for, of instrumented members and of those beside them."""
+    if not {bare, instrumented} <= crowd.members.keys():
+        return Verdict("polls are not compared: one of the two groups was left out")
     late = {
-        name: sorted(late for each in crowd.members.get(name, ()) for late in getattr(each, "late_s", ()))
+        name: sorted(late for each in crowd.members[name] for late in getattr(each, "late_s", ()))
         for name in (bare, instrumented)
     }
-    if min(map(len, late.values())) < 100:
-        return Verdict(f"too few polls to compare: {sorted(map(len, late.values()))}")
+    if min(map(len, late.values())) < POLLS_MIN:
+        what = f"too few polls to compare: {sorted(map(len, late.values()))}"
+        return Verdict(what, (what,))
     cut = {name: statistics.quantiles(each, n=100) for name, each in late.items()}
     p50, p99 = ({name: each[place] * 1000 for name, each in cut.items()} for place in (49, 98))
     what = (

@@ -63,6 +63,8 @@ def main() -> int:
     if unknown := set(options.target or ()) - TARGETS.keys():
         parser.error(f"there is no target {min(unknown)}; there are {', '.join(TARGETS)}")
     chosen = options.target or list(TARGETS)
+    if options.replay and len(chosen) != 1:
+        parser.error("--replay: name the one --target that gets it")
     if options.replay:
         taken(TARGETS[chosen[0]], options.replay.read_bytes(), weigh=True)
         print(f"{chosen[0]}: {options.replay} is well")

@@ -103,3 +103,10 @@ def test_the_runner_gives_a_target_one_input_again(tmp_path):
         [*RUN, "--target", "page", "--replay", str(kept)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout) == (0, f"page: {kept} is well\n")
+
+
+def test_an_input_is_not_given_to_just_any_target(tmp_path):
+    (tmp_path / "fault").write_bytes(b"")
+    done = subprocess.run([*RUN, "--replay", str(tmp_path / "fault")], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--replay: name the one --target" in done.stderr

@@ -12,12 +12,13 @@ import contextlib
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
-from bench.observing import PATIENCE_S, observer  # noqa: E402
+from bench.observing import PATIENCE_S, STOP_S, observer  # noqa: E402
 from bench.synthetic import offsets_broker  # noqa: E402
 
 from rebalance_agent.clock import SystemClock  # noqa: E402
@@ -51,13 +52,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--report", type=Path, default=None, help="write an HTML page there")
     options = parser.parse_args()
-    samples: list[Sample] = []
-    slow_end = False
-    try:
-        rebalances = _soaked(options.hours, options.groups, options.rate, options.seed, samples)
-    except subprocess.TimeoutExpired:  # what was seen until then is worth telling all the same
-        slow_end, rebalances = True, round(options.rate * options.hours * 3600)
-        print("the observer did not end within half a minute of being asked to")
+    samples, rebalances, ended = _soaked(options.hours, options.groups, options.rate, options.seed)
     counted = [each for each in samples if each.hours >= WARM * options.hours] or samples
     hours = [each.hours for each in counted]
     slopes = [fitted(hours, [getattr(each, measure.name) for each in counted]) for measure in MEASURES]
@@ -65,16 +60,31 @@ def main() -> int:
         f"{options.groups:,} groups, {rebalances:,} rebalances in {samples[-1].hours:.2f} h, seed {options.seed}; "
         f"{len(counted)} samples after the first {WARM:.0%} of the time"
     )
+    if not ended:
+        summary += f". The observer did not end within {STOP_S:.0f} s of being asked to"
     print(summary)
     for measure, slope in zip(MEASURES, slopes, strict=True):
         print(verdict(measure, slope))
     if options.report:
         options.report.write_text(soak_page(counted, slopes, summary), encoding="utf-8")
-    return slow_end or any(slope.grows(measure.allowed) for measure, slope in zip(MEASURES, slopes, strict=True))
+    return not ended or any(slope.grows(measure.allowed) for measure, slope in zip(MEASURES, slopes, strict=True))
 
 
-def _soaked(hours: float, groups: int, rate: float, seed: int, samples: list[Sample]) -> int:
-    """Add to ``samples`` as time goes; how many rebalances there were."""
+def _soaked(hours: float, groups: int, rate: float, seed: int) -> tuple[list[Sample], int, bool]:
+    """What was seen, how many rebalances there were meanwhile, and whether the observer ended when asked to."""
+    samples: list[Sample] = []
+    rebalances = 0
+    try:
+        for sample, so_far in _observed(hours, groups, rate, seed):
+            samples.append(sample)
+            rebalances = so_far
+    except subprocess.TimeoutExpired:  # what was seen until then is worth telling all the same
+        return samples, rebalances, False
+    return samples, rebalances, True
+
+
+def _observed(hours: float, groups: int, rate: float, seed: int) -> Iterator[tuple[Sample, int]]:
+    """Samples as time goes, each with how many rebalances there were since the first."""
     clock, quiet = SystemClock(), threading.Event()
     every_s = max(EVERY_MIN_S, hours * 3600 / SAMPLES)
     with offsets_broker() as (kafka, _), contextlib.ExitStack() as stack:
@@ -86,15 +96,14 @@ def _soaked(hours: float, groups: int, rate: float, seed: int, samples: list[Sam
         watching.wait(lambda: watching.value(TAIL_LAG.name) == 0, PATIENCE_S, 1.0)
         churn.start()
         stack.callback(churn.stop)
-        begun = clock.monotonic()
+        begun, hurried = clock.monotonic(), churn.rebalances
         before = begun, watching.cpu_seconds()
         while clock.monotonic() - begun < hours * 3600:
             quiet.wait(every_s)
             if watching.process.poll() is not None:
                 raise SystemExit(f"the observer ended with {watching.process.returncode}")
-            samples.append(sampled(watching, clock, begun, before))
+            yield sampled(watching, clock, begun, before), churn.rebalances - hurried
             before = clock.monotonic(), watching.cpu_seconds()
-    return churn.rebalances
 
 
 if __name__ == "__main__":

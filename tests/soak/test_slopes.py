@@ -1,4 +1,4 @@
-"""What grows is told from what does not, whatever the noise; and a small soak runs from end to end."""
+"""What grows is told from what does not, whatever the noise; and the page says which."""
 
 from __future__ import annotations
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import itertools
 import json
+import math
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_agent.cli.groups_access import direct_settings, quiet_logs
 from rebalance_agent.cli.verify_files import events_in, records_in, scrape_in
@@ -18,7 +22,8 @@ from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.ledger import Ledger, Window
 from rebalance_agent.ledger.report import Report
 from rebalance_agent.ledger.sheets import Place
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+from rebalance_agent.ledger.told import GroupFact
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.runtime.sources import load
 from rebalance_agent.runtime.verifying import VerifiedCluster
@@ -30,7 +35,7 @@ Reads __consumer_offsets, the coordinators' own log, and holds every event that 
 generation, aborted generation and deletion told once and none invented, members, assignments and moves the same, stalls
 within what the records show. With --lifetime also an observer's counters: the sums of the events that it published.
 
-It shares no code with the observer but for the decoding of records. It only reads, and joins no group.
+It shares no code with the observer but for reading records and events. It only reads, and joins no group.
 """
 
 EXAMPLES = """\
@@ -87,7 +92,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what.add_argument("--since", type=_time, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
     what.add_argument(
         "--grace-seconds",
-        type=float,
+        type=_seconds,
         default=30.0,
         metavar="S",
         help="how long after a record its event may come",
@@ -134,26 +139,30 @@ def _verified(options: argparse.Namespace) -> Report:
 
 def _of_cluster(options: argparse.Namespace) -> Report:
     settings, properties = direct_settings(options)
-    clock = SystemClock()
+    shows, clock = _shows(options, settings), SystemClock()
     cluster = VerifiedCluster(properties, clock)
-    ledger = Ledger(cluster.cluster_id, _shows(options, settings))
-    until_ms = clock.now_ms()
+    ledger = Ledger(cluster.cluster_id, shows)
+    until_ms, whole_ms = clock.now_ms(), 0
     if options.events:
-        since_ms = _tell(ledger.tell, (each for name in options.events for each in events_in("--events", name)))
+        for event, place in _events(options):
+            ledger.tell(event, place)
     else:
-        since_ms = cluster.events(options.events_topic or settings.events_topic, ledger.tell)
-    ledger.expect(_window(options, since_ms, until_ms, cluster.names()))
+        whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.tell)
+    ledger.expect(_window(options, max(whole_ms, ledger.first_ms or 0), until_ms, cluster.names()))
     cluster.post(ledger)
     return ledger.close()
 
 
 def _of_files(options: argparse.Namespace) -> Report:
-    told = [each for name in options.events for each in events_in("--events", name)]
-    clusters = sorted({event.cluster_id for event, _ in told if isinstance(event, GenerationEvent)})
-    if len(clusters) > 1:
-        raise InvalidInputError("--events", f"they are of {len(clusters)} clusters: {', '.join(clusters[:5])}")
-    ledger = Ledger(clusters[0] if clusters else "", _shows(options, load(ObserverSettings, None, {})))
-    ledger.expect(_window(options, _tell(ledger.tell, iter(told)), None, {}))
+    shows, told = _shows(options, load(ObserverSettings, None, {})), _events(options)
+    first = next(told, None)
+    cluster_id = first[0].cluster_id if first else ""
+    ledger = Ledger(cluster_id, shows)
+    for event, place in itertools.chain([first] if first else [], told):
+        if event.cluster_id != cluster_id:
+            raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
+        ledger.tell(event, place)
+    ledger.expect(_window(options, ledger.first_ms or 0, None, {}))
     for record in records_in(options.records):
         ledger.post(record)
     return ledger.close()
@@ -166,25 +175,31 @@ def _window(options: argparse.Namespace, since_ms: int, until_ms: int | None, na
 
 def _shows(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
     if options.groups:
-        return NameFilter(options.groups)
+        try:
+            return NameFilter(options.groups)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidInputError("--groups", f"is no regular expression: {error}") from None
     return NameFilter(settings.groups_allow, settings.groups_deny)
 
 
-def _tell(tell: Callable[[Event, Place], None], events: Iterator[tuple[Event, Place]]) -> int:
-    """Tell them all; the time of the earliest fact (epoch ms)."""
-    first_ms: int | None = None
-    for event, place in events:
-        if isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent):
-            first_ms = event.timestamp_ms if first_ms is None else min(first_ms, event.timestamp_ms)
-            tell(event, place)
-    return first_ms or 0
+def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, Place]]:
+    """What the files tell of groups; members' own events may be without a cluster."""
+    for name in options.events:
+        for event, place in events_in("--events", name):
+            if isinstance(event, GroupFact):
+                yield event, place
 
 
 def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: Report) -> None:
     scrape = scrape_in(metrics)
-    told = [event for event, _ in events_in("--lifetime", events)]
+    told = [_slim(event) for event, _ in events_in("--lifetime", events)]
     settled_ms = round(options.grace_seconds * 1000)
     check_lifetime(Lifetime(metrics, scrape.counters, told, scrape.at_ms, settled_ms, scrape.amid), report)
+
+
+def _slim(event: Event) -> Event:
+    """Without all members but one, for only that there are any counts: a whole file of events is held at once."""
+    return replace(event, members=event.members[:1]) if isinstance(event, GenerationEvent) else event
 
 
 def _as_json(report: Report) -> dict[str, object]:
@@ -202,6 +217,16 @@ def _as_json(report: Report) -> dict[str, object]:
             for each in report.differences
         ],
     }
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError("must be seconds, 0 or more")
+    return seconds
 
 
 def _time(text: str) -> int:

@@ -37,7 +37,7 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, Place]]:
 
 
 def records_in(name: str) -> Iterator[Record]:
-    """Records of a file; those without an offset follow each other without a gap.
+    """Records of a file, each partition's in order; those without an offset follow each other without a gap.
 
     Raises:
         InvalidInputError: naming the line.
@@ -53,6 +53,9 @@ def records_in(name: str) -> Iterator[Record]:
                 raise InvalidInputError(f"{name}, line {number}", "timestamp: is missing")
             partition = raw.partition or 0
             offset = following.get(partition, 0) if raw.offset is None else raw.offset
+            if offset < (expected := following.get(partition, 0)):
+                what = f"offset: {offset} of partition {partition} comes after {expected - 1}: put them in order"
+                raise InvalidInputError(f"{name}, line {number}", what)
             following[partition] = offset + 1
             yield Record(Place(name, partition, offset), raw.timestamp, raw.key, raw.value)
 
@@ -68,6 +71,9 @@ def scrape_in(name: str) -> Scrape:
     if len(text) > METRICS_BYTES_MAX:
         raise InvalidInputError("--lifetime", f"{name} is larger than {METRICS_BYTES_MAX} bytes")
     try:
-        return scraped(text.decode())
+        scrape = scraped(text.decode())
     except (UnicodeDecodeError, InvalidInputError) as error:
         raise InvalidInputError("--lifetime", f"{name} {error}") from None
+    if scrape.at_ms is None and not scrape.counters:
+        raise InvalidInputError("--lifetime", f"{name} has no metrics of an observer: give its /metrics")
+    return scrape

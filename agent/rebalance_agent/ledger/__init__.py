@@ -5,6 +5,6 @@ and holds each against its event, the event against its record, and counters aga
 with the tracker (`rebalances`) or with `model.diff`; an import contract sees to that: a mistake made there is not made
 here again.
 
-Pure, and in one pass: an event takes some hundred bytes, a group its last two generations. Not here: reading Kafka or
+Pure, and in one pass: an event takes less than a kilobyte, a group its last two generations. Not here: reading Kafka or
 files (`runtime.verifying`), and printing (`cli.verify`).
 """

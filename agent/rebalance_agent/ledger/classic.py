@@ -40,6 +40,10 @@ class ClassicBook:
         """Whether there was anything that can end."""
         return self.last is not None
 
+    def doubt(self) -> None:
+        """Records may have been missing: how it was before is not known from here on."""
+        self.certain = False
+
     def take(self, value: ClassicGroup, at_ms: int, place: Place) -> Iterator[Entry]:
         """A record of it."""
         now, last, origin = classic_sheet(value, at_ms), self.last, self._origin

@@ -16,6 +16,8 @@ from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, G
 
 __all__ = ["COUNTERS", "Lifetime", "check_lifetime"]
 
+SECONDS = "seconds of stalls"
+
 COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "followups": ("kafka_rebalance_followups_total", {}),
     "noop": ("kafka_rebalance_noop_total", {}),
@@ -26,13 +28,13 @@ COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "moved in excess": ("kafka_rebalance_partitions_moved_excess_total", {}),
     "aborted": ("kafka_rebalance_failed_total", {"reason": "aborted"}),
     "stalls": ("kafka_rebalance_stall_seconds_count", {}),
-    "seconds of stalls": ("kafka_rebalance_stall_seconds_sum", {}),
+    SECONDS: ("kafka_rebalance_stall_seconds_sum", {}),
     "completed": ("kafka_rebalance_completed_total", {}),
 }
 """What is compared -> the metric, of all its series with these labels the sum; ``completed`` also by its trigger."""
 
 ROUNDING = 0.002
-"""Of one event's seconds."""
+"""Of one event's seconds. All else is counted in whole numbers, and may not be off at all."""
 
 _Sums = dict[str, float]
 
@@ -59,23 +61,11 @@ def check_lifetime(lifetime: Lifetime, report: Report) -> None:
     for group, counters in lifetime.counters.items():
         report.counters += 1
         events = told.get(group, [])
-        if not any(_equal(run, counters) for run in _runs(lifetime, events)):
-            whole = _summed(events)
-            apart = ", ".join(
-                f"{name} is {_shown(counters.get(name, 0))}, its events add up to {_shown(whole.get(name, 0))}"
-                for name in sorted(whole.keys() | counters.keys())
-                if not _close(whole.get(name, 0), counters.get(name, 0), len(events))
-            )
+        sums = _running_sums(events)
+        if all(_apart(sums, begin, end, counters) for begin, end in _runs(lifetime, events)):
             number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
-            report.differ(
-                Difference(group, number, f"counters of {lifetime.name}: {apart or 'of no run of its events'}")
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    sums: _Sums
-    events: int
+            what = ", ".join(_apart(sums, 0, len(events), counters)) or "of no run of its events"
+            report.differ(Difference(group, number, f"counters of {lifetime.name}: {what}"))
 
 
 def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
@@ -89,8 +79,8 @@ def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
     return found
 
 
-def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
-    """The sums of all runs of events that may be what was counted."""
+def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[tuple[int, int]]:
+    """From where to where (exclusive) all runs of events go that may be what was counted."""
     starts = [
         place
         for place in range(len(events) + 1)
@@ -98,22 +88,22 @@ def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
     ]
     must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
     for start in starts:
-        sums = _summed(events[start:must])
-        for place in range(max(start, must), len(events) + 1):
-            yield _Run(dict(sums), place - start)
-            if place < len(events):
-                _add(sums, events[place])
+        for end in range(max(start, must), len(events) + 1):
+            yield start, end
 
 
 def _may_come_later(lifetime: Lifetime, event: Event) -> bool:
     return lifetime.scraped_ms is not None and event.timestamp_ms > lifetime.scraped_ms - lifetime.settled_ms
 
 
-def _summed(events: Sequence[Event]) -> _Sums:
+def _running_sums(events: Sequence[Event]) -> list[_Sums]:
+    """Of the first so many events, from none to all: what lies between two of them is a difference of sums."""
     sums: _Sums = defaultdict(float)
+    found = [dict(sums)]
     for event in events:
         _add(sums, event)
-    return sums
+        found.append(dict(sums))
+    return found
 
 
 def _add(sums: _Sums, event: Event) -> None:
@@ -129,17 +119,14 @@ def _add(sums: _Sums, event: Event) -> None:
         sums[f"completed by {event.trigger}"] += 1
     if event.stall is not None:
         sums["stalls"] += 1
-        sums["seconds of stalls"] += event.stall.seconds
+        sums[SECONDS] += event.stall.seconds
 
 
-def _equal(run: _Run, counters: Mapping[str, float]) -> bool:
-    names = run.sums.keys() | counters.keys()
-    return all(_close(run.sums.get(name, 0), counters.get(name, 0), run.events) for name in names)
-
-
-def _close(one: float, other: float, events: int) -> bool:
-    return abs(one - other) <= ROUNDING * max(1, events)
-
-
-def _shown(value: float) -> str:
-    return f"{value:g}"
+def _apart(sums: Sequence[_Sums], begin: int, end: int, counters: Mapping[str, float]) -> list[str]:
+    """What was counted otherwise than the events from ``begin`` to ``end`` (exclusive) add up to, in words."""
+    found = []
+    for name in sorted(sums[end].keys() | counters.keys()):
+        counted, told = counters.get(name, 0), sums[end].get(name, 0) - sums[begin].get(name, 0)
+        if abs(counted - told) > (ROUNDING * max(1, end - begin) if name == SECONDS else 0):
+            found.append(f"{name} is {counted:g}, its events add up to {told:g}")
+    return found

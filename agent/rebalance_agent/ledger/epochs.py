@@ -57,6 +57,10 @@ class EpochBook:
         """Whether there was anything that can end."""
         return self._epoch is not None
 
+    def doubt(self) -> None:
+        """Records may have been missing: who was there, and that an epoch was reached, is not known from here on."""
+        self.certain, self.last = False, None
+
     def take(
         self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: Place
     ) -> Iterator[Entry]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from rebalance_agent.ledger.cleaned import Cleaned
 from rebalance_agent.ledger.entries import Entry, Record
 from rebalance_agent.ledger.epochs import EpochBook
 from rebalance_agent.ledger.matching import Account
@@ -44,16 +45,21 @@ class Ledger:
     """
 
     def __init__(self, cluster_id: str, shows: Callable[[str], bool] = lambda _group: True) -> None:
-        """Of one cluster, and the groups that ``shows`` allows."""
+        """Of one cluster, and the groups that ``shows`` allows.
+
+        ``first_ms``: when the earliest fact was (epoch ms) that was told from this cluster's records, of any group.
+        """
         self.report = Report()
+        self.first_ms: int | None = None
         self._cluster_id = cluster_id
         self._window = Window()
         self._shows = shows
-        self._told: dict[bytes, Told] = {}
+        self._told: dict[str, Told] = {}
         self._posting = Posting(shows)
         self._accounts: dict[str, Account] = {}
         self._next: dict[int, int] = {}
         self._gap_ms: dict[int, int] = {}
+        self._cleaned = Cleaned()
         self._soft: dict[int, list[Difference]] = {}
         self._uncertain: set[tuple[str, int]] = set()
 
@@ -63,7 +69,10 @@ class Ledger:
         """An event that was published; those that are about members, and those of polls, are not for the ledger."""
         if not isinstance(event, GroupFact) or event.source is not Source.RECORDS:
             return
-        if event.cluster_id != self._cluster_id or not self._shows(event.group):
+        if event.cluster_id != self._cluster_id:
+            return
+        self.first_ms = event.timestamp_ms if self.first_ms is None else min(self.first_ms, event.timestamp_ms)
+        if not self._shows(event.group):
             return
         if isinstance(event, GenerationEvent):
             for what in inconsistencies(event):
@@ -81,12 +90,12 @@ class Ledger:
                 places = (known.place, place)
                 self.report.differ(Difference(told.group, told.number, "it is told twice, with other members", places))
 
-    def _key(self, event: GroupFact) -> bytes:
+    def _key(self, event: GroupFact) -> str:
         """The event's id; of a part of one, that of its first part."""
         if not (isinstance(event, GenerationEvent) and event.part):
-            return bytes.fromhex(event.event_id)
+            return event.event_id
         known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
-        return bytes.fromhex(event_id(*known))
+        return event_id(*known)
 
     # Records
 
@@ -102,12 +111,22 @@ class Ledger:
 
     def post(self, record: Record) -> None:
         """The next record of its partition."""
-        self.skip(record.place.partition, record.place.offset, record.timestamp_ms)
+        partition = record.place.partition
+        self.skip(partition, record.place.offset, record.timestamp_ms)
+        if self._cleaned.ends(partition, record.key):
+            self._doubt(partition)
+        elif self._cleaned.maybe(partition):
+            self._gap_ms[partition] = record.timestamp_ms
         for entry in self._posting.post(record):
             self._match(entry)
 
     def _gap(self, partition: int, at_ms: int) -> None:
         self._gap_ms[partition] = at_ms
+        self._cleaned.gap(partition)
+        self._doubt(partition)
+
+    def _doubt(self, partition: int) -> None:
+        """What follows cannot be held against what was before; what differed by now, because of what was removed."""
         self._posting.doubt(partition)
         self.report.leave("whose neighbours were compacted away", len(self._soft.pop(partition, ())))
 
@@ -115,7 +134,7 @@ class Ledger:
         account = self._accounts.setdefault(entry.group, Account())
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
-        told = self._told.get(bytes.fromhex(entry.event_id(self._cluster_id)))
+        told = self._told_of(entry)
         if told is None:
             account.lose()
             self._missing(entry)
@@ -129,6 +148,16 @@ class Ledger:
             wrong += 1
             self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
         self.report.agreed += not wrong
+
+    def _told_of(self, entry: Entry) -> Told | None:
+        told = self._told.get(entry.event_id(self._cluster_id))
+        if told is not None and told.parts > 1 and entry.returned:
+            # The ids of its further parts do not say who returned.
+            plain = replace(entry, returned=()).event_id(self._cluster_id)
+            if rest := self._told.pop(plain, None):
+                told.parts_seen |= rest.parts_seen
+                told.totals = told.totals.plus(rest.totals)
+        return told
 
     def _missing(self, entry: Entry) -> None:
         window = self._window
@@ -165,6 +194,8 @@ class Ledger:
         """Everything was read: what remains."""
         for entry in self._posting.close():
             self._match(entry)
+        for partition in list(filter(self._cleaned.maybe, self._soft)):
+            self._doubt(partition)
         for differences in self._soft.values():
             for each in differences:
                 self.report.differ(each)
@@ -178,7 +209,8 @@ class Ledger:
     def _invented(self, told: Told) -> None:
         partition = self._posting.partition(told.group)
         gap_ms = max(self._gap_ms.values(), default=-1) if partition is None else self._gap_ms.get(partition, -1)
-        if told.at_ms <= gap_ms or (told.group, told.at_ms) in self._uncertain | self._posting.orphans:
+        fact = told.group, told.at_ms
+        if told.at_ms <= gap_ms or fact in self._uncertain or fact in self._posting.orphans:
             self.report.leave("whose records were compacted away")
         else:
             what = f"{told} is told, and no record says so"

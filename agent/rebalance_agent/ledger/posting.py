@@ -47,7 +47,8 @@ class Posting:
         self._shows = shows
         self._books: dict[str, _Book] = {}
         self._ends: dict[str, _End] = {}
-        self._by_partition: dict[int, set[str]] = {}
+        self._partitions: dict[str, int] = {}
+        self._heard: dict[int, set[str]] = {}
         self._doubted: set[int] = set()
 
     def book(self, group: str) -> _Book | None:
@@ -56,14 +57,15 @@ class Posting:
 
     def partition(self, group: str) -> int | None:
         """Where the group's records were read."""
-        return next((number for number, groups in self._by_partition.items() if group in groups), None)
+        return self._partitions.get(group)
 
     def doubt(self, partition: int) -> None:
         """Records were missing here: what follows cannot be compared with what was before."""
         self._doubted.add(partition)
-        for group in self._by_partition.get(partition, ()):
+        # Of all others it is known already: gaps may be as many as records.
+        for group in self._heard.pop(partition, ()):
             if book := self._books.get(group):
-                book.certain = False
+                book.doubt()
 
     def post(self, record: Record) -> Iterator[Entry]:
         """One record; the entries that it makes."""
@@ -77,6 +79,7 @@ class Posting:
         if decoded.unknown:
             self.unread += 1
         elif self._shows(decoded.group):
+            self._heard.setdefault(record.place.partition, set()).add(decoded.group)
             yield from self._post(decoded, record)
 
     def close(self) -> Iterator[Entry]:
@@ -116,7 +119,7 @@ class Posting:
         self._begin(group, group_type, record.place.partition, origin)
 
     def _begin(self, group: str, group_type: GroupType, partition: int, origin: Sheet | None) -> None:
-        self._by_partition.setdefault(partition, set()).add(group)
+        self._partitions[group] = partition
         classic = group_type is GroupType.CLASSIC
         book = ClassicBook(group, origin) if classic else EpochBook(group, group_type, origin)
         book.certain = origin is not None or partition not in self._doubted

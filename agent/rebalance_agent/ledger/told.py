@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rebalance_agent.ledger.sheets import NOBODY, Place, Totals, row_of, totals
 from rebalance_agent.model.episode import Basis, Stall
@@ -14,13 +14,16 @@ __all__ = ["GroupFact", "Told", "inconsistencies", "told_of"]
 
 GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
 
+WHOLE = frozenset((0,))
+"""The parts of an event that is in one piece: one set for millions of them."""
+
 ROUNDING_S = 0.0015
 """Seconds are told in whole milliseconds."""
 
 
 @dataclass(slots=True)
 class Told:
-    """One event: the highest revision of it, of equal ones the first. ``copies``: how often that revision came.
+    """One event: the highest revision of it, of equal ones the first.
 
     ``parts_seen``: of an event that is spread over several, those that were read. ``matched``: a record was found.
     """
@@ -48,13 +51,14 @@ class Told:
     noop: bool = False
     stall: Stall | None = None
     totals: Totals = NOBODY
-    parts_seen: set[int] = field(default_factory=lambda: {0})
+    parts_seen: frozenset[int] = WHOLE
     matched: bool = False
 
     def __str__(self) -> str:
         """In words."""
-        what = {AbortedEvent.KIND: "aborted generation", GroupGoneEvent.KIND: "deletion after"}.get(self.kind)
-        return f"{what or 'generation'} {self.number}"
+        if self.kind == GroupGoneEvent.KIND:
+            return "deletion"
+        return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
 def told_of(event: GroupFact, place: Place) -> Told:
@@ -71,7 +75,7 @@ def told_of(event: GroupFact, place: Place) -> Told:
     if isinstance(event, AbortedEvent):
         told.count = event.generations
     elif isinstance(event, GenerationEvent):
-        told.parts, told.parts_seen = event.parts, {event.part}
+        told.parts, told.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
         told.previous, told.episode, told.closes = (
             event.previous_generation,
             event.episode_generation,

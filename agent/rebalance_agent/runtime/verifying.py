@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
@@ -19,9 +21,11 @@ from rebalance_agent.ledger.entries import Record
 from rebalance_agent.ledger.ledger import Ledger
 from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.model.codec import event_from_json, json_object
-from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+from rebalance_agent.model.events import Event
 
 __all__ = ["Scrape", "VerifiedCluster", "scraped"]
+
+LAST_POLL = "rebalance_agent_last_poll_timestamp_seconds"
 
 _BEHIND_COMMITS = b"\x00\x02"
 """Keys of offset commits are below it, and they are nearly all of the topic."""
@@ -46,7 +50,10 @@ class VerifiedCluster:
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
     def events(self, topic: str, tell: Callable[[Event, Place], None]) -> int:
-        """Tell every event that is in the topic; from when on none is missing, by retention for instance (epoch ms).
+        """Tell every event that is in the topic; from when on retention has deleted none (epoch ms).
+
+        Where it left nothing of a partition that is as of now: nobody knows which groups' events were there, and until
+        when.
 
         Raises:
             ClusterError: there is no such topic, or it cannot be read.
@@ -55,20 +62,18 @@ class VerifiedCluster:
             raise ClusterError(f"there is no topic {topic}: name the events' topic by --events-topic, or give --events")
         partitions = range(self._counts[topic])
         cut = {number for number, start in self._cluster.start_offsets(topic, partitions).items() if start > 0}
-        first_ms: int | None = None
-        since_ms: dict[int, int] = {}
+        since_ms = dict.fromkeys(cut, self._clock.now_ms())
         for message in self._records(topic, partitions):
             number = message.partition()
             if number in cut:
-                since_ms.setdefault(number, message.timestamp()[1])
+                cut.discard(number)
+                since_ms[number] = message.timestamp()[1]
             try:
                 event = event_from_json(json_object(message.value() or b""))
             except InvalidInputError:
                 continue  # of a newer release, or somebody else's
-            if isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent):
-                first_ms = event.timestamp_ms if first_ms is None else min(first_ms, event.timestamp_ms)
-                tell(event, Place(topic, number, message.offset()))
-        return max([*since_ms.values(), first_ms or 0])
+            tell(event, Place(topic, number, message.offset()))
+        return max(since_ms.values(), default=0)
 
     def post(self, ledger: Ledger) -> None:
         """Post every record that the offsets topic holds.
@@ -79,12 +84,12 @@ class VerifiedCluster:
         if OFFSETS_TOPIC not in self._counts:
             raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
         for message in self._records(OFFSETS_TOPIC, range(self._counts[OFFSETS_TOPIC])):
-            key = message.key() or b""
-            place = Place(OFFSETS_TOPIC, message.partition(), message.offset())
+            key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]
             if key < _BEHIND_COMMITS:
-                ledger.skip(place.partition, place.offset, timestamp_ms)
+                ledger.skip(partition, offset, timestamp_ms)
             else:
+                place = Place(OFFSETS_TOPIC, partition, offset)
                 ledger.post(Record(place, timestamp_ms, key, message.value()))
 
     def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
@@ -114,13 +119,12 @@ def scraped(text: str) -> Scrape:
     """
     counters: dict[str, dict[str, float]] = {}
     wanted = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
+    finite = {LAST_POLL, *wanted}
     at_ms, amid = None, False
-    try:
-        samples = [sample for family in text_string_to_metric_families(text) for sample in family.samples]
-    except ValueError as error:
-        raise InvalidInputError("", f"is no text of metrics ({error})") from None
-    for sample in samples:
-        if sample.name == "rebalance_agent_last_poll_timestamp_seconds" and sample.labels.get("poll") == "list":
+    for sample in _samples(text):
+        if sample.name in finite and not math.isfinite(sample.value):
+            raise InvalidInputError("", f"says that {sample.name} is {sample.value}")
+        if sample.name == LAST_POLL and sample.labels.get("poll") == "list":
             at_ms = round(sample.value * 1000)
         elif sample.name in ("rebalance_agent_replayed_records_total", "rebalance_agent_ownership_changes_total"):
             amid = amid or sample.value > 0
@@ -132,3 +136,11 @@ def scraped(text: str) -> Scrape:
                 if "trigger" in sample.labels:
                     group[f"{name} by {sample.labels['trigger']}"] = sample.value
     return Scrape(counters, at_ms, amid)
+
+
+def _samples(text: str) -> Iterator[Sample]:
+    try:
+        for family in text_string_to_metric_families(text):
+            yield from family.samples
+    except ValueError as error:
+        raise InvalidInputError("", f"is no text of metrics ({error})") from None

@@ -87,7 +87,7 @@ def test_a_line_that_is_no_event_or_no_record_is_named(verify):
 
 def test_events_of_two_clusters_are_refused(verify):
     other = EVENTS[0].replace('"cluster_id":"captured"', '"cluster_id":"other"')
-    assert "--events: they are of 2 clusters: captured, other" in verify(events=[*EVENTS, other])[2]
+    assert "--events: are of more than one cluster: captured, other" in verify(events=[*EVENTS, other])[2]
 
 
 def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
@@ -102,5 +102,51 @@ def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
     code, out, _ = verify("--lifetime", str(metrics), str(published))
     assert code == 1
     assert "moved is 1000, its events add up to" in out
-    metrics.write_text("", encoding="utf-8")
+    metrics.write_text('rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000\n', encoding="utf-8")
     assert verify("--lifetime", str(metrics), str(published))[0] == 0
+
+
+@pytest.mark.parametrize("text", ["", "up 1\n", "<!doctype html>\n"])
+def test_what_is_no_observers_scrape_is_refused(verify, tmp_path, text):
+    """Or nothing would be compared, and no difference be found."""
+    published, metrics = tmp_path / "published.ndjson", tmp_path / "metrics.txt"
+    published.write_text("", encoding="utf-8")
+    metrics.write_text(text, encoding="utf-8")
+    code, out, err = verify("--lifetime", str(metrics), str(published))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"rebalance-agent verify: --lifetime: {metrics} ")
+
+
+@pytest.mark.parametrize("flags", [("--grace-seconds", "nan"), ("--grace-seconds", "inf"), ("--grace-seconds", "-1")])
+def test_seconds_that_are_none_are_refused(verify, flags):
+    with pytest.raises(SystemExit) as ended:
+        verify(*flags)
+    assert ended.value.code == 2
+
+
+def test_a_pattern_that_is_none_is_refused(verify):
+    code, _, err = verify("--groups", "team-(")
+    assert code == 2
+    assert err.startswith("rebalance-agent verify: --groups: is no regular expression: ")
+
+
+def test_what_polls_saw_does_not_say_since_when_records_were_read(verify):
+    """An observer without the right to read them tells of groups all the same."""
+    left_out, kept = json.loads(EVENTS[0]), EVENTS[1:]
+    polled = {**left_out, "source": "admin", "event_id": "0" * 32, "timestamp_ms": left_out["timestamp_ms"] - 1}
+    code, out, _ = verify(events=[json.dumps(polled), *kept])
+    assert (code, "from before anybody watched" in out) == (0, True)
+
+
+def test_a_file_with_deletions_alone_is_of_a_cluster_too(verify):
+    """The first fact says of which, whatever its kind."""
+    gone = next(line for line in EVENTS if json.loads(line)["kind"] == "group_gone")
+    assert "1 facts of 1 groups are told right and once" in verify(events=[gone])[1]
+
+
+def test_records_that_are_out_of_order_are_refused(verify):
+    numbered = [json.dumps({**json.loads(line), "offset": number}) for number, line in enumerate(RECORDS)]
+    assert verify(records=numbered)[0] == 0
+    code, _, err = verify(records=[*numbered, numbered[3]])
+    assert code == 2
+    assert "records.ndjson.gz, line 88: offset: 3 of partition 0 comes after 86" in err

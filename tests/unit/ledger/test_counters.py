@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.report import Report
 from rebalance_agent.model.events import GroupGoneEvent
@@ -60,6 +61,16 @@ def test_a_counter_that_is_off_by_one_is_named(name):
     assert difference.group == "g"
 
 
+def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
+    (first, *_) = EVENTS
+    many = [replace(first, event_id=f"{number:032x}") for number in range(2_000)]
+    right = counted(many)
+    right["seconds of stalls"] = right.get("seconds of stalls", 0) + 0.9
+    assert report_of(right, many).clean
+    (difference,) = report_of({**right, "completed": right["completed"] - 1}, many).differences
+    assert "completed is 1999, its events add up to 2000" in difference.what
+
+
 def test_an_event_that_was_told_twice_counts_once():
     assert report_of(counted(EVENTS), [*EVENTS, *EVENTS]).clean
 
@@ -110,3 +121,10 @@ def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
     }
     assert (scrape.at_ms, scrape.amid) == (T0 + 500, False)
     assert scraped("rebalance_agent_replayed_records_total 3\n").amid
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf"])
+@pytest.mark.parametrize("name", ["kafka_rebalance_noop_total", "rebalance_agent_last_poll_timestamp_seconds"])
+def test_a_scrape_with_a_number_that_nothing_equals_is_refused(name, value):
+    with pytest.raises(InvalidInputError, match=f"says that {name} is "):
+        scraped(f'{name}{{consumergroup="g",poll="list"}} {value}\n')

@@ -149,6 +149,27 @@ def test_parts_of_an_event_are_one_fact():
     assert "parts" in difference.what
 
 
+def test_parts_of_a_static_members_return_are_one_fact_too():
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    events = told(*observations)
+    parts = [part for event in events for part, _ in event_lines(event, 1_500)]
+    assert [each.part for each in parts if each.timestamp_ms == T0 + 5_000][-1] > 0
+    found = report(parts, observations)
+    assert said(found) == []
+    assert found.agreed == len(events) == 2
+    assert not report(parts[:-1], observations).clean
+
+
+def test_an_id_that_is_none_is_of_no_fact():
+    """Whoever may write events may write anything."""
+    events = told(*EAGER)
+    odd = [replace(events[1], event_id=each) for each in ("", "not hexadecimal", events[1].event_id.upper())]
+    expected = ("g", 2, "generation 2 is told, and no record says so")
+    assert said(report([*events, *odd], EAGER)) == [expected] * 3
+
+
 def test_an_aborted_generation_must_be_told_and_no_other():
     observations = (*EAGER[:2], record(9_000, 4, member("a", (0, 1, 2, 3))))
     events = told(*observations)
