@@ -60,6 +60,21 @@ RUN --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
 # -- what runs ------------------------------------------------------------------------------------------------------
 
 FROM ${PYTHON} AS runtime
+# Nothing installs packages here: neither the base's pip (or Debian's own) nor the copy that makes new ones.
+RUN find / -xdev \( -path '*/python3*/pip' -o -path '*/python3*/pip-*' -o -path '*/python3*/setuptools*' \
+      -o -path '*/python3*/wheel*' -o -path '*/python3*/ensurepip' -o -path '*/python-wheels' \
+      -o -path '*/bin/pip*' \) -prune -exec rm -rf {} + && \
+    groupadd --gid 65532 nonroot && \
+    useradd --uid 65532 --gid nonroot --no-create-home --home-dir /tmp --shell /usr/sbin/nologin nonroot
+# The official base has none of its library's bytecode, and who runs here may write none: each start would compile anew,
+# which makes it take nearly twice as long.
+RUN python3 -m compileall -q -x '/(idlelib|lib2to3|site-packages|tests?|turtledemo)/' \
+      "$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')"
+ENV HOME=/tmp \
+    PATH=/opt/rebalance-agent/bin:/usr/local/bin:/usr/bin:/bin \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+# What differs from build to build comes last, so that the layers above stay the same.
 ARG REVISION=unknown
 ARG VERSION=0.1.0
 LABEL org.opencontainers.image.description="Shows what Kafka consumer-group rebalances cost, and why they happen" \
@@ -67,16 +82,6 @@ LABEL org.opencontainers.image.description="Shows what Kafka consumer-group reba
       org.opencontainers.image.revision="${REVISION}" \
       org.opencontainers.image.title="kafka-rebalance-agent" \
       org.opencontainers.image.version="${VERSION}"
-# Nothing installs packages here: neither the base's pip (or Debian's own) nor the copy that makes new ones.
-RUN find / -xdev \( -path '*/python3*/pip' -o -path '*/python3*/pip-*' -o -path '*/python3*/setuptools*' \
-      -o -path '*/python3*/wheel*' -o -path '*/python3*/ensurepip' -o -path '*/python-wheels' \
-      -o -path '*/bin/pip*' \) -prune -exec rm -rf {} + && \
-    groupadd --gid 65532 nonroot && \
-    useradd --uid 65532 --gid nonroot --no-create-home --home-dir /tmp --shell /usr/sbin/nologin nonroot
-ENV HOME=/tmp \
-    PATH=/opt/rebalance-agent/bin:/usr/local/bin:/usr/bin:/bin \
-    PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1
 USER 65532:65532
 # The root may be read-only. Only the pipeline writes, here: give it a volume.
 WORKDIR /tmp

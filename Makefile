@@ -12,7 +12,7 @@ RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes 
 .PHONY: help venv demo test test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart lock docs clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: $(STAMP) ## set up the complete environment in .venv
 
@@ -66,7 +66,7 @@ dashboards: $(STAMP) ## write the boards' JSON anew
 
 chart: $(STAMP) ## write the chart's schema, rules, boards and README anew (after alerts and dashboards)
 	@$(BIN)/python -m helm
-	@$$(PYTHONPATH=tests $(BIN)/python -c 'from support.kube_tools import build; print(build("helm-docs"))') \
+	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
 	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent
 
 docs: $(STAMP) ## write the generated pages of docs/ anew

@@ -28,11 +28,15 @@ def write_fleet(folder: Path, generations: int, days: int = DAYS) -> int:
     groups = max(6, round(generations / PER_GROUP_DAY / days))
     played = min(groups, PLAYED_MAX)
     copies = max(1, round(groups / played))
-    since_ms = MONDAY_MS + (int(time.time() * 1000) - MONDAY_MS) // _WEEK_MS * _WEEK_MS - -(-days // 7) * _WEEK_MS
     once = folder.with_name(f"{folder.name}-played")
-    synthesize(Fleet(played, days, seed=7, since_ms=since_ms), once, 2, lambda _: None)
+    synthesize(Fleet(played, days, seed=7, since_ms=lately_ms(days)), once, 2, lambda _: None)
     copy_groups(once, folder, copies)
     return played * copies
+
+
+def lately_ms(days: int) -> int:
+    """The Monday on which so many days begin that end this week at the latest: baselines are of the last weeks only."""
+    return MONDAY_MS + (int(time.time() * 1000) - MONDAY_MS) // _WEEK_MS * _WEEK_MS - -(-days // 7) * _WEEK_MS
 
 
 def copy_groups(once: Path, folder: Path, copies: int) -> None:

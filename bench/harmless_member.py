@@ -131,6 +131,7 @@ class Confluent:
                 left.pop()
             except confluent_kafka.KafkaException:
                 self.poll()  # not fetched yet: it was assigned a moment ago
+                left = self._consumer.assignment()  # what this read of the others is to be read again
 
     def close(self) -> None:
         self._consumer.close()

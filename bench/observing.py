@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http.client import HTTPException
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -24,8 +26,14 @@ OFFSETS_PART = "offsets_topic"
 PATIENCE_S = 600.0
 """Longest wait for anything."""
 
+STOP_S = 30.0
+"""For its end after SIGTERM: several times what it takes."""
+
 LOG_SHOWN = 4_000
 """Characters of its log that are shown where it ends, or does not get there."""
+
+STACKS_SHOWN = 20_000
+"""The same where it does not end: with what each of its threads does."""
 
 SHOWN = re.compile(r"^kafka_rebalance_members\{", re.MULTILINE)
 GENERATION = re.compile(r"^kafka_rebalance_generation\{[^}]*\} (\d+)", re.MULTILINE)
@@ -42,14 +50,14 @@ class Observer:
         self._usage = psutil.Process(process.pid)
 
     def _get(self, path: str) -> str:
-        """A page, whatever its status; nothing while nobody listens."""
+        """A page, whatever its status; nothing while nobody listens, or where it does not come whole."""
         try:
             with urllib.request.urlopen(self._url + path, timeout=30) as answer:
                 return answer.read().decode()
         except urllib.error.HTTPError as answer:
             with answer:
                 return answer.read().decode()
-        except (urllib.error.URLError, ConnectionError):
+        except (OSError, HTTPException):
             return ""
 
     def metrics(self) -> str:
@@ -109,9 +117,14 @@ class Observer:
 
 @contextlib.contextmanager
 def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
-    """Run ``rebalance-agent observe`` beside a broker, with its usual settings but for ``flags``."""
+    """Run ``rebalance-agent observe`` beside a broker, with its usual settings but for ``flags``.
+
+    Raises:
+        TimeoutExpired: it did not end within `STOP_S`; what its threads did then is printed.
+    """
     (port,) = free_ports(1)
-    command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    python = [sys.executable, "-X", "faulthandler", "-m"]
+    command = [*python, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     with tempfile.TemporaryDirectory() as folder, (path := Path(folder) / "log").open("wb") as log:
         begun = perf_counter()
         process = subprocess.Popen([*command, "--listen", f"127.0.0.1:{port}", *flags], stderr=log)
@@ -119,4 +132,10 @@ def observer(bootstrap: str, *flags: str) -> Iterator[Observer]:
             yield Observer(process, port, begun, path)
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGABRT)  # on which faulthandler writes all stacks
+                process.wait()
+                print(path.read_text(errors="replace")[-STACKS_SHOWN:])
+                raise

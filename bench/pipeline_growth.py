@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import log10
 from pathlib import Path
 
-from bench.fleets import copy_groups
+from bench.fleets import copy_groups, lately_ms
 from bench.measure import table
 from bench.pipeline import Run, run_pipeline
 from rebalance_agent.model.codec import json_line
@@ -43,7 +43,7 @@ class Size:
 
 def main(scale: float = 1.0) -> None:
     """Run the base and the three that are larger."""
-    groups = max(PLAYED, round(GROUPS * scale))
+    groups = PLAYED * max(1, round(GROUPS * scale / PLAYED))  # so that ten times as many are copied as often
     days = DAYS if scale >= 1 / 20 else 1
     base = Size(groups, days=days)
     sizes = {
@@ -69,7 +69,7 @@ def _run(size: Size) -> Run:
 
 
 def _play(size: Size, folder: Path) -> None:
-    fleet = Fleet(PLAYED, size.days, seed=7)
+    fleet = Fleet(PLAYED, size.days, seed=7, since_ms=lately_ms(size.days))
     for number in range(PLAYED):
         with gzip.open(folder / f"events-{number}.ndjson.gz", "wb", 1) as file:
             file.writelines(json_line(event) + b"\n" for event in history(fleet, number, plan=_plan(size, number)))

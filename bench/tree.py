@@ -39,7 +39,9 @@ def cpu_s(root: psutil.Process | None = None) -> float:
 
 @dataclass(slots=True)
 class Seen:
-    """The most MiB (shared pages shared out) that each kind of process had at once, and the CPU seconds of all so far.
+    """The most MiB that each kind of process had at once, and the CPU seconds of all so far.
+
+    Shared pages are shared out, or where the system does not tell how (all but Linux) not counted.
 
     Kinds: ``java``, its ``workers``, and the ``python`` above it.
     """
@@ -58,7 +60,7 @@ def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
         while not over.wait(EVERY_S):
             now: Counter[str] = Counter()
             for process, memory in _told(root, psutil.Process.memory_full_info):
-                now[_kind(process, root)] += memory.pss / 2**20
+                now[_kind(process, root)] += getattr(memory, "pss", memory.uss) / 2**20
             for kind, mib in now.items():
                 seen.memory[kind] = max(seen.memory[kind], mib)
             seen.cpu = max(seen.cpu, cpu_s(root))

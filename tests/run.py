@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -155,10 +155,11 @@ def main() -> int:
     clock = SystemClock()
     start = clock.monotonic()
     rows: list[Row] = []
-    beforehand = [tier.beforehand.arguments for tier in chosen if tier.beforehand]
+    beforehand = {tier.name: tier.beforehand.arguments for tier in chosen if tier.beforehand}
     try:
-        with in_background(beforehand, {**environment, "PYTHONPATH": str(ROOT / "tests")}):
+        with in_background(beforehand.values(), {**environment, "PYTHONPATH": str(ROOT / "tests")}) as building:
             rows = [row for tiers in apart(chosen) for row in run(tiers, options.pytest, environment, clock)]
+            missing += not_built(beforehand, [process.poll() for process in building])
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 128 + signal.SIGINT
@@ -177,6 +178,13 @@ def main() -> int:
     if scratch and not passed:
         print(f"\nwhat the tests wrote is in {scratch}: in memory, until it is removed")
     return 0 if passed else 1
+
+
+def not_built(beforehand: Mapping[str, Sequence[str]], statuses: Sequence[int | None]) -> Iterator[str]:
+    """What is said of each tier whose command ``beforehand`` has ended, and not well; None: it still runs."""
+    for (name, command), status in zip(beforehand.items(), statuses, strict=True):
+        if status:
+            yield f"{name}: tests whose programs cannot be built. The reason: PYTHONPATH=tests {' '.join(command)}"
 
 
 def in_memory() -> str | None:

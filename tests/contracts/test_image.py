@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import jsonschema
@@ -14,13 +11,17 @@ import pytest
 import yaml
 
 import rebalance_agent
+from support.kube_tools import module
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("agent", "build", "pipeline")
 ONLY_OF_THE_IMAGE = {"setuptools", "wheel"}  # pip brings its own to who develops
 
-COMPOSE_SPECIFICATION = "github.com/compose-spec/compose-go/v2@v2.9.0"
-"""The Go module that holds the specification's JSON schema; nothing of it is built."""
+COMPOSE_SPECIFICATION = (
+    "github.com/compose-spec/compose-go/v2@v2.9.0",
+    "h1:UHSv/QHlo6QJtrT4igF1rdORgIUhDo1gWuyJUoiNNIM=",
+)
+"""The Go module that holds the specification's JSON schema, and what it hashes to; nothing of it is built."""
 
 
 def locked(name: str) -> dict[str, str]:

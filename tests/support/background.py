@@ -15,12 +15,14 @@ END_S = 10.0
 
 
 @contextlib.contextmanager
-def in_background(commands: Iterable[Sequence[str]], environment: Mapping[str, str]) -> Iterator[None]:
+def in_background(
+    commands: Iterable[Sequence[str]], environment: Mapping[str, str]
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Run commands beside the body on what processor and disk are left over; the body's end ends whatever still runs.
 
-    Nobody hears what they say, or whether they succeed: who needs their work finds that it is not there.
+    The body gets a process for each. Nobody hears what they say: who needs their work finds that it is not there.
     """
-    running = []
+    running: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
             process = subprocess.Popen(
@@ -33,7 +35,7 @@ def in_background(commands: Iterable[Sequence[str]], environment: Mapping[str, s
             )
             running.append(process)
             _give_way(process.pid)
-        yield
+        yield running
     finally:
         for process in running:
             _end(process)

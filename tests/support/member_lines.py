@@ -14,13 +14,14 @@ import threading
 from collections import Counter
 from functools import cache
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import rmtree
 from tempfile import mkdtemp
 
 from confluent_kafka import Consumer
 
 from rebalance_agent.clock import SystemClock
 
+from . import kube_tools
 from .observing import PATIENCE_S
 
 HERE = Path(__file__).parent
@@ -101,7 +102,9 @@ def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **
 @cache
 def go_program():
     """Where our program around franz-go's consumer was built; where there is no Go, None."""
-    if (go := which("go")) is None:
+    try:
+        go = kube_tools.go()
+    except kube_tools.UnavailableError:
         return None
     binary = Path(mkdtemp(prefix="go-member-"), "go_member")
     subprocess.run([go, "build", "-o", binary, "."], cwd=GO_MEMBER, check=True, timeout=BUILD_S)

@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from types import ModuleType
@@ -44,6 +45,9 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with ``argv`` (default: the process's own) and return its exit code."""
+    if argv is None and os.getpid() == 1:
+        # A container's first process: the kernel keeps from it whatever signal it does not handle.
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
     except KeyboardInterrupt:  # importing what a command needs takes a second, too

@@ -19,7 +19,7 @@ class DescribePoll:
     """Describes the listed groups while ``wanted()``; puts one `GroupDescribed` each."""
 
     def __init__(self, context: Context, wanted: Callable[[], bool]) -> None:
-        """``wanted`` is asked before every batch."""
+        """``wanted`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
         self._context = context
         self._wanted = wanted
         self._groups: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class DescribePoll:
         with self._lock:
             groups = self._groups
         for start in range(0, len(groups), BATCH_MAX):
-            if not self._wanted():
+            if self._context.inbox.closed or not self._wanted():
                 return
             asked = self._context.clock.now_ms()
             for group in self._context.cluster.describe_groups(groups[start : start + BATCH_MAX]):

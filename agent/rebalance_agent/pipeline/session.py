@@ -8,6 +8,7 @@ depends on is set.
 from __future__ import annotations
 
 import os
+import pwd
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -90,12 +91,13 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
 
     Raises:
         ArtifactError: the jars cannot be had.
-        PipelineError: there is no Java that fits, or Spark does not start.
+        PipelineError: this user has no name, there is no Java that fits, or Spark does not start.
     """
     settings = settings or SessionSettings()
     builder = SparkSession.builder.appName(name)
     configuration = dict(_MEANING)
     if not _submitted():
+        _require_name()
         configuration |= _own(settings)
         remove_at_exit()
     for key, value in {**configuration, **(settings.more or {})}.items():
@@ -105,6 +107,15 @@ def spark_session(settings: SessionSettings | None = None, name: str = "rebalanc
     except (PySparkException, Py4JError, OSError) as error:
         where = settings.master or "this machine"
         raise PipelineError(f"Spark does not start on {where}: {_line(error)}") from error
+
+
+def _require_name() -> None:
+    """Hadoop asks for the user's name, and where there is none ends Java with what nobody understands."""
+    try:
+        pwd.getpwuid(os.getuid())
+    except KeyError:
+        text = f"Spark needs a user with a name, and /etc/passwd has none for {os.getuid()}"
+        raise PipelineError(f"{text}: run as one that it has, in our image 65532") from None
 
 
 def _submitted() -> bool:

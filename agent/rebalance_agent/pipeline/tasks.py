@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 __all__ = ["TOLD_EVERY_S", "tasks_told"]
 
 TOLD_EVERY_S = 15.0
+END_S = 5.0
+"""How long the end waits for a question to Spark that is under way: its Java may hang."""
 
 
 @contextmanager
@@ -34,7 +36,7 @@ def tasks_told(spark: SparkSession, tell: Callable[[str], None], every_s: float 
         yield
     finally:
         over.set()
-        thread.join()
+        thread.join(END_S)
 
 
 def _tasks(spark: SparkSession) -> tuple[int, int]:

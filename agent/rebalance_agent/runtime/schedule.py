@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.base import BaseExecutor, run_job
+from apscheduler.job import Job
 from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
@@ -14,8 +16,18 @@ from rebalance_agent.clock import Clock
 
 __all__ = ["Schedule"]
 
-THREADS = 8
-"""One for each thing that is scheduled: a poll that waits for a broker holds up no other."""
+
+class _Threads(BaseExecutor):  # type: ignore[misc]
+    """A thread for each call, so that a poll that waits for a broker holds up no other.
+
+    Nor the end of the process, which waits for the threads of any pool of the standard library.
+    """
+
+    def _do_submit_job(self, job: Job, run_times: list[datetime]) -> None:
+        threading.Thread(target=self._run, args=[job, run_times], name=job.id, daemon=True).start()
+
+    def _run(self, job: Job, run_times: list[datetime]) -> None:
+        self._run_job_success(job.id, run_job(job, "default", run_times, self._logger.name))
 
 
 class Schedule:
@@ -28,7 +40,7 @@ class Schedule:
         # cluster, and its duration is a metric.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
         self._scheduler = BackgroundScheduler(
-            executors={"default": ThreadPoolExecutor(THREADS)},
+            executors={"default": _Threads()},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone=UTC,
         )

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Self
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from support.cluster.node import Node
@@ -147,9 +147,10 @@ def events(bootstrap: str, group: str) -> list[dict[str, Any]]:
     while ended < len(parts):
         message = consumer.poll(10)
         assert message is not None, "the topic of events does not answer"
-        if message.error():
-            ended += 1
-        else:
+        if message.error() is None:
             found.append(json.loads(message.value()))
+        else:
+            assert message.error().code() == KafkaError._PARTITION_EOF, message.error()
+            ended += 1
     consumer.close()
     return [event for event in found if event.get("group") == group]

@@ -31,6 +31,8 @@ def missing() -> str:
     """What is not there and how to get it, in one line; empty when everything is, perhaps because it was installed."""
     if sys.platform != "linux" or os.geteuid() != 0:
         return "a real node needs Linux and root, for namespaces, mounts and cgroups: run make test-node as root"
+    if not _may_have_namespaces():
+        return "a real node: this root may make no namespaces, as in a container without --privileged"
     packages = _absent()
     if packages and _may_install():
         _install(packages)
@@ -47,7 +49,13 @@ def _absent() -> list[str]:
 
 
 def _elsewhere(program: str) -> bool:
-    return "/bin/" in program and shutil.which(Path(program).name) is not None
+    """Docker's own packages, for one, have runc in another place, and Debian's would have to replace them."""
+    return Path(program).parent.name in {"bin", "sbin"} and shutil.which(Path(program).name) is not None
+
+
+def _may_have_namespaces() -> bool:
+    command = ["unshare", "--mount", "--net", "true"]
+    return subprocess.run(command, check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def _may_install() -> bool:
@@ -57,5 +65,5 @@ def _may_install() -> bool:
 
 def _install(packages: list[str]) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+    for command in (["update"], ["install", "--yes", "--no-remove", "--no-install-recommends", *packages]):
         subprocess.run(["apt-get", "--quiet=2", *command], env=environment, check=False)

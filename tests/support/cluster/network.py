@@ -28,7 +28,7 @@ route add default dev node0
 
 
 class Network:
-    """Made by `enter`, removed by `leave`. What is left of a killed run is taken over."""
+    """Made by `enter`, removed by `leave`, which also undoes half of an `enter`."""
 
     def __init__(self) -> None:
         """Nothing is made yet."""
@@ -37,10 +37,10 @@ class Network:
     def enter(self) -> None:
         """Make the namespace and move this thread into it: its children and its later threads, too."""
         path = Path("/run/netns", NAME)
-        if not path.exists():
-            _run("ip", "netns", "add", NAME)
-            _run("ip", "-netns", NAME, "-batch", "-", text=_LINKS)
         self._home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
+        _remove(path)  # a killed run's, and nobody knows how far it came
+        _run("ip", "netns", "add", NAME)
+        _run("ip", "-netns", NAME, "-batch", "-", text=_LINKS)
         inside = os.open(path, os.O_RDONLY)
         try:
             _move(inside)
@@ -55,7 +55,12 @@ class Network:
         _move(self._home)
         os.close(self._home)
         self._home = None
-        _run("ip", "netns", "delete", NAME)
+        _remove(Path("/run/netns", NAME))
+
+
+def _remove(namespace: Path) -> None:
+    if namespace.exists():
+        _run("ip", "netns", "delete", namespace.name)
 
 
 def _move(namespace: int) -> None:

@@ -67,8 +67,8 @@ class Node:
             started.callback(shutil.rmtree, self.place.root / "containerd", ignore_errors=True)  # gigabytes; logs stay
             started.callback(Sysctls().restore)
             network = Network()
-            network.enter()
             started.callback(network.leave)
+            network.enter()
             started.callback(clean, self.place)
             started.enter_context(Dns(self._service))
             self.plane = ControlPlane(self.place.root, host=ADDRESS, users=_USERS)
@@ -178,5 +178,5 @@ class Node:
     def _service(self, name: str, namespace: str) -> str | None:
         try:
             return str(self.get("service", name, "--namespace", namespace)["spec"]["clusterIP"])
-        except RefusedError:
+        except (RefusedError, subprocess.TimeoutExpired):  # who asked will ask again
             return None

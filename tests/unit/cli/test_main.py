@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import importlib
+import signal
+import subprocess
+import sys
 
 import pytest
 
@@ -34,6 +37,23 @@ def test_ctrl_c_while_a_command_is_imported_is_no_traceback(monkeypatch):
 
     monkeypatch.setattr(importlib, "import_module", interrupted)
     assert main.main(["observe"]) == main.INTERRUPTED
+
+
+# What a container starts first has this id.
+FIRST = """
+import os, signal, sys
+from rebalance_agent.cli import main
+os.getpid = lambda: 1
+main._main = lambda _arguments: os.write(1, b"works") and signal.pause()
+sys.exit(main.main())
+"""
+
+
+def test_a_containers_first_process_ends_on_sigterm():
+    with subprocess.Popen([sys.executable, "-c", FIRST], stdout=subprocess.PIPE) as process:
+        assert process.stdout.read(5) == b"works"
+        process.terminate()
+        assert process.wait(30) == 128 + signal.SIGTERM
 
 
 def test_a_reader_who_has_enough_is_no_error(monkeypatch, capfd):

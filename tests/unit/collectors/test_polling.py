@@ -125,3 +125,13 @@ def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():
     wanted[0] = False
     describe.poll()
     assert len(context.cluster.described) == 2
+
+
+def test_groups_are_described_no_further_when_all_is_to_end():
+    """The process waits at its end for calls that are scheduled: of thousands of groups that would be long."""
+    context = fake_context(FakeCluster())
+    describe = DescribePoll(context, lambda: True)
+    describe.on_groups(f"g{number:04}" for number in range(2 * BATCH_MAX))
+    context.inbox.close()
+    describe.poll()
+    assert context.cluster.described == []

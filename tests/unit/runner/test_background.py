@@ -48,6 +48,11 @@ def test_it_takes_what_the_others_leave(tmp_path):
         assert {psutil.Process(int(pid)).nice() for pid in awaited(tmp_path / "pids").split()} == {LOWEST_PRIORITY}
 
 
+def test_who_asks_is_told_how_it_ended():
+    with in_background([python("raise SystemExit(3)"), python("pass")], os.environ) as (failed, done):
+        assert (failed.wait(PATIENCE), done.wait(PATIENCE)) == (3, 0)
+
+
 def test_what_is_done_by_then_is_left_alone(tmp_path):
     done = tmp_path / "done"
     with in_background([python("import sys; open(sys.argv[1], 'w').write('done')", done)], os.environ):

@@ -15,6 +15,7 @@ sleep 0.2
 echo built >"$5"
 """
 FAILS = """#!/bin/sh
+echo "$@" >>"{calls}"
 echo "go: no such module" >&2
 exit 1
 """
@@ -32,17 +33,17 @@ def with_go(tmp_path, monkeypatch):
         path.write_text(script.format(calls=calls))
         path.chmod(0o755)
         monkeypatch.setattr(kube_tools, "go", lambda: str(path))
-        build.cache_clear()
+        kube_tools._tried.cache_clear()
         return calls
 
     yield install
-    build.cache_clear()
+    kube_tools._tried.cache_clear()
 
 
 def test_a_program_is_built_once_however_many_ask(with_go):
     calls = with_go(BUILDS)
     with ThreadPoolExecutor(4) as pool:
-        (path,) = set(pool.map(build.__wrapped__, ["helm"] * 4))
+        (path,) = set(pool.map(build, ["helm"] * 4))
     assert Path(path).read_text() == "built\n"
     (call,) = calls.read_text().splitlines()
     assert call.endswith(kube_tools.PACKAGES["helm"])
@@ -62,6 +63,14 @@ def test_a_test_without_its_program_is_skipped_but_not_in_ci(with_go, monkeypatc
     monkeypatch.setenv("CI", "true")
     with pytest.raises(UnavailableError):
         program("helm")
+
+
+def test_what_cannot_be_had_is_not_tried_again_for_each_test(with_go):
+    calls = with_go(FAILS)
+    for _ in range(2):
+        with pytest.raises(pytest.skip.Exception, match="helm is not there"):
+            program("helm")
+    assert len(calls.read_text().splitlines()) == 1
 
 
 def test_without_go_the_reader_is_told_where_to_get_it(monkeypatch):

@@ -1,0 +1,45 @@
+"""What `make test-node` says to a machine that cannot have a node, before it begins to build one."""
+
+import os
+import sys
+
+import pytest
+
+from support.cluster import needs
+
+
+@pytest.fixture
+def on_path(tmp_path, monkeypatch):
+    """A folder that is all of PATH, on Linux and as root; puts scripts into it."""
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("INSTALL", raising=False)
+
+    def put(name, status=0):
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\nexit {status}\n")
+        path.chmod(0o755)
+
+    return put
+
+
+def test_a_root_that_may_make_no_namespaces_is_told_so(on_path):
+    on_path("unshare", status=1)
+    assert "namespaces" in needs.missing()
+    assert "apt-get" not in needs.missing()
+
+
+def test_what_is_not_there_is_named_with_the_command_to_get_it(on_path, monkeypatch):
+    on_path("unshare")
+    monkeypatch.setattr(needs, "PACKAGES", {"/nowhere/sbin/a-runtime": "a-package"})
+    assert needs.missing().endswith("apt-get install --no-install-recommends a-package")
+
+
+@pytest.mark.parametrize("folder", ["bin", "sbin"])
+def test_a_program_in_another_place_is_not_replaced(on_path, monkeypatch, folder):
+    on_path("unshare")
+    on_path("a-runtime")
+    monkeypatch.setattr(needs, "PACKAGES", {f"/nowhere/{folder}/a-runtime": "a-package"})
+    assert needs.missing() == ""
