@@ -132,6 +132,8 @@ def _verified(options: argparse.Namespace) -> Report:
         report = _of_files(options)
     else:
         report = _of_cluster(options)
+    if options.groups and report.empty:
+        raise InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
     for metrics, events in options.lifetime:
         _check_counters(metrics, events, options, report)
     return report

@@ -63,6 +63,11 @@ class Report:
         """Whether everything that could be judged agrees."""
         return not self.found
 
+    @property
+    def empty(self) -> bool:
+        """Whether there was nothing, neither to judge nor to leave."""
+        return not (self.agreed or self.found or self.pending or self.unjudged)
+
     def summary(self) -> str:
         """One line."""
         parts = [f"{self.agreed} facts of {len(self.groups)} groups are told right and once"]

@@ -50,6 +50,12 @@ def test_one_group_alone(verify):
     assert (code, out) == (0, "no difference; 5 facts of 1 groups are told right and once\n")
 
 
+def test_groups_that_are_not_there_are_no_success(verify):
+    code, out, err = verify("--groups", "copo.*")
+    assert (code, out) == (2, "")
+    assert err == "rebalance-agent verify: --groups: neither records nor events are of a group like 'copo.*'\n"
+
+
 def test_since_leaves_out_what_is_older(verify):
     at_ms = json.loads(EVENTS[1])["timestamp_ms"]
     assert verify("--since", str(at_ms + 1), events=LEFT_OUT)[0] == 0
