@@ -24,9 +24,10 @@ def replica(bootstrap, **settings):
     """``rebalance-agent observe`` as a `Watched` with its ``process``; killed at the end if it still runs."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
-    command = [sys.executable, "-m", "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
+    leash = "rebalance_agent.demo.leash"  # it ends with these tests, however they end
+    command = [sys.executable, "-m", leash, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     command += ["--kafka", f"session.timeout.ms={SESSION_MS}", *flags]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         watched = Watched(SimpleNamespace(port=_port(process)))
         watched.process, watched.log = process, []
         reader = threading.Thread(target=watched.log.extend, args=(process.stderr,), daemon=True)
