@@ -131,8 +131,8 @@ class Soak:
     def end(self):
         self.left += [self.members.leave(member) for member in list(self.members.running)]
         for member in self.left:
-            member.stdin.close()
             member.wait(PATIENCE)
+            member.stdin.close()  # afterwards: a member whose input ends is gone at once, without a good-bye
 
     def _any(self):
         return self._chance.choice(self.members.running)
