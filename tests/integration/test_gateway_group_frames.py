@@ -7,10 +7,11 @@ import itertools
 
 import pytest
 from confluent_kafka import TopicPartition
-from kafka.protocol.consumer.group import JoinGroupRequest, SyncGroupRequest
+from kafka.protocol.consumer.group import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
 from rebalance_agent.gateway.groups.shared import Outcome
 from rebalance_agent.groupprotocol.consumer import decode_subscription
+from rebalance_agent.model.events import Callback
 from rebalance_agent.model.partitions import count_partitions
 from support.gateway_groups import Client, Gateway, Line, RealBroker
 from support.observing import commit, create_topic
@@ -85,6 +86,58 @@ def test_a_static_leader_that_comes_back_skips_the_assignment(address, group):
     said = [each for each in one.line.sent if isinstance(each, JoinGroupRequest)][-1].protocols[0]
     assert decode_subscription(bytes(said.metadata)).owned_partitions == before
     assert one.gateway.outcomes.count(Outcome.ASSIGNED) == 1
+
+
+async def taken_by_another(address, one):
+    """Another process of the same static member, behind another gateway."""
+    other = await behind(address, one.group, 300, instance_id=one.instance_id)
+    assert await rebalance(other) == [0]
+    await other.line.broker.close()
+
+
+async def expelled(address, one):
+    """As by an administrator, or at the end of its session."""
+    kind, broker = LeaveGroupRequest.MemberIdentity, await RealBroker.at(address)
+    gone = kind(version=5, member_id=one.member_id, group_instance_id=one.instance_id, reason="expelled")
+    await broker(LeaveGroupRequest(version=5, group_id=one.group, members=[gone]))
+    await broker.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "error_code", "reason"),
+    [(taken_by_another, 82, "FENCED_INSTANCE_ID"), (expelled, 25, "UNKNOWN_MEMBER_ID")],
+)
+def test_a_member_that_the_coordinator_expelled_is_told_as_lost(address, group, how, error_code, reason):
+    async def go():
+        one = await behind(address, group, 300, instance_id="static-1")
+        assert await rebalance(one) == [0]
+        await how(address, one)
+        refused = (await one.heartbeat()).error_code
+        await one.line.broker.close()
+        return refused, one.gateway.told(Callback.LOST), one.owned
+
+    refused, (lost,), owned = asyncio.run(asyncio.wait_for(go(), 60))
+    assert refused == error_code
+    assert (lost.reason, lost.partitions) == (f"{reason} in the answer to Heartbeat", owned)
+
+
+class Silent(Line):
+    """Who is asked for topics says nothing."""
+
+    async def ask(self, message):
+        await asyncio.Event().wait()
+
+
+def test_an_assignor_that_is_late_costs_the_group_nothing_but_its_strategy(address, group):
+    async def go():
+        gateway = Gateway(f"{group}=weighted-sticky", assign_seconds=0.01)
+        one = Client(Silent(gateway, await RealBroker.at(address)), group=group, topics=(TOPIC,))
+        await one.join()
+        answer = await one.sync({one.member_id: {TOPIC: (5, 6)}})
+        await one.line.broker.close()
+        return (answer.error_code, answer.protocol_name, one.owned), gateway.outcomes[-1]
+
+    assert asyncio.run(asyncio.wait_for(go(), 60)) == ((0, "range", {TOPIC: (5, 6)}), Outcome.ASSIGN_LATE)
 
 
 def test_a_sync_with_the_wrong_name_is_refused_and_the_client_told_to_rejoin(address, group):

@@ -16,7 +16,7 @@ from rebalance_agent.model.events import AssignEvent, Callback
 from support.foreign_members import JavaMember
 from support.gateway_agreed import held
 from support.gateway_running import Aiokafka, KafkaPython, Owners, Plain, gateway
-from support.members import Ledger
+from support.members import Crew, Ledger
 from support.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
@@ -98,6 +98,22 @@ def test_a_group_is_taken_over_and_given_back_member_by_member(kafka, topic, sta
         other.close()
         eventually(lambda: shares(one, back) == [8, 8], told=heavy.outcomes)
     assert Outcome.NOT_CHOSEN in heavy.outcomes
+
+
+def test_members_with_the_library_and_members_behind_a_gateway_are_one_group_whoever_leads(kafka, topic, started):
+    group = f"group-of-{topic}"
+    with weighted(kafka, group, "weighted-sticky", 300) as heavy, Crew(kafka, group) as crew:
+        library = {"partition_assignment_strategy": ["weighted-sticky"], "metadata_max_age_ms": 1_000}
+        with_library = crew.join(topic, assignor_config={"assignment.consumer.weight": 100}, **library)
+        behind = started(heavy.bootstrap, group, topic)
+        eventually(lambda: (len(with_library.owned), len(behind.owned)) == (4, 12), told=heavy.outcomes)
+        assert assignor(kafka, group) == "weighted-sticky"
+        crew.leave(with_library)
+        eventually(lambda: len(behind.owned) == 16)
+        with_library = crew.join(topic, assignor_config={"assignment.consumer.weight": 100}, **library)
+        eventually(lambda: (len(with_library.owned), len(behind.owned)) == (4, 12), told=heavy.outcomes)
+        assert crew.ledger.doubled == []
+    assert set(heavy.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
 
 
 def test_a_restarted_gateway_causes_no_rebalance_and_knows_again_who_has_what(kafka, topic, started):

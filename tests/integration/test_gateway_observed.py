@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.partitions import count_partitions
-from support.gateway_agreed import disagreements, ranges
+from support.gateway_agreed import disagreements, moves_that_differ, ranges
 from support.gateway_running import Plain
 from support.gatewaying import gatewaying
 from support.observing import create_topic, events, eventually, observing
@@ -13,17 +13,29 @@ from support.observing import create_topic, events, eventually, observing
 pytestmark = pytest.mark.integration
 
 
-def test_observer_and_gateway_agree_on_every_generation(kafka):
-    bootstrap, topic, group, published = kafka.bootstrap_servers, "agreed", "agreeing", "agreed-events"
+@pytest.mark.parametrize(
+    ("own", "strategy", "differ"),
+    [
+        ("range", "weighted-sticky", disagreements),
+        ("cooperative-sticky", "cooperative-weighted-sticky", moves_that_differ),
+    ],
+)
+def test_observer_and_gateway_agree_on_every_generation(kafka, own, strategy, differ):
+    bootstrap = kafka.bootstrap_servers
+    topic, group, published = (f"{word}-{strategy}" for word in ("agreed", "agreeing", "agreed-events"))
     create_topic(bootstrap, topic, 16)
     create_topic(bootstrap, published, 1)  # a new one is read by the observer only when it next looks for topics
-    rules = {"gateway_groups": f"{group}=weighted-sticky", "events_topic": published}
+    rules = {"gateway_groups": f"{group}={strategy}", "events_topic": published}
+    last = {}
     with (
         observing(bootstrap, events_topic=published, settle_seconds=3),
         gatewaying(bootstrap, **rules) as through,
     ):
         eventually(through.ready)
-        consumers = [Plain(through.bootstrap, group, topic, **{"client.id": name}) for name in ("a", "b", "c")]
+        properties = {"partition.assignment.strategy": own}
+        consumers = [
+            Plain(through.bootstrap, group, topic, **properties, **{"client.id": name}) for name in ("a", "b", "c")
+        ]
         try:
             eventually(lambda: sorted(len(each.owned) for each in consumers) == [5, 5, 6])
             consumers.pop().close()
@@ -32,16 +44,16 @@ def test_observer_and_gateway_agree_on_every_generation(kafka):
             def agreed():
                 told = events(bootstrap, published, group=group)
                 closing = [each for each in told if each["kind"] == "generation" and each["closes_episode"]]
-                last = closing[-1] if closing else {}
-                return last.get("trigger") == "member_left" and not disagreements(told) and told
+                last["differ"] = differ(told)
+                return closing and closing[-1]["trigger"] == "member_left" and not last["differ"] and told
 
-            told = eventually(agreed)
+            told = eventually(agreed, told=last)
         finally:
             for each in consumers:
                 each.close()
     generations = [each for each in told if each["kind"] == "generation"]
-    assert {each["assignor"] for each in generations} == {"weighted-sticky"}
-    last = generations[-1]
-    assert (len(last["members"]), last["stall"]["basis"]) == (2, "exact")
-    assert last["phases"]["started_evidence"] in ("gateway", "list")
-    assert sum(count_partitions(ranges(each["assigned"])) for each in last["members"]) == 16
+    assert {each["assignor"] for each in generations} == {strategy}
+    newest = generations[-1]
+    assert (len(newest["members"]), newest["stall"]["basis"]) == (2, "exact")
+    assert newest["phases"]["started_evidence"] in ("gateway", "list")
+    assert sum(count_partitions(ranges(each["assigned"])) for each in newest["members"]) == 16

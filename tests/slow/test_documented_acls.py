@@ -35,20 +35,22 @@ def kafka():
         yield kafka
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_the_documented_commands_give_all_that_is_needed(kafka, role, capsys, monkeypatch):
+@pytest.mark.parametrize(("role", "user"), [*zip(ROLES, ROLES, strict=True), ("gateway", "sidecar")])
+def test_the_documented_commands_give_all_that_is_needed(kafka, role, user, capsys, monkeypatch):
     monkeypatch.setenv("REBALANCE_AGENT_KAFKA__SASL_PASSWORD", PASSWORD)
     settings = {
         "bootstrap.servers": kafka.address("USERS"),
         "security.protocol": "SASL_PLAINTEXT",
         "sasl.mechanism": "PLAIN",
-        "sasl.username": role,
+        "sasl.username": user,
     }
     flags = [f"--kafka={name}={value}" for name, value in settings.items()]
     if role == "observer":
         flags.append("--replicas-group=rebalance-agent")
+    if role == "gateway":
+        flags += ["--gateway-listen=127.0.0.1:0", "--gateway-port-base=0", "--gateway-groups=.*=sticky"]
     code = main.main(["check", "--json", f"--role={role}", "--listen=127.0.0.1:0", *flags])
     report = json.loads(capsys.readouterr().out)
     assert [each for each in report["checks"] if each["status"] in ("missing", "failed")] == []
     assert code == 0
-    assert commands(role)
+    assert commands(user)

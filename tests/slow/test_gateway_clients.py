@@ -10,10 +10,11 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
 from support.gateway_running import gateway
-from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member
+from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
 from support.members import Load
 from support.observing import create_topic, eventually
 from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
@@ -105,6 +106,29 @@ def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, st
         assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
 
 
+def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobody_elses(three, topic, joined):
+    group = f"group-of-{topic}"
+    with (
+        weighted(three, group, "weighted-sticky", 300) as heavy,
+        weighted(three, group, "weighted-sticky", 100) as light,
+        Load(three, topic, PARTITIONS) as load,
+    ):
+        one = joined(kafkajs_member, heavy.bootstrap, group, topic, "one")
+        eventually(lambda: shares(one) == [16], LONG_S, told=(heavy.outcomes, one.errors))
+        other = joined(LibrdkafkaMember, light.bootstrap, group, topic, "other")
+        eventually(lambda: shares(one, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes, one.errors))
+        third = joined(kafkajs_member, light.bootstrap, group, topic, "third")
+        whole = [3, 3, 10]
+        eventually(lambda: sorted(shares(one, other, third)) == whole, LONG_S, told=(heavy.outcomes, third.errors))
+        assert described(three, group).partition_assignor == "weighted-sticky"
+        one.close()
+        eventually(lambda: shares(other, third) == [8, 8], LONG_S, told=(heavy.outcomes, light.outcomes))
+        read_everything(load, one, other, third)
+        other.close()
+        third.close()
+        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+
+
 @pytest.fixture(scope="module")
 def word_topics(three):
     create_topic(three.bootstrap_servers, STREAMS_INPUT, 4, 3)
@@ -170,4 +194,4 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
         eventually(all_are(24), LONG_S, told=counts)
         second.close()
     assert set(through.outcomes) <= {Outcome.FOREIGN}
-    assert bool(through.outcomes) == (protocol == "classic")
+    assert bool(through.outcomes) == bool(through.told(Callback.ASSIGNED)) == (protocol == "classic")

@@ -97,19 +97,29 @@ def test_a_group_is_rolled_behind_gateways_and_back_without_a_record_lost_or_rea
     assert set(behind.outcomes) <= {Outcome.OFFERED, Outcome.CHOSEN, Outcome.NOT_CHOSEN, Outcome.ASSIGNED}
 
 
-def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, topic, joined):
-    group, (own, strategy) = f"group-of-{topic}", COOPERATIVE
+@pytest.mark.parametrize(
+    ("kind", "own"),
+    [
+        (LibrdkafkaMember, "cooperative-sticky"),
+        (KafkaPythonMember, "cooperative-sticky"),
+        (java_member, "CooperativeStickyAssignor"),
+    ],
+    ids=lambda each: getattr(each, "__name__", each),
+)
+def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, topic, joined, kind, own):
+    group, strategy = f"group-of-{topic}", "cooperative-weighted-sticky"
     with (
         weighted(three, group, strategy, 300) as heavy,
         weighted(three, group, strategy, 100) as light,
         Load(three, topic, PARTITIONS) as load,
     ):
-        one = joined(LibrdkafkaMember, heavy.bootstrap, group, topic, "one", own)
-        other = joined(LibrdkafkaMember, light.bootstrap, group, topic, "other", own)
-        eventually(lambda: shares(one, other) == [12, 4], told=(heavy.outcomes, light.outcomes))
+        one = joined(kind, heavy.bootstrap, group, topic, "one", own)
+        other = joined(kind, light.bootstrap, group, topic, "other", own)
+        eventually(lambda: shares(one, other) == [12, 4], LONG_S, told=(heavy.outcomes, light.outcomes))
         had, since = {each: each.owned for each in (one, other)}, {each: len(each.changes) for each in (one, other)}
-        third = joined(LibrdkafkaMember, light.bootstrap, group, topic, "third", own)
-        eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], told=(heavy.outcomes, light.outcomes))
+        third = joined(kind, light.bootstrap, group, topic, "third", own)
+        whole = [3, 3, 10]
+        eventually(lambda: sorted(shares(one, other, third)) == whole, LONG_S, told=(heavy.outcomes, light.outcomes))
         for each in (one, other):
             gone = [taken for _, assigned, taken, _ in each.changes[since[each] :] if not assigned and taken]
             assert frozenset().union(*gone) == had[each] - each.owned
@@ -119,7 +129,7 @@ def test_cooperative_members_give_up_what_others_get_and_nothing_else(three, top
             each.close()
 
 
-@pytest.mark.parametrize("kind", [LibrdkafkaMember, java_member])
+@pytest.mark.parametrize("kind", [LibrdkafkaMember, KafkaPythonMember, AiokafkaMember, java_member])
 def test_a_static_member_that_restarts_within_its_session_has_what_it_had_and_nobody_rebalances(
     three, topic, joined, kind
 ):

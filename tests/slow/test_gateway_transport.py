@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import uuid
 
 import pytest
 from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
 
+from rebalance_agent.gateway import gateway as gateway_module
+from rebalance_agent.gateway import listeners
 from rebalance_agent.testing import EmbeddedKafka
 from support.certificates import needs_openssl
-from support.gatewaying import gatewaying
+from support.gatewaying import free_base, gatewaying
 from support.observing import create_topic, eventually
 from support.secured import PASSWORD, USER, secured_kafka
 
@@ -82,6 +86,38 @@ def test_brokers_that_stop_and_come_back_cost_no_acknowledged_record(three):
         assert gateway.metric("rebalance_agent_gateway_refused_total", reason="failed") == 0
 
 
+def test_a_broker_that_comes_gets_a_port_and_one_that_goes_loses_it(three, monkeypatch):
+    monkeypatch.setattr(listeners, "GONE_SECONDS", 3.0)
+    monkeypatch.setattr(gateway_module, "SWEEP_SECONDS", 0.2)
+    base = free_base(3)
+
+    def seen(bootstrap):
+        """The ports that a client is told."""
+        admin = AdminClient({"bootstrap.servers": bootstrap, **QUIET})
+        return {node.port for node in admin.describe_cluster().result().nodes}
+
+    def taken(port):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    with contextlib.ExitStack() as stack:
+        three.stop_broker(3)
+        stack.callback(three.start_broker, 3)
+        eventually(lambda: len(seen(three.bootstrap_servers)) == 2)
+        with gatewaying(three.bootstrap_servers, gateway_port_base=base) as gateway:
+            eventually(lambda: seen(gateway.bootstrap) == {base + 1, base + 2})
+            assert not taken(base + 3)
+            stack.pop_all()
+            three.start_broker(3)
+            eventually(lambda: seen(gateway.bootstrap) == {base + 1, base + 2, base + 3})
+            producer = Producer({"bootstrap.servers": f"127.0.0.1:{base + 3}", **QUIET})
+            assert len(producer.list_topics(timeout=60).brokers) == 3
+            three.stop_broker(3)
+            stack.callback(three.start_broker, 3)
+            eventually(lambda: seen(gateway.bootstrap) == {base + 1, base + 2} and not taken(base + 3), 120)
+            assert gateway.metric("rebalance_agent_gateway_brokers") == 2
+
+
 def test_a_bulk_of_records_passes_whole_and_in_order(three):
     topic = f"bulk-{uuid.uuid4().hex[:8]}"
     create_topic(three.bootstrap_servers, topic, 1, 1)
@@ -137,12 +173,25 @@ def of_the_gateway(properties):
     return {name: value for name, value in properties.items() if "sasl" not in name} | {"security.protocol": protocol}
 
 
+def tls_to_clients(secured):
+    """What the gateway and what its clients set for TLS between them, with certificates on both sides."""
+    served, client, signer = secured.authority.issue("served"), secured.authority.issue("client"), secured.authority
+    files = {"cert": served.chain, "key": served.key, "client_ca": signer.certificate.chain}
+    trusted = {"ssl.ca.location": str(signer.certificate.chain)}
+    mine = {"ssl.certificate.location": str(client.chain), "ssl.key.location": str(client.key)}
+    return {f"gateway_tls_{name}_file": str(path) for name, path in files.items()}, trusted | mine
+
+
 @needs_openssl
+@pytest.mark.parametrize("tls", [False, True], ids=["plaintext to the gateway", "TLS to the gateway"])
 @pytest.mark.parametrize("kind", ["tls", "mtls", *SASL])
-def test_clients_log_in_from_end_to_end_and_records_pass(secured, kind):
-    topic = f"secured-{kind.replace('_', '-')}"
-    with gatewaying(of_the_gateway(secured.properties(kind))) as gateway:
-        client = {"bootstrap.servers": gateway.bootstrap, **of_the_client(kind), **QUIET}
+def test_clients_log_in_from_end_to_end_and_records_pass(secured, kind, tls):
+    topic = f"secured-{kind.replace('_', '-')}-{tls}"
+    ours, theirs = tls_to_clients(secured) if tls else ({}, {})
+    with gatewaying(of_the_gateway(secured.properties(kind)), **ours) as gateway:
+        client = {"bootstrap.servers": gateway.bootstrap, **of_the_client(kind), **theirs, **QUIET}
+        if tls:
+            client["security.protocol"] = "SASL_SSL" if kind in SASL else "SSL"
         producer = Producer(client)
         for number in range(1_000):
             producer.produce(topic, str(number).encode() * 100)

@@ -15,6 +15,7 @@ import sys
 from collections import Counter
 from dataclasses import dataclass, field
 
+from fuzz.mutations import mutated
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.gateway.groups import Groups, parse_rules
 from rebalance_agent.gateway.groups.shared import Outcome
@@ -36,6 +37,9 @@ PLAY_S = 0.5
 
 LENGTH = struct.Struct(">i")
 LENGTHS = (-(2**31), -1, 0, 1, 7, 8, 9, 2**16, 2**24, 2**24 + 1, 2**27, 2**28, 2**28 + 1, 2**31 - 1)
+WORDS = (b"orders", b"consumer", b"range", b"localhost")
+"""Names that our own frames have."""
+
 RULES = ".*=weighted-sticky,assignment.consumer.weight=3"
 
 
@@ -123,21 +127,9 @@ async def live(port, done, report):
     writer.close()
 
 
-def mutated(chance, data):
-    """Some bytes changed, taken out, doubled or put in."""
-    data = bytearray(data)
-    for _ in range(chance.choice([1, 1, 2, 5])):
-        at, size = chance.randrange(len(data) + 1), chance.choice([1, 1, 2, 4, 30])
-        match chance.randrange(4):
-            case 0:
-                data[at : at + size] = chance.randbytes(size)
-            case 1:
-                del data[at : at + size]
-            case 2:
-                data[at:at] = data[at : at + size]
-            case _:
-                data[at:at] = chance.choice([bytes(size), b"\xff" * size, chance.randbytes(size)])
-    return bytes(data)
+def spoilt(chance, data):
+    """Damage that is worse than noise, with pieces of another good frame; see `fuzz.mutations`."""
+    return mutated(chance, data, [good(chance)], WORDS, text=False)
 
 
 def good(chance):
@@ -167,11 +159,11 @@ def noise(chance):
 
 
 def damaged(chance):
-    return frame_of(mutated(chance, good(chance))) + frames(chance)
+    return frame_of(spoilt(chance, good(chance))) + frames(chance)
 
 
 def misframed(chance):
-    return frames(chance) + mutated(chance, frames(chance))
+    return frames(chance) + spoilt(chance, frames(chance))
 
 
 def cut(chance):
@@ -289,8 +281,8 @@ def _true(chance, frame):
 
 ANSWERS = (
     lambda chance, frame: frame_of(_true(chance, frame)),
-    lambda chance, frame: frame_of(frame[4:8] + mutated(chance, _true(chance, frame)[4:])),
-    lambda chance, frame: mutated(chance, frame_of(_true(chance, frame))),
+    lambda chance, frame: frame_of(frame[4:8] + spoilt(chance, _true(chance, frame)[4:])),
+    lambda chance, frame: spoilt(chance, frame_of(_true(chance, frame))),
     lambda chance, frame: frame_of(_true(chance, frame)) * 2,
     lambda chance, frame: chance.randbytes(200),
     lambda chance, frame: LENGTH.pack(chance.choice(LENGTHS)) + _true(chance, frame),

@@ -33,14 +33,15 @@ class Running:
 
 
 @contextmanager
-def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0):
-    """Between this process's clients and the brokers; yields a `Running`."""
+def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **options):
+    """Between this process's clients and the brokers; yields a `Running`. ``options`` are those of `Groups`."""
     running, ready, loops = Running(), threading.Event(), []
 
     async def serve():
         stop = asyncio.Event()
         clock = SystemClock()
-        running.groups = Groups(parse_rules(rules), running.events.append, clock, count=running.outcomes.append)
+        counted = {"count": running.outcomes.append, **options}
+        running.groups = Groups(parse_rules(rules), running.events.append, clock, **counted)
         servers = [each.rpartition(":") for each in bootstrap.split(",")]
         addresses = tuple((host, int(port)) for host, _, port in servers)
         places = Places(addresses, listen, "127.0.0.1", port_base)

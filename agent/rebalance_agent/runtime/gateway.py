@@ -140,6 +140,7 @@ class GatewayRole:
             alive=self._sidecar.alive,
             count=self._counts.outcome,
             assign_seconds=self._settings.gateway_assign_seconds,
+            rack=self._settings.gateway_rack,
         )
         gateway = Gateway(self._places, groups.talk, self._counts, self._sidecar.health, self._clock)
         await gateway.start()

@@ -61,6 +61,9 @@ class GatewaySettings(SidecarSettings):
         le=60,
         description="how long a group waits for our assignor before its client's own result goes on",
     )
+    gateway_rack: _Text = Field(
+        "", description="rack of consumers that do not tell theirs when they join (client.rack); empty: it is not known"
+    )
     gateway_tls_cert_file: _Text = Field(
         "", description="PEM file with the certificate for clients; empty: they come without TLS"
     )

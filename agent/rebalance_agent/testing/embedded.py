@@ -49,6 +49,7 @@ class EmbeddedKafka:
         *,
         listeners: Mapping[str, Listener] | None = None,
         authorizer: bool = False,
+        racks: Sequence[str] = (),
         jvm_flags: Sequence[str] = (),
         offsets_topic: bool = True,
         keep_logs: bool = False,
@@ -65,6 +66,7 @@ class EmbeddedKafka:
             listeners: secured ones beside the plain one, by name; `address` tells where they are.
             authorizer: Kafka's own (KIP-801): principals of secured listeners have the rights that ACLs give them,
                 and those who come by the plain listener have all.
+            racks: ``broker.rack`` of each broker, in the order of their ids; none by default.
             jvm_flags: after ours, so that ``-Xmx1g`` replaces our 512 MB.
             offsets_topic: whether being ready includes that ``__consumer_offsets`` exists and has its coordinator.
             keep_logs: keep the temporary directory's logs at the end. They are kept anyway if the block fails.
@@ -76,6 +78,7 @@ class EmbeddedKafka:
             dict(properties or {}),
             dict(listeners or {}),
             authorizer,
+            tuple(racks),
             Path(directory).absolute() if directory is not None else None,
         )
         self.keep_logs = keep_logs

@@ -20,22 +20,25 @@ BROKERS_MAX = 9  # each takes some 350 MB of memory
 
 @dataclass(frozen=True)
 class Layout:
-    """The cluster that somebody wants; ``directory`` is where, or None for a temporary one.
+    """The cluster that somebody wants; ``directory`` is where, or None for a temporary one. ``racks``: all or none.
 
     Raises:
-        BrokerError: too few or too many brokers, or listeners that cannot be.
+        BrokerError: too few or too many brokers, not a rack for each, or listeners that cannot be.
     """
 
     brokers: int
     properties: Mapping[str, str]
     listeners: Mapping[str, Listener]
     authorizer: bool
+    racks: tuple[str, ...]
     directory: Path | None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
         if not 1 <= self.brokers <= BROKERS_MAX:
             raise BrokerError(f"brokers must be 1 to {BROKERS_MAX}, not {self.brokers}")
+        if self.racks and len(self.racks) != self.brokers:
+            raise BrokerError(f"{len(self.racks)} racks are not one for each of {self.brokers} brokers")
         check_listeners(self.listeners)
 
     def make_root(self) -> Path:
@@ -70,8 +73,9 @@ class Layout:
         brokers = {node.node_id: Broker(node, root / f"broker-{node.node_id}.log") for node in nodes}
         for broker in brokers.values():
             shutil.rmtree(broker.node.directory, ignore_errors=True)
+            rack = {"broker.rack": self.racks[broker.node.node_id - 1]} if self.racks else {}
             properties = server_properties(
-                broker.node, nodes, self.properties, self.listeners, authorizer=self.authorizer
+                broker.node, nodes, rack | dict(self.properties), self.listeners, authorizer=self.authorizer
             )
             broker.format(cluster_id, checkpoint, properties)
         return brokers

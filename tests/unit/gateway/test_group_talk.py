@@ -79,6 +79,16 @@ def test_every_strategy_that_fits_assigns_every_partition_twice(name):
     assert set(outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
 
 
+def test_kafkajs_is_told_its_own_assigners_name_and_sees_what_it_can_read():
+    broker = ToyCoordinator(2)
+    kafkajs = {"names": ("RoundRobinAssigner",), "join_version": 5, "sync_version": 3, "subscription_version": 0}
+    heavy, light = client(HEAVY, broker, **kafkajs), client(LIGHT, broker)
+    asyncio.run(rebalance(heavy, light))
+    assert counts(heavy, light) == [12, 4]
+    assert heavy.joined.protocol_name == "RoundRobinAssigner"
+    assert {bytes(each.metadata)[:2] for each in heavy.joined.members} == {b"\0\0"}
+
+
 def test_our_strategy_stands_before_the_clients_own_which_stay_as_they_came():
     broker = ToyCoordinator(1)
     one = client(HEAVY, broker, names=("roundrobin", "range"), rack="r1")
@@ -366,6 +376,15 @@ def test_racks_are_asked_for_where_members_have_one():
     one, other = client(rules, broker, rack="b"), client(rules, broker, rack="a")
     asyncio.run(rebalance(one, other))
     assert [{number % 2 for number in each.owned["t"]} for each in (one, other)] == [{1}, {0}]
+
+
+def test_a_client_that_tells_no_rack_is_in_its_gateways():
+    broker = ToyCoordinator(3, topics={"t": 6}, racks={0: "a", 1: "b", 2: "c"})
+    old = {"subscription_version": 0}  # kafka-python, aiokafka: they tell their rack in Fetch alone
+    one, other = (client("orders=rack-aware-sticky", broker, gateway={"rack": rack}, **old) for rack in "ca")
+    telling = client("orders=rack-aware-sticky", broker, gateway={"rack": "a"}, rack="b")
+    asyncio.run(rebalance(one, other, telling))
+    assert [each.owned["t"] for each in (one, other, telling)] == [(2, 5), (0, 3), (1, 4)]
 
 
 def test_topics_of_other_members_are_looked_up_too():

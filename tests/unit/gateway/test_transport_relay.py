@@ -15,6 +15,7 @@ import pytest
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 from kafka.protocol.producer import ProduceRequest
 
+from fuzz.mutations import mutated
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway import lane, links, relay
 from rebalance_agent.gateway.refusal import Refusal
@@ -290,16 +291,13 @@ async def test_mutated_requests_and_answers_cost_no_other_connection_and_are_no_
     good = [frame_of(request(key, version, 1, bytes(40))) for key in range(20) for version in (0, 4, 9)]
     good += [frame_of(produce(version, -1, 1)) for version in range(3, 14)]
 
-    def mutated(data):
-        bytes_now = bytearray(data)
-        for _ in range(chance.randint(1, 4)):
-            bytes_now[chance.randrange(len(bytes_now))] = chance.randrange(256)
-        return bytes(bytes_now)
+    def damaged(data):
+        return mutated(chance, data, good, (), text=False)
 
-    async with joined(lambda frame: frame[4:8] + mutated(frame + bytes(60))) as (well, _, gateway):
+    async with joined(lambda frame: frame[4:8] + damaged(frame + bytes(60))) as (well, _, gateway):
         for _ in range(300):
             client = await Client.connect(gateway.port)
-            client.writer.write(mutated(chance.choice(good)))
+            client.writer.write(damaged(chance.choice(good)))
             client.writer.write_eof()
             await client.ended()
             await client.close()

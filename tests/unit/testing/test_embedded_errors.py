@@ -29,6 +29,12 @@ def test_the_number_of_brokers_is_bounded(count):
         EmbeddedKafka(count)
 
 
+@pytest.mark.parametrize(("racks", "told"), [(["a"], "1 racks"), (["a", "b", "c"], "3 racks")])
+def test_racks_are_those_of_all_brokers_or_of_none(racks, told):
+    with pytest.raises(BrokerError, match=f"{told} are not one for each of 2 brokers"):
+        EmbeddedKafka(2, racks=racks)
+
+
 def test_without_start_every_question_says_so():
     kafka = EmbeddedKafka()
     for question in (lambda: kafka.bootstrap_servers, lambda: kafka.logs, lambda: kafka.stop_broker(1)):

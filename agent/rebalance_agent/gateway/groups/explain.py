@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from rebalance_agent.gateway.groups.offering import KAFKAS_ASSIGNORS, serves
+from rebalance_agent.gateway.groups.offering import COMMON_ASSIGNORS, serves
 from rebalance_agent.gateway.rules import Rule, Rules
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
@@ -42,7 +42,7 @@ def stands_against(rule: Rule, now: DescribedGroup) -> str:
         return f"in a {now.group_type} group the coordinator assigns"
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
         return ""
-    if now.assignor not in KAFKAS_ASSIGNORS:
+    if now.assignor not in COMMON_ASSIGNORS:
         return f"its members offer {_shown(now.assignor)}, which is none of Kafka's own"
     return serves(rule.strategy, (now.assignor,))
 
@@ -102,7 +102,7 @@ def _entry(label: str, text: str) -> list[str]:
 def _verdict(rule: Rule, now: DescribedGroup) -> str:
     name = rule.strategy.name
     if problem := stands_against(rule, now):
-        known = now.group_type is not GroupType.CLASSIC or now.assignor not in KAFKAS_ASSIGNORS
+        known = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
         condition = "" if known else " if this assignor is what its clients are configured with"
         return f"nothing is rewritten{condition}: {problem}"
     if not now.members or not now.assignor:

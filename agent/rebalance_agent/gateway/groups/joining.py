@@ -111,7 +111,7 @@ class Joins(Handler):
         rule = shared.rules.of(group)
         if rule is None:
             return None
-        if own is None or not own.kafkas:
+        if own is None or not own.common:
             self._foreign(message, client_id)
             return None
         if problem := serves(rule.strategy, own.names):
@@ -125,11 +125,13 @@ class Joins(Handler):
         """The member's subscription for our strategy: the client's own topics, and what it owns.
 
         What a cooperative client keeps it says itself; of an eager one nobody knows but who saw its last assignment.
+        Many clients tell their rack only when they fetch.
         """
         said, presence = own.subscription, seat.presence
+        rack = said.rack_id or self._shared.rack or None
         participant = seat.participant
-        if participant is None or seat.rack != (said.rack_id or None):
-            before, seat.rack = participant, said.rack_id or None
+        if participant is None or seat.rack != rack:
+            before, seat.rack = participant, rack
             participant = seat.participant = Participant(
                 (rule.strategy,), rule.config, group=presence.group, rack=seat.rack
             )

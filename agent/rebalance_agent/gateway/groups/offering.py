@@ -13,16 +13,16 @@ from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION, decode_subscr
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["CONSUMER", "KAFKAS_ASSIGNORS", "Offer", "Own", "offer", "own_protocols", "serves"]
+__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "Own", "offer", "own_protocols", "serves"]
 
 CONSUMER = "consumer"
 """The protocol type of consumers, and of Kafka Streams."""
 
 COOPERATIVE_STICKY = "cooperative-sticky"
 
-KAFKAS_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", COOPERATIVE_STICKY})
-"""Assignors that every client knows by these names. A member with another one has a reason for it: Streams' ``stream``,
-an assignor of its own, our library."""
+COMMON_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", COOPERATIVE_STICKY, "RoundRobinAssigner"})
+"""Kafka's own assignors, which clients know by these names, and what KafkaJS has instead of all of them. A member with
+another one has a reason for it: Streams' ``stream``, an assignor of its own, our library."""
 
 _STREAMS = "stream"
 
@@ -35,9 +35,9 @@ class Own:
     subscription: ConsumerSubscription
 
     @property
-    def kafkas(self) -> bool:
-        """Whether Kafka's own assignors are all that it offers, so that another may be put before them."""
-        return KAFKAS_ASSIGNORS.issuperset(self.names)
+    def common(self) -> bool:
+        """Whether everybody's assignors are all that it offers, so that another may be put before them."""
+        return COMMON_ASSIGNORS.issuperset(self.names)
 
     @property
     def protocol(self) -> RebalanceProtocol:

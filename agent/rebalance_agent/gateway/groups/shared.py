@@ -59,9 +59,11 @@ class Shared:
     """Rules, seats and the threads that assign."""
 
     def __init__(
-        self, rules: Rules, emit: Emit, alive: Alive, clock: Clock, count: Count, assign_seconds: float
+        self, rules: Rules, emit: Emit, alive: Alive, clock: Clock, count: Count, assign_seconds: float, rack: str
     ) -> None:
         """``emit`` takes the members' events; a group may wait ``assign_seconds`` for our assignor.
+
+        ``rack``: of members who tell none; empty where it is not known, either.
 
         ``awaiting``: who was given something and has not begun with it. ``topic_names``: by topic id.
         """
@@ -71,6 +73,7 @@ class Shared:
         self.clock = clock
         self.count = count
         self.assign_seconds = assign_seconds
+        self.rack = rack
         self.seats = Seats()
         self.awaiting: set[Presence] = set()
         self.topic_names: dict[str, str] = {}

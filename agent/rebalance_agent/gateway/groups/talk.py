@@ -43,12 +43,14 @@ class Groups:
         alive: Alive = lambda _process: None,
         count: Count = lambda _outcome: None,
         assign_seconds: float = ASSIGN_SECONDS,
+        rack: str = "",
     ) -> None:
         """``emit`` takes members' events, ``alive`` signs of life and ``count`` outcomes, on the event loop's thread.
 
-        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`.
+        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack`` is that of members
+        who tell none.
         """
-        self._shared = Shared(rules, emit, alive, clock, count, assign_seconds)
+        self._shared = Shared(rules, emit, alive, clock, count, assign_seconds, rack)
 
     @property
     def members(self) -> int:

@@ -84,6 +84,9 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
     except ClusterError as error:
         yield Finding("groups", Status.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
         return
+    if list(rules) and not names:
+        detail = "none that a rule names is there now, or none that may be described (Describe on Group)"
+        yield Finding("groups", Status.SKIPPED, detail=detail)
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue

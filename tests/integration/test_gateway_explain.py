@@ -1,0 +1,61 @@
+"""``rebalance-agent gateway --explain`` beside a group that lives: it says what would be done, and touches nothing."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from rebalance_agent.cli import main
+from support.gateway_running import Plain
+from support.observing import create_topic, eventually
+
+pytestmark = pytest.mark.integration
+
+
+def explained(kafka, capsys, group, rules):
+    """The exit code, and what was printed as one line."""
+    servers = ["--bootstrap-servers", kafka.bootstrap_servers]
+    code = main.main(["gateway", *servers, "--gateway-groups", rules, "--explain", group])
+    return code, " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("own", "strategy", "code", "verdict"),
+    [
+        ("range", "weighted-sticky", 0, "it runs by weighted-sticky from the first rebalance on"),
+        ("cooperative-sticky", "weighted-sticky", 1, "weighted-sticky is eager, and a client with cooperative-sticky"),
+    ],
+)
+def test_what_would_be_done_to_a_group_is_said_and_not_done(kafka, capsys, own, strategy, code, verdict):
+    group = f"explained-{uuid.uuid4().hex[:8]}"
+    create_topic(kafka.bootstrap_servers, group, 4)
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+
+    def described():
+        now = admin.describe_consumer_groups([group])[group].result()
+        return now.state, now.partition_assignor, [each.member_id for each in now.members]
+
+    one = Plain(kafka.bootstrap_servers, group, group, **{"client.id": "app", "partition.assignment.strategy": own})
+    try:
+        eventually(lambda: len(one.owned) == 4)
+        before, assigned = described(), one.assigned
+        ended, text = explained(kafka, capsys, group, f"{group}={strategy},assignment.consumer.weight=300")
+        assert (described(), one.assigned) == (before, assigned)
+    finally:
+        one.close()
+    assert ended == code
+    assert f"JoinGroup {strategy} is put before the client's own assignors" in text
+    assert f"classic group, Stable, 1 members, assignor {own}" in text
+    assert "app on /127.0.0.1: 4 partitions" in text
+    assert verdict in text
+
+
+def test_a_group_that_is_not_there_is_said_to_be_none(kafka, capsys):
+    group = f"nobody-{uuid.uuid4().hex[:8]}"
+    assert explained(kafka, capsys, group, f"{group}=sticky")[0] == 0
+    code, text = explained(kafka, capsys, group, "other=sticky")
+    assert code == 0
+    assert "None of gateway_groups matches its name" in text
+    assert "There is no such group now." in text

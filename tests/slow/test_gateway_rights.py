@@ -1,0 +1,78 @@
+"""A gateway asks its clients' brokers with its clients' rights, and those that any consumer has are enough."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+
+import pytest
+
+from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.model.events import Callback
+from rebalance_agent.testing import EmbeddedKafka, Listener
+from support.gateway_members import described, joining, read_everything, shares
+from support.gateway_running import gateway
+from support.member_lines import LibrdkafkaMember
+from support.members import Load
+from support.observing import create_topic, eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+PASSWORD = "not-a-secret"
+LOGIN = {
+    "security.protocol": "SASL_PLAINTEXT",
+    "sasl.mechanism": "PLAIN",
+    "sasl.username": "app",
+    "sasl.password": PASSWORD,
+}
+
+
+@pytest.fixture(scope="module")
+def guarded():
+    users = Listener.sasl("PLAIN", {"app": PASSWORD})
+    with EmbeddedKafka(listeners={"USERS": users}, authorizer=True) as kafka:
+        yield kafka
+
+
+def allow(kafka, group, topic):
+    """What Kafka's own tool gives a consumer: Read and Describe on its topic, Read on its group."""
+    words = ["--add", "--allow-principal", "User:app", "--consumer", "--topic", topic, "--group", group]
+    done = kafka.run_tool("org.apache.kafka.tools.AclCommand", "--bootstrap-server", kafka.bootstrap_servers, *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_consumers_usual_rights_are_enough_for_a_strategy_and_after_a_restart(guarded):
+    topic = f"guarded-{uuid.uuid4().hex[:8]}"
+    group, brokers = f"group-of-{topic}", guarded.address("USERS")
+    create_topic(guarded.bootstrap_servers, topic, 16)
+    allow(guarded, group, topic)
+    rule = f"{group}=weighted-sticky,assignment.consumer.weight="
+    with (
+        gateway(brokers, f"{rule}100") as light,
+        Load(guarded, topic, 16) as load,
+        contextlib.ExitStack() as stack,
+        joining() as join,
+    ):
+        first = stack.enter_context(gateway(brokers, f"{rule}300"))
+        listen = ("127.0.0.1", int(first.bootstrap.rpartition(":")[2]))
+        one = join(LibrdkafkaMember, first.bootstrap, group, topic, "one", **LOGIN)
+        other = join(LibrdkafkaMember, light.bootstrap, group, topic, "other", **LOGIN)
+        eventually(lambda: shares(one, other) == [12, 4], told=(first.outcomes, light.outcomes))
+        assert described(guarded, group).partition_assignor == "weighted-sticky"
+        had = one.owned
+        stack.close()
+        with gateway(brokers, f"{rule}300", listen=listen) as second:
+            eventually(lambda: second.groups.members == 1)
+            third = join(LibrdkafkaMember, light.bootstrap, group, topic, "third", **LOGIN)
+            eventually(lambda: sorted(shares(one, other, third)) == [3, 3, 10], told=second.outcomes)
+            (revoked,) = second.told(Callback.REVOKED, client_id="one")
+            assert set(revoked.partitions[topic]) == had, "what it had was learnt from the coordinator"
+            assert len(one.owned & had) == 10
+            read_everything(load, one, other, third)
+            for each in (third, other, one):
+                each.close()
+    assert set(first.outcomes + light.outcomes + second.outcomes) == {
+        Outcome.OFFERED,
+        Outcome.CHOSEN,
+        Outcome.ASSIGNED,
+    }

@@ -1,0 +1,124 @@
+"""Every strategy that fits a gateway, in one group of clients of every kind, before brokers in three racks."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.testing import EmbeddedKafka
+from support.gateway_agreed import held
+from support.gateway_members import (
+    LONG_S,
+    AiokafkaMember,
+    KafkaPythonMember,
+    described,
+    joining,
+    read_everything,
+)
+from support.gateway_running import gateway
+from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member
+from support.members import Load
+from support.observing import eventually
+
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
+
+RACKS = ("a", "b", "c")
+PLACED = (1, 2, 2, 3, 1, 3, 3, 1, 1, 2, 3, 2)
+"""Partition -> the one broker that has it: four in each rack, in an order that no assignor deals in."""
+
+NEAR = {rack: frozenset(each for each, node in enumerate(PLACED) if RACKS[node - 1] == rack) for rack in RACKS}
+OWN = {RebalanceProtocol.EAGER: "range", RebalanceProtocol.COOPERATIVE: "cooperative-sticky"}
+JAVAS = {"range": "RangeAssignor", "cooperative-sticky": "CooperativeStickyAssignor"}
+FIT = [name for name, each in STRATEGIES.items() if not each.by_load]
+
+
+@pytest.fixture(scope="module")
+def racked():
+    with EmbeddedKafka(brokers=len(RACKS), racks=RACKS) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def topic(racked):
+    name = f"placed-{uuid.uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": racked.bootstrap_servers, "log_level": 0})
+    placed = NewTopic(name, len(PLACED), replica_assignment=[[node] for node in PLACED])
+    admin.create_topics([placed])[name].result()
+    return name
+
+
+def joined_by_all(join, bootstrap, group, topic, own):
+    """Client id -> a member of each kind that gives partitions up as ``own`` does; some tell their racks."""
+
+    def one(kind, name, assignor=own, **properties):
+        return join(kind, bootstrap, group, topic, name, assignor, **properties)
+
+    members = {
+        "java": one(java_member, "java", JAVAS[own], **{"client.rack": "a"}),
+        "librdkafka": one(LibrdkafkaMember, "librdkafka", **{"client.rack": "b"}),
+        "kafka-python": one(KafkaPythonMember, "kafka-python"),
+    }
+    if own == "range":
+        members["aiokafka"] = one(AiokafkaMember, "aiokafka")  # it has no cooperative assignor
+    if go_program() is not None:  # where it has to be there, `test_gateway_clients` says that it is missing
+        members["go"] = one(go_member, "go")
+    return members
+
+
+@pytest.mark.parametrize("name", FIT)
+def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(racked, topic, name):
+    group, own, seen = f"group-of-{topic}", OWN[STRATEGIES[name].protocol], {}
+
+    def agreed(members):
+        seen["group"] = group_now = described(racked, group)
+        if group_now is None or group_now.coordinator is None:
+            return False
+        coordinator = f"{group_now.coordinator.host}:{group_now.coordinator.port}"
+        seen["held"] = now = held(coordinator, group, [topic])
+        seen["owned"] = owned = {client: {(topic, each) for each in one.owned} for client, one in members.items()}
+        return now and now.assignor == name and now.assigned == now.expected == owned
+
+    with (
+        gateway(racked.bootstrap_servers, f"{group}={name}", rack="c") as through,
+        joining(alone=name != "redundant") as join,
+        Load(racked, topic, len(PLACED)) as load,
+    ):
+        everybody = joined_by_all(join, through.bootstrap, group, topic, own)
+        members = dict(everybody)
+        eventually(lambda: agreed(members), LONG_S, told=(seen, through.outcomes))
+        assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
+        # The one with most: librdkafka's cooperative consumers do not say that they leave if they have nothing.
+        members.pop(max(members, key=lambda client: len(members[client].owned))).close()
+        eventually(lambda: agreed(members), LONG_S, told=(seen, through.outcomes))
+        assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
+        read_everything(load, *everybody.values())
+    assert set(through.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+
+
+@pytest.mark.parametrize("name", ["rack-aware-sticky", "cooperative-rack-aware-sticky"])
+def test_each_member_gets_what_lies_in_its_rack(racked, topic, name):
+    group, own, seen = f"group-of-{topic}", OWN[STRATEGIES[name].protocol], {}
+    with (
+        gateway(racked.bootstrap_servers, f"{group}={name}") as through,
+        gateway(racked.bootstrap_servers, f"{group}={name}", rack="c") as of_a_pod_in_c,
+        joining() as join,
+    ):
+        members = {
+            "a": join(java_member, through.bootstrap, group, topic, "java", JAVAS[own], **{"client.rack": "a"}),
+            "b": join(LibrdkafkaMember, through.bootstrap, group, topic, "librdkafka", own, **{"client.rack": "b"}),
+            "c": join(KafkaPythonMember, of_a_pod_in_c.bootstrap, group, topic, "kafka-python", own),
+        }
+
+        def owned():
+            seen.update({rack: one.owned for rack, one in members.items()})
+            return seen
+
+        eventually(lambda: owned() == NEAR, LONG_S, told=(seen, through.outcomes))
+        members["c"].close()
+        eventually(lambda: [len(owned()[rack]) for rack in "ab"] == [6, 6], LONG_S, told=(seen, through.outcomes))
+        assert all(members[rack].owned > NEAR[rack] for rack in "ab"), "what is near to each is its own still"
