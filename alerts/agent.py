@@ -22,6 +22,7 @@ DOWN = Alert(
     "Nobody watches the consumer groups",
     "No observer{{ with $labels.cluster }} of cluster {{ . }}{{ end }} has answered for $for: alerts on consumer "
     "groups cannot fire.",
+    "See whether one runs, and whether Prometheus reaches it.",
     Board.AGENT,
 )
 
@@ -43,6 +44,7 @@ BLIND = Alert(
     """,
     "Observer {{ $labels.instance }} does not see what happens",
     "Observer {{ $labels.instance }} has been blind for $for: {{ $labels.reason }}.",
+    "Its /readyz says what is missing.",
     Board.AGENT,
 )
 
@@ -54,6 +56,7 @@ UNDECODABLE = Alert(
     "Observer cannot read records of the offsets topic",
     "Records with key version {{ $labels.key_version }} that did not decode within $window: {{ $value | humanize }}. "
     "Their groups may be shown wrongly.",
+    "Report one, with what rebalance-agent decode prints of it.",
     Board.AGENT,
 )
 
@@ -65,6 +68,7 @@ DEGRADED = Alert(
     "Observer lacks a right",
     "The observer of job {{ $labels.job }} has been {{ $labels.mode }} for $for: alerts that need what it may not see "
     "cannot fire.",
+    "rebalance-agent check prints the command that grants it.",
     Board.AGENT,
 )
 
@@ -76,11 +80,26 @@ DROPPING = Alert(
     "Events are lost",
     "Events that were lost within $window ({{ $labels.where }}): {{ $value | humanize }}. History and exact stalls "
     "have gaps.",
+    "Mend what takes them; nothing has to be restarted.",
+    Board.AGENT,
+)
+
+SNAPSHOT = Alert(
+    "RebalanceAgentSnapshotOld",
+    """
+    time() - max by (cluster, job, instance) (rebalance_agent_last_snapshot_timestamp_seconds > 0) > $seconds
+      and max by (cluster, job, instance) (rebalance_agent_owned_partitions) > 0
+    """,
+    "Observer {{ $labels.instance }} writes no snapshots",
+    "The last snapshot of observer {{ $labels.instance }} is {{ $value | humanizeDuration }} old. After a day it "
+    "counts for nothing: the next start reads the whole offsets topic, and rebalances that ended meanwhile are not "
+    "told.",
+    "Its log says what hinders it; most often events that cannot be published.",
     Board.AGENT,
 )
 
 AGENT = RuleGroup(
     "kafka-rebalance-agent",
     "Is the watcher well: what it does not see, no other alert can tell.",
-    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING),
+    (DOWN, BLIND, UNDECODABLE, DEGRADED, DROPPING, SNAPSHOT),
 )

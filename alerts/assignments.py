@@ -15,6 +15,7 @@ SKEWED = Alert(
     "$group is shared out unevenly",
     "The most loaded member of consumer group $group has had {{ $value | humanize }} times the "
     "partitions that it could have, for $for.",
+    "If lag grows, change the assignor; more members may not help.",
 )
 
 IMBALANCED = Alert(
@@ -25,6 +26,7 @@ IMBALANCED = Alert(
     "$group could be balanced better",
     "Partitions that a member of consumer group $group has had beyond what it needs to have, for $for: "
     "{{ $value | humanize }}.",
+    "No hurry; rebalance-agent whatif says which assignor would do better.",
 )
 
 CLUSTERED = Alert(
@@ -35,6 +37,7 @@ CLUSTERED = Alert(
     "{{ $labels.topic }} sits on few members of $group",
     "The partitions of topic {{ $labels.topic }} have been on {{ $value | humanizePercentage }} of the members of "
     "consumer group $group that could share them, for $for.",
+    "No hurry unless the topic lags; then restart one of its owners.",
 )
 
 UNASSIGNED = Alert(
@@ -47,6 +50,7 @@ UNASSIGNED = Alert(
     "Nobody consumes some partitions of $group",
     "Partitions that consumer group $group subscribes to and that have had no owner for $for, while no rebalance runs: "
     "{{ $value | humanize }}. Nobody reads them.",
+    "Restart one member, so that the group rebalances; if that does not help, the leader.",
 )
 
 COPARTITION = Alert(
@@ -57,6 +61,7 @@ COPARTITION = Alert(
     "$group joins what does not lie together",
     "Partition numbers of consumer group $group whose topics have had different owners for $for, although they are "
     "declared to be read side by side: {{ $value | humanize }}. What is joined there misses records.",
+    "Stop what writes wrong results on, and use an assignor that keeps numbers together.",
 )
 
 LOST = Alert(
@@ -67,6 +72,7 @@ LOST = Alert(
     "Members of $group went without giving up their partitions",
     "Partitions of consumer group $group that were taken from members that failed within $window: "
     "{{ $value | humanize }}. They stood still until the session timed out, and records may be read twice.",
+    "See that the member came back, and stays.",
 )
 
 EXCESS = Alert(
@@ -79,6 +85,7 @@ EXCESS = Alert(
     "$group moves partitions that could stay",
     "Rebalances of consumer group $group moved {{ $value | humanize }} partitions within $window that "
     "an equally good balance would have left where they were.",
+    "No hurry; a sticky assignor does so.",
 )
 
 IDLE = Alert(
@@ -89,6 +96,7 @@ IDLE = Alert(
     "Members of $group have nothing to do",
     "Members of consumer group $group that have had no partition for $for: {{ $value | humanize }}. Standbys are not "
     "counted.",
+    "Run fewer members, or an assignor that shares out evenly.",
 )
 
 STANDBY = Alert(
@@ -101,6 +109,7 @@ STANDBY = Alert(
     "$group has no standby",
     "Members of consumer group $group, which runs a failover assignor, for $for: {{ $value | humanize }}. Nobody would "
     "take over.",
+    "Start another member.",
 )
 
 METADATA = Alert(
@@ -116,6 +125,7 @@ METADATA = Alert(
     "$group is near the largest group that Kafka can store",
     "The record of consumer group $group takes {{ $value | humanizePercentage }} of what a record of "
     "__consumer_offsets may have. Above all of it the group can no longer rebalance.",
+    "Raise max.message.bytes of __consumer_offsets before that.",
 )
 
 ASSIGNMENTS = RuleGroup(

@@ -14,7 +14,7 @@ def inhibit_rules() -> list[dict[str, Any]]:
     return [
         _rule(
             ['alertname="RebalanceAgentDown"'],
-            ['alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|Undecodable)"'],
+            ['alertname=~"KafkaGroup.+|RebalanceAgent(Blind|Degraded|DroppingEvents|SnapshotOld|Undecodable)"'],
             ["cluster"],
         ),
         _rule(

@@ -18,6 +18,7 @@ STUCK = Alert(
     "Rebalance of $group is stuck",
     "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}, longer than "
     "its members' rebalance timeout allows: nothing will end it by itself.",
+    "Restart the member that it waits for, most likely the slowest of the rebalances before, which the board names.",
 )
 
 SLOW = Alert(
@@ -28,6 +29,7 @@ SLOW = Alert(
     "Rebalance of $group is slow",
     "The rebalance of consumer group $group has run for {{ $value | humanizeDuration }}. Under an "
     "eager assignor nothing is consumed meanwhile.",
+    "Unless a deploy goes on, look at the member that was slowest before, which the board names.",
 )
 
 FAILED = Alert(
@@ -44,6 +46,7 @@ FAILED = Alert(
     "Rebalances of $group come to nothing",
     "Rebalances of consumer group $group that came to nothing within $window: {{ $value | humanize }} "
     "({{ $labels.reason }}).",
+    "For assign_error go back to the assignor that worked; for aborted stop what crashes while it joins.",
 )
 
 STORM = Alert(
@@ -56,6 +59,7 @@ STORM = Alert(
     "$group rebalances again and again",
     "Consumer group $group rebalanced {{ $value | humanize }} times within $window, more than "
     "$per_member times for each member, and no deploy explains it.",
+    "See on the board which trigger counts most, and stop the member behind it.",
 )
 
 NOOP = Alert(
@@ -66,6 +70,7 @@ NOOP = Alert(
     "$group rebalances for nothing",
     "{{ $value | humanize }} rebalances of consumer group $group within $window left every partition "
     "where it was: they cost a stall each and changed nothing.",
+    "See which member asks for them (rebalance-agent explain names it), and what it does then.",
 )
 
 ROLLOUT = Alert(
@@ -74,8 +79,8 @@ ROLLOUT = Alert(
     max by (cluster, consumergroup) (kafka_rebalance_rollout_in_progress) == 1
     """,
     "$group is being deployed",
-    "The members of consumer group $group are being replaced one after the other. This only keeps "
-    "alerts on storms and flapping members silent.",
+    "The members of consumer group $group are being replaced one after the other.",
+    "Nothing is to be done; this only keeps alerts on storms and flapping members silent.",
 )
 
 FLAPPING = Alert(
@@ -86,6 +91,7 @@ FLAPPING = Alert(
     "Members of $group leave and come back",
     "Members of consumer group $group that leave and come back again and again: {{ $value | humanize }}. Each time the "
     "group rebalances.",
+    "Stop those that rebalance-agent explain names, and find out why they go.",
 )
 
 EAGER = Alert(
@@ -97,6 +103,7 @@ EAGER = Alert(
     "$group is large and eager",
     "Consumer group $group has {{ $value | humanize }} members under an eager assignor: each rebalance "
     "stops all of them.",
+    "Plan a cooperative assignor; until then deploy many members at once.",
 )
 
 REBALANCES = RuleGroup(

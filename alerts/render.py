@@ -46,7 +46,7 @@ def _alert(alert: Alert, values: Values, *, placeholders: bool) -> dict[str, Any
     written["labels"] = {"severity": known["severity"]}
     written["annotations"] = {
         "summary": _filled(alert.summary, known),
-        "description": _filled(alert.description, known),
+        "description": _filled(f"{alert.description} {alert.todo}", known),
         "runbook_url": f"{known['runbooks']}/{alert.name}.md",
         "dashboard_url": f"{known['dashboards']}/d/{alert.board}" + _at(alert.board),
     }

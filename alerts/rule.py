@@ -23,7 +23,8 @@ class Alert:
 
     ``expression`` is PromQL. ``summary`` and ``description`` are Prometheus' templates: ``$labels`` and ``$value``
     stay theirs, ``$group`` names the group, any other ``$name`` is this alert's value, a shared one, or
-    ``<window>_seconds`` of either.
+    ``<window>_seconds`` of either. ``todo``: what to do first, in a sentence that follows the description. No command
+    in it names the group: names come from whoever connects, and people paste commands.
     ``board`` is where to look; one of a group opens at that group.
     """
 
@@ -31,6 +32,7 @@ class Alert:
     expression: str
     summary: str
     description: str
+    todo: str
     board: Board = Board.GROUP
 
 

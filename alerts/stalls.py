@@ -8,7 +8,7 @@ from alerts.rule import Alert, Board, RuleGroup
 __all__ = ["STALLS"]
 
 
-def _burn(pace: str) -> Alert:
+def _burn(pace: str, todo: str) -> Alert:
     return Alert(
         f"KafkaGroupStallBudgetBurn{pace}",
         f"""
@@ -19,8 +19,19 @@ def _burn(pace: str) -> Alert:
         "In the last $long the partitions of consumer group $group stood still for "
         "{{ $value | humanizePercentage }} of the time, more than $factor times as much as the "
         "objective of $slo leaves.",
+        todo,
     )
 
+
+BURNS = (
+    _burn(
+        "Fast",
+        "See whether a rebalance runs or one follows the other; the runbook of a stuck one or of a storm says how to "
+        "end it.",
+    ),
+    _burn("Medium", "See which trigger counts most in that time, and take it away."),
+    _burn("Slow", "By day, see which trigger cost most, and plan its end."),
+)
 
 BASELINE = Alert(
     "KafkaGroupStallAboveBaseline",
@@ -32,6 +43,7 @@ BASELINE = Alert(
     "Stalls of $group are far from normal",
     "Rebalances of consumer group $group stalled it for {{ $value | humanizeDuration }} on average in "
     "the last $window: more than $factor times what 95 % of them stay below at this hour of the week.",
+    "Compare with the last deploy of the group and of what it calls.",
 )
 
 CALLBACK = Alert(
@@ -46,11 +58,12 @@ CALLBACK = Alert(
     "A member of $group is slow to give up partitions",
     "A revoked callback in consumer group $group took more than $seconds s, and up to "
     "{{ $value | humanizeDuration }}: the whole group waits for it.",
+    "Restart a member that hangs; else take work out of the callback.",
     Board.MEMBERS,
 )
 
 STALLS = RuleGroup(
     "kafka-rebalance-stalls",
     "What rebalances cost: partitions that stand still.",
-    (*map(_burn, ("Fast", "Medium", "Slow")), BASELINE, CALLBACK),
+    (*BURNS, BASELINE, CALLBACK),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
+from dashboards.goals import SNAPSHOT_AGE
 from dashboards.grid import Row
 from dashboards.panel import BAD, GOOD, Column, Look, Panel, above
 from dashboards.query import ROLE, Query, quantile, rate_of, times_in
@@ -251,7 +252,7 @@ SNAPSHOTS = Panel(
         ),
     ),
     unit="s",
-    thresholds=above(3_600),
+    thresholds=SNAPSHOT_AGE,
     empty="no snapshot: state is not saved",
 )
 PROBLEMS = Panel(

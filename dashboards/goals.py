@@ -12,6 +12,7 @@ __all__ = [
     "GOAL",
     "MARGIN",
     "SHARES",
+    "SNAPSHOT_AGE",
     "STORM",
     "STORM_MIN",
     "STORM_PER_MEMBER",
@@ -46,3 +47,5 @@ SHARES = above(_number(_VALUES.alerts["KafkaGroupAssignmentSkewed"]["ratio"]), 3
 
 DURATION = above(_number(_VALUES.alerts["KafkaGroupRebalanceSlow"]["seconds"]), _number(TIMEOUT_UNKNOWN))
 """Of a rebalance that runs."""
+
+SNAPSHOT_AGE = above(bad=_number(_VALUES.alerts["RebalanceAgentSnapshotOld"]["seconds"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dashboards.board import AGENT_UID, FLEET_UID, GROUP_UID, MEMBERS_UID, Annotation, Board, leads_to
 from dashboards.goals import AVAILABILITY, DURATION, GOAL, SHARES
 from dashboards.grid import Row
-from dashboards.panel import BAD, GOOD, NEUTRAL, WARN, Column, Look, Panel, above, below
+from dashboards.panel import BAD, GOOD, NEUTRAL, WARN, Column, Link, Look, Panel, above, below
 from dashboards.query import ONE_GROUP, ROLE, Query, count_in, gauge, quantile, times_in
 from dashboards.variables import ACROSS, cluster, instance, job, one_group
 
@@ -33,6 +33,13 @@ STATE = " or ".join(
     f'max by (cluster, consumergroup) (kafka_rebalance_group_state{{{ONE_GROUP}, state="{state}"}} == 1) * {number}'
     for number, (state, _) in enumerate(STATES, 1)
 )
+
+TO_MEMBER = Link(
+    "What this member saw of itself",
+    f"/d/{MEMBERS_UID}?var-client_id=${{__data.fields.Client:percentencode}}"
+    "&${datasource:queryparam}&${cluster:queryparam}&${consumergroup:queryparam}&from=${__from}&to=${__to}",
+)
+LINE_TO_MEMBER = Link(TO_MEMBER.title, TO_MEMBER.url.replace("__data.fields.Client", "__field.labels.client_id"))
 
 
 def of(metric: str, legend: str, *by: str) -> Query:
@@ -267,6 +274,7 @@ SLOWEST = Panel(
     "s",
     thresholds=above(10, 60),
     empty="no rebalance in the last hour",
+    links=(LINE_TO_MEMBER,),
 )
 STANDING = Panel(
     16,
@@ -284,17 +292,19 @@ LOADS = Panel(
     17,
     "Partitions by member",
     "Who had how many partitions over time? A jump is a rebalance; a member that vanishes and comes back is flapping. "
-    "Of members with the same client id and host it is the highest.",
+    "Of members with the same client id and host it is the highest. A click on one opens what it saw of itself.",
     (of("kafka_rebalance_owner_partitions", "{{client_id}} {{host}}", "client_id", "host"),),
     Look.AREAS,
     width=12,
     empty="no member",
+    links=(LINE_TO_MEMBER,),
 )
 OWNERS = Panel(
     18,
     "Owners now",
     "Who has how many partitions now? Members counts those that share a client id and host; they show as one, with "
-    "the highest load. _folded stands for members beyond the agent's limit.",
+    "the highest load. _folded stands for members beyond the agent's limit. A click on a client opens what it saw of "
+    "itself, if it reports.",
     (
         Query(gauge("kafka_rebalance_owner_partitions", ONE_GROUP, "client_id", "host"), rows=True),
         Query(gauge("kafka_rebalance_owner_members", ONE_GROUP, "client_id", "host"), rows=True),
@@ -304,7 +314,7 @@ OWNERS = Panel(
     empty="no member",
     sort_by="Partitions",
     columns=(
-        Column("client_id", "Client id"),
+        Column("client_id", "Client", link=TO_MEMBER),
         Column("host", "Host"),
         Column("Value #A", "Partitions", "short", 0, width=110),
         Column("Value #B", "Members", "short", 0, width=110),

@@ -7,24 +7,34 @@ from dashboards.goals import SHARES
 from dashboards.grid import Row
 from dashboards.panel import Column, Look, Panel, above
 from dashboards.query import GROUP, Query, gauge, quantile, times_in
-from dashboards.variables import cluster, instance, job, some_groups
+from dashboards.variables import cluster, instance, job, some_groups, some_members
+from rebalance_agent.metrics.catalogue import BY_NAME
 
 __all__ = ["MEMBERS"]
 
 CALLBACK = "kafka_rebalance_member_callback_seconds"
 CLIENT = ("cluster", "consumergroup", "client_id")
+MEMBER = GROUP + ', client_id=~"$client_id"'
+"""Label matchers of what members are told apart by."""
+
 NEWEST = gauge("kafka_rebalance_member_generation", GROUP)
 NAME = "{{consumergroup}} {{client_id}}"
 
 
+def chosen(metric: str) -> str:
+    """Label matchers of a counter: some know only the group."""
+    return MEMBER if "client_id" in BY_NAME[metric.removesuffix("_count")].labels else GROUP
+
+
 def total(metric: str, *by: str) -> str:
     """How much was counted in the time range; what members count adds up."""
-    return times_in(metric, GROUP, *by, across="sum")
+    return times_in(metric, chosen(metric), *by, across="sum")
 
 
 def counted(metric: str, legend: str, *by: str) -> Query:
     """The counter as bars, only where it went up: most members' errors never do."""
-    return Query(f"{times_in(metric, GROUP, *by, window='$__rate_interval', across='sum')} > 0", legend)
+    went_up = times_in(metric, chosen(metric), *by, window="$__rate_interval", across="sum")
+    return Query(f"{went_up} > 0", legend)
 
 
 def p95(metric: str, legend: str, *by: str) -> Query:
@@ -38,7 +48,7 @@ NUMBERS = (
         "Members that report",
         "How many members tell of themselves, by a sidecar or a gateway? Fewer than the board Fleet counts: the others "
         "are not instrumented, and their stalls are bounds.",
-        (Query(f"count({gauge('kafka_rebalance_member_generation', GROUP, *CLIENT)})", now=True),),
+        (Query(f"count({gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)})", now=True),),
         Look.NUMBER,
         width=4,
         empty="no sidecar or gateway is scraped",
@@ -155,13 +165,13 @@ EACH = Panel(
     "Which member is different from the others? behind: generations that others of its group are ahead, so it is not "
     "in the group any more, or does not know yet; the counts are those of the time range.",
     (
-        Query(gauge("kafka_rebalance_member_generation", GROUP, *CLIENT), rows=True),
+        Query(gauge("kafka_rebalance_member_generation", MEMBER, *CLIENT), rows=True),
         Query(
-            "max by (cluster, consumergroup) (kafka_rebalance_member_generation{" + GROUP + "}) "
-            "- on (cluster, consumergroup) group_right " + gauge("kafka_rebalance_member_generation", GROUP, *CLIENT),
+            f"{NEWEST} - on (cluster, consumergroup) group_right "
+            f"{gauge('kafka_rebalance_member_generation', MEMBER, *CLIENT)}",
             rows=True,
         ),
-        Query(f"sum by (cluster, consumergroup, client_id) (kafka_rebalance_member_partitions{{{GROUP}}})", rows=True),
+        Query(f"sum by (cluster, consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", rows=True),
         *(
             Query(total(metric, *CLIENT), rows=True)
             for metric in (
@@ -195,7 +205,7 @@ PARTITIONS = Panel(
     11,
     "Partitions by member",
     "Who works on how many partitions? Members of one client id count together.",
-    (Query(f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{GROUP}}})", NAME),),
+    (Query(f"sum by (consumergroup, client_id) (kafka_rebalance_member_partitions{{{MEMBER}}})", NAME),),
     Look.AREAS,
     empty="no member tells",
 )
@@ -262,7 +272,7 @@ SKEW = Panel(
     "Skew of what leaders assigned",
     "Did the leader share evenly? The highest load over what its strategy promises; 1 is best. A member shows here "
     "once it has led.",
-    (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", GROUP, "consumergroup", "client_id"), NAME),),
+    (Query(gauge("kafka_rebalance_member_assignment_skew_ratio", MEMBER, "consumergroup", "client_id"), NAME),),
     thresholds=SHARES,
     decimals=2,
     least=1,
@@ -272,7 +282,7 @@ GENERATION = Panel(
     17,
     "Generation by member",
     "Is a member left behind? Lines of one group run together; one that stays below has missed a rebalance.",
-    (Query(gauge("kafka_rebalance_member_generation", GROUP, "consumergroup", "client_id"), NAME),),
+    (Query(gauge("kafka_rebalance_member_generation", MEMBER, "consumergroup", "client_id"), NAME),),
     width=12,
     decimals=0,
     least=None,
@@ -298,6 +308,7 @@ MEMBERS = Board(
         job("kafka_rebalance_member_generation", "sidecars and gateways"),
         instance("kafka_rebalance_member_generation"),
         some_groups("kafka_rebalance_member_generation"),
+        some_members("kafka_rebalance_member_generation"),
     ),
     (
         Row(4, NUMBERS),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboards.board import Variable
 
-__all__ = ["ACROSS", "cluster", "instance", "job", "one_group", "some_groups"]
+__all__ = ["ACROSS", "cluster", "instance", "job", "one_group", "some_groups", "some_members"]
 
 ACROSS = Variable(
     "across",
@@ -71,4 +71,16 @@ def one_group(metric: str) -> Variable:
         "Group",
         "The consumer group.",
         f'label_values({metric}{{cluster=~"$cluster", job=~"$job"}}, consumergroup)',
+    )
+
+
+def some_members(metric: str) -> Variable:
+    """Any number of members of these groups, all at first. Not every metric tells members apart."""
+    return Variable(
+        "client_id",
+        "Member",
+        "Only these members, by their client ids, on panels that tell members apart; the others show whole groups.",
+        f'label_values({metric}{{cluster=~"$cluster", job=~"$job", consumergroup=~"$consumergroup"}}, client_id)',
+        all_value=".*",
+        multi=True,
     )

@@ -42,6 +42,9 @@ SECTIONS = [
     "Prevent",
     "False positives and tuning",
 ]
+OF_LINES = [ROOT / "docs" / f"{name}.md" for name in ("after-a-page", "high-availability")]
+"""Pages whose PromQL has an expression a line, as in runbooks."""
+
 METRIC = re.compile(r"(?<![:\w])((?:kafka_rebalance|rebalance_agent)_[a-z_]+)(?:\{([^}]*)\})?")
 SCRAPED = {"cluster", "instance", "job", "le"}
 """Labels that come from the scrape or from ``cluster_name``; and a bucket's."""
@@ -117,7 +120,7 @@ def test_each_runbook_says_all_that_is_asked_at_night(path):
     assert f"`{next(alert for alert in ALERTS if alert.name == path.stem).board}`" in text
 
 
-@pytest.mark.parametrize("path", [*RUNBOOKS, ROOT / PAGE, ROOT / "docs/after-a-page.md"], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*RUNBOOKS, ROOT / PAGE, *OF_LINES], ids=lambda path: path.stem)
 def test_pages_name_what_there_is(path):
     text = path.read_text(encoding="utf-8")
     named = set(re.findall(r"\b((?:KafkaGroup|RebalanceAgent)[A-Z]\w+)\b", text))
@@ -142,7 +145,7 @@ def promql(text):
 def test_the_promql_of_runbooks_can_be_asked(tmp_path):
     lines = [
         line
-        for path in [*RUNBOOKS, ROOT / "docs/after-a-page.md"]
+        for path in [*RUNBOOKS, *OF_LINES]
         for block in promql(path.read_text(encoding="utf-8"))
         for line in block.splitlines()
     ]
@@ -160,6 +163,12 @@ def test_boards_that_alerts_lead_to_exist_and_know_what_the_links_set():
     for alert in ALERTS:
         set_by_link = set() if alert.board is Board.AGENT else {"cluster", "consumergroup"}
         assert set_by_link <= variables[alert.board]
+
+
+@pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
+def test_what_to_do_is_said_in_words_that_nobody_sent(alert):
+    assert re.fullmatch(r"[^${}]+\.", alert.todo), "names in it come from whoever connects, and people paste commands"
+    assert set(re.findall(r"rebalance-agent ([a-z]+)", alert.todo)) <= set(COMMANDS)
 
 
 def test_modes_that_blind_are_modes():

@@ -158,7 +158,7 @@ def test_every_variable_is_defined_before_it_is_used_and_none_is_for_nothing(uid
             assert variable["refresh"] == 2, "anew when the time range changes"
         assert not any(key.startswith("auto") for key in variable)
         known.add(variable["name"])
-    assert [*known & {"datasource", "cluster", "job", "instance"}], uid
+    assert {"datasource", "cluster", "job", "instance"} <= known, uid
     used = set()
     for _, expression in expressions(board):
         used |= variables_in(expression)
@@ -200,6 +200,17 @@ def test_links_lead_to_boards_that_exist_and_take_time_and_variables_along(uid):
         there = {variable["name"] for variable in COMMITTED[target]["templating"]["list"]}
         taken = {name for name in variables_in(link["url"]) if not name.startswith("__")}
         assert {"datasource", "cluster"} <= taken <= there, link["url"]
+        assert set(re.findall(r"[?&]var-(\w+)=", link["url"])) <= there, link["url"]
+
+
+def test_clicks_lead_from_the_fleet_to_a_group_and_from_there_to_a_member():
+    for uid, target, chosen in (
+        (FLEET_UID, GROUP_UID, "var-consumergroup=${__data.fields.Group:percentencode}"),
+        (GROUP_UID, MEMBERS_UID, "var-client_id=${__data.fields.Client:percentencode}"),
+    ):
+        urls = [link["url"] for link in links(COMMITTED[uid])]
+        assert any(url.startswith(f"/d/{target}?{chosen}") for url in urls)
+        assert {url.split("?")[0] for url in urls} == {f"/d/{target}"}
 
 
 @ALL

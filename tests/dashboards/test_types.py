@@ -13,6 +13,8 @@ from support.node import packages, program
 
 HERE = Path(__file__).parent
 SCHEMAS = ("schema-11", "schema-12")
+"""Of 11.0, the first that the boards are for, and of the newest; ``package.json`` says which."""
+
 SECONDS_MAX = 280
 """A second or three on a quiet machine."""
 

@@ -10,15 +10,12 @@ from rebalance_agent.exposition.bearer import Bearer
 from rebalance_agent.exposition.page.listing import group_link
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.rebalances.views import RunningRebalance
-from support.browsing import browser, needs_chromium
-from support.fleet_page import FleetPage, served
+from support.browsing import needs_chromium
+from support.fleet_page import NAMES, TEXT, served
 from support.observing import eventually
 
 pytestmark = needs_chromium
-EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
 TOKEN = "a-token-of-enough-characters"
-NAMES = "[...document.querySelectorAll('.groups tbody th')].map((each) => each.textContent)"
-TEXT = "document.getElementById('main').innerText"
 
 CONTRAST = """
 (() => {
@@ -56,29 +53,12 @@ CONTRAST = """
 """What can hardly be read (WCAG 2.2, 1.4.3 and, of signs, 1.4.11): contrast and text."""
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as mine:
-        yield mine
-
-
-@pytest.fixture(scope="module")
-def fleet():
-    return FleetPage(rename={3: EVIL})
-
-
-@pytest.fixture(scope="module")
-def address(fleet):
-    with served(fleet.app()) as url:
-        yield url
-
-
 def open_group(chromium, address, fleet, number=7, **more):
     chromium.open(f"{address}{group_link(fleet.views[number].group)}", **more)
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [1240, 400])
+@pytest.mark.parametrize("width", [1240, 320])
 def test_pages_show_without_a_complaint_and_can_be_read(chromium, address, fleet, dark, width):
     for path in ("", group_link(fleet.views[7].group), group_link("nobody")):
         chromium.open(address + path, dark=dark, width=width)
@@ -97,8 +77,41 @@ def test_the_timeline_has_every_owner_of_the_last_rebalance(chromium, address, f
     for member in view.members:
         count = count_partitions(member.assigned)
         assert any(f": {count} partition" in tip and f"generation {view.generation} on" in tip for tip in tips)
-    assert chromium.run("document.querySelectorAll('svg .trigger').length") == view.generation
+    assert chromium.run("document.querySelectorAll('.roomy .trigger').length") == view.generation
     assert "Advice" in chromium.run(TEXT)
+
+
+SHOWN = """
+[...document.querySelectorAll(".roomy svg, .slim svg")].filter((each) => each.getClientRects().length).map((each) => ({
+  box: each.parentElement.className,
+  wide: each.getBoundingClientRect().width,
+  scrolls: each.parentElement.scrollWidth > each.parentElement.clientWidth,
+  names: [...each.querySelectorAll("text.tick")].map((text) => text.textContent),
+  inside: [...each.children].every((mark) => {
+    const { left, right } = mark.getBoundingClientRect(), whole = each.getBoundingClientRect();
+    return left >= whole.left - 1 && right <= whole.right + 1;
+  }),
+  letters: Math.min(...[...each.querySelectorAll("text")].map((text) => text.getBoundingClientRect().height)),
+}))
+"""
+
+
+@pytest.mark.parametrize(("width", "box"), [(1240, "roomy"), (901, "roomy"), (900, "slim"), (320, "slim")])
+def test_whose_bar_it_is_can_be_seen_on_every_screen(chromium, address, fleet, width, box):
+    open_group(chromium, address, fleet, width=width)
+    (picture,) = chromium.run(SHOWN)
+    assert picture["box"] == box
+    assert picture["inside"]
+    assert not picture["scrolls"]
+    members = chromium.run("[...document.querySelectorAll('.data tbody th')].map((each) => each.textContent)")[2:]
+    assert len(members) >= len(fleet.views[7].members)
+    assert [each for each in members if not any(each.endswith(name.lstrip("…")) for name in picture["names"])] == []
+    assert picture["letters"] >= 8
+    names = [name for role, name in chromium.roles() if role in ("image", "img") and "Owners" in name]
+    assert len(names) == 1, "a screen reader is told of one"
+    chromium.run("[...document.querySelectorAll('svg[tabindex]')].find((each) => each.getClientRects().length).focus()")
+    chromium.press("End")
+    assert not chromium.run("document.getElementById('tip').hidden")
 
 
 def test_a_keyboard_is_enough(chromium, address, fleet):
@@ -159,7 +172,7 @@ def test_what_changes_is_taken_over_and_focus_stays(chromium, fleet):
             eventually(lambda: "It rebalances now" in chromium.run(TEXT))
             assert chromium.run("window.mine && document.querySelector('.data').open")
             assert chromium.run("document.activeElement === document.querySelector('svg[tabindex]')")
-            assert chromium.run("document.querySelectorAll('svg .running').length") == 1
+            assert chromium.run("document.querySelectorAll('.roomy .running').length") == 1
         finally:
             fleet.views[7] = view
         eventually(lambda: "It rebalances now" not in chromium.run(TEXT))
@@ -210,6 +223,6 @@ def test_without_scripts_all_is_there(chromium, address, fleet):
     try:
         open_group(chromium, address, fleet)
         assert "2026" in chromium.run(TEXT)
-        assert chromium.run("document.querySelectorAll('svg .trigger').length")
+        assert chromium.run("document.querySelectorAll('.roomy .trigger').length")
     finally:
         chromium.scripts(allowed=True)

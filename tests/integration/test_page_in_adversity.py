@@ -9,12 +9,11 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.exposition.page.listing import group_link
 from rebalance_agent.rebalances.views import RunningRebalance
-from support.browsing import browser, needs_chromium
-from support.fleet_page import DAY_MS, FleetPage, served
+from support.browsing import needs_chromium
+from support.fleet_page import DAY_MS, EVIL, NAMES, TEXT, FleetPage, served
 from support.observing import eventually
 
 pytestmark = needs_chromium
-EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
 HOSTILE = (
     *("<script>evil=1</script>", '"><img src=x onerror=evil=2>', "' onmouseover='evil=3", "javascript:evil=4"),
     *("</title><script>evil=5</script>", "</main></body>", "<svg onload=evil=6>", "<!--", "]]>", "&lt;b&gt;", "&amp;"),
@@ -25,25 +24,6 @@ HOSTILE = (
     *("{{7*7}}", "${7*7}", "{% raw %}", "*", "[a", "[!]", "?", "\ud800"),
 )
 """What people who mean harm, or no good, would call a group; and what may just happen."""
-NAMES = "[...document.querySelectorAll('.groups tbody th')].map((each) => each.textContent)"
-TEXT = "document.getElementById('main').innerText"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as mine:
-        yield mine
-
-
-@pytest.fixture(scope="module")
-def fleet():
-    return FleetPage(rename={3: EVIL})
-
-
-@pytest.fixture(scope="module")
-def address(fleet):
-    with served(fleet.app()) as url:
-        yield url
 
 
 def test_names_that_would_be_scripts_are_text(chromium, address):
@@ -95,7 +75,7 @@ def test_an_observer_that_restarts_is_taken_up_again(chromium, fleet):
         chromium.run("refresh().then(() => true)")
         assert "There is no such group here" in chromium.run(TEXT)
         after.views = views
-        eventually(lambda: chromium.run("document.querySelectorAll('svg .trigger').length"))
+        eventually(lambda: chromium.run("document.querySelectorAll('.roomy .trigger').length"))
         assert chromium.run(live) == "live"
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from rebalance_agent.exposition.page.listing import group_link
 from support.browsing import browser, needs_chromium
+from support.fleet_page import TEXT
 from support.observing import beside, create_topic, eventually, http, members, observing
 
 pytestmark = [pytest.mark.integration, needs_chromium]
-MARKS = "[...document.querySelectorAll('svg .trigger')].map((each) => each.dataset.t)"
-TEXT = "document.getElementById('main').innerText"
+MARKS = "[...document.querySelectorAll('.roomy .trigger')].map((each) => each.dataset.t)"
 
 
 def test_an_open_page_follows_a_groups_life(kafka):

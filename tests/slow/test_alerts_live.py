@@ -1,4 +1,4 @@
-"""Alerts that the demo does not bring, in a real Prometheus, each at its moment and over when its cause is.
+"""Alerts that the demo does not bring, in a real Prometheus, each at its moment and over when its cause is; no other.
 
 Groups of real consumers on an embedded broker, an observer, and the rules with windows and thresholds of seconds.
 """
@@ -33,15 +33,26 @@ ALERTS = {
 
 
 class Watch:
-    """What fires now."""
+    """What fires now, and what did."""
 
     def __init__(self, prometheus):
         self._prometheus = prometheus
+        self._clock = SystemClock()
+        self._began = self._now()
+
+    def _now(self):
+        return self._clock.now_ms() / 1000
 
     def now(self):
         """Alerts with their group."""
         found = self._prometheus.answer("query", query='ALERTS{alertstate="firing"}')["result"]
         return {(each["metric"]["alertname"], each["metric"].get("consumergroup", "")) for each in found}
+
+    def fired(self, group):
+        """Every alert of the group until now."""
+        expression = f'ALERTS{{alertstate="firing", consumergroup="{group}"}}'
+        found = self._prometheus.over(expression, self._began, self._now(), 1)
+        return {each.labels["alertname"] for each in found}
 
     def sees(self, expression):
         eventually(lambda: self._prometheus.answer("query", query=expression)["result"], told=expression)
@@ -124,6 +135,7 @@ def test_a_member_that_does_not_let_go_makes_a_rebalance_slow_and_then_stuck(kaf
             busy.clear()
             watching.ends("KafkaGroupRebalanceStuck", group)
             watching.ends("KafkaGroupRebalanceSlow", group)
+            assert watching.fired(group) == {"KafkaGroupRebalanceSlow", "KafkaGroupRebalanceStuck"}
 
 
 def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
@@ -136,6 +148,7 @@ def test_a_member_that_comes_and_goes_makes_a_storm(kafka, watching, place):
             with members(kafka.bootstrap_servers, group, topic) as closers:
                 closers[0]()
         watching.ends("KafkaGroupRebalanceStorm", group)
+        assert watching.fired(group) == {"KafkaGroupRebalanceStorm"}
 
 
 def test_topics_that_should_be_read_side_by_side_and_are_not(kafka, watching, place):
@@ -147,6 +160,7 @@ def test_topics_that_should_be_read_side_by_side_and_are_not(kafka, watching, pl
         watching.fires("KafkaGroupCopartitionBroken", group)
         closers[0]()
         watching.ends("KafkaGroupCopartitionBroken", group)
+        assert watching.fired(group) == {"KafkaGroupCopartitionBroken"}
 
 
 def test_partitions_that_are_new_to_the_members_have_no_owner(kafka, watching, place):
@@ -159,3 +173,4 @@ def test_partitions_that_are_new_to_the_members_have_no_owner(kafka, watching, p
         admin.create_partitions([NewPartitions(topic, 6)])[topic].result()
         watching.fires("KafkaGroupPartitionsUnassigned", group)
         watching.ends("KafkaGroupPartitionsUnassigned", group)
+        assert watching.fired(group) == {"KafkaGroupPartitionsUnassigned"}

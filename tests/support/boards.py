@@ -69,6 +69,7 @@ def filled(expression: str, seconds: float, step: float, group: str = ".+", acro
             "instance": ".+",
             "cluster": ".*",
             "consumergroup": group,
+            "client_id": ".*",
             "across": across,
             "__range": f"{math.ceil(seconds)}s",
             "__rate_interval": f"{math.ceil(max(step + 2, 8))}s",

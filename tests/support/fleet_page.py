@@ -18,6 +18,13 @@ from rebalance_agent.rebalances.tracker import Tracker
 
 DAY_MS = 86_400_000
 
+EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
+"""A group's name that would run, were it not escaped."""
+
+NAMES = "[...document.querySelectorAll('.groups tbody th')].map((each) => each.textContent)"
+TEXT = "document.getElementById('main').innerText"
+"""Scripts that say what a page shows."""
+
 
 class FleetPage:
     """What a process has that shows groups; tests change ``views`` and tell ``history`` more."""

@@ -40,6 +40,8 @@ def draw_summary(view: GroupView) -> GroupSummary:
         partitions=view.partitions,
         unassigned=view.unassigned,
         skew_ratio=view.skew_ratio,
+        idle_members=view.idle_members,
+        flapping=tuple(each.name for each in view.flapping),
         running=view.running,
         rebalances=sum(view.counters.completed.values()),
         aborted=view.counters.aborted,
@@ -69,8 +71,6 @@ def draw_detail(view: GroupView, now_ms: int) -> GroupDetail:
             for each in view.members
         ),
         static_members=view.static_members,
-        idle_members=view.idle_members,
-        flapping=tuple(each.name for each in view.flapping),
         imbalance=view.imbalance,
         lag_skew_ratio=view.lag_skew_ratio,
         rate_skew_ratio=view.rate_skew_ratio,

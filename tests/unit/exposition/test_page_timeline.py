@@ -4,7 +4,8 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.exposition.page.columns import Column, Held
-from rebalance_agent.exposition.page.timeline import ROWS_MAX, timeline
+from rebalance_agent.exposition.page.owners import SLIM, WIDE
+from rebalance_agent.exposition.page.timeline import timeline
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.rebalances.views import RunningRebalance
@@ -29,6 +30,16 @@ def column(number, held, *, stall=1.0, protocol=RebalanceProtocol.EAGER, **chang
     return replace(given, **changes)
 
 
+def wide(columns, running=None):
+    """The timeline without the picture for narrow screens."""
+    return re.sub(r'<div class="slim">.*?</div>', "", timeline(columns, running))
+
+
+def slim(columns, running=None):
+    """The picture for narrow screens."""
+    return re.search(r'<div class="slim">(.*?)</div>', timeline(columns, running))[1]
+
+
 def bars(html, member):
     """(left, right) of what a member owned, as far as marks explain it, and of the parts between."""
     return [
@@ -48,7 +59,7 @@ def test_rebalances_after_which_nobody_was_there_are_no_picture():
 
 
 def test_every_rebalance_has_a_mark_and_every_owner_a_bar():
-    html = timeline([column(1, {"a": 4}), column(2, {"a": 2, "b": 2}), column(3, {"b": 4})], None)
+    html = wide([column(1, {"a": 4}), column(2, {"a": 2, "b": 2}), column(3, {"b": 4})])
     assert html.count("trigger") == 3
     assert (len(bars(html, "a")), len(bars(html, "b"))) == (2, 2)
     assert "a: 4 partitions from generation 1 on" in html
@@ -56,22 +67,22 @@ def test_every_rebalance_has_a_mark_and_every_owner_a_bar():
 
 
 def test_a_longer_stall_is_a_wider_gap():
-    html = timeline([column(1, {"a": 4}), column(2, {"a": 4}, stall=0.2), column(3, {"a": 4}, stall=20.0)], None)
+    html = wide([column(1, {"a": 4}), column(2, {"a": 4}, stall=0.2), column(3, {"a": 4}, stall=20.0)])
     first, second, third = bars(html, "a")
     assert 0 < second[0] - first[1] < third[0] - second[1]
-    assert third[1] <= 1_080
+    assert third[1] <= WIDE.width
 
 
 def test_who_gave_up_nothing_goes_on_where_not_all_had_to_stop():
     before, after = column(1, {"a": 4}), column(2, {"a": 4})
     cells = {
-        protocol: len(re.findall(r'class="h8"', timeline([before, replace(after, protocol=protocol)], None)))
+        protocol: len(re.findall(r'class="h8"', wide([before, replace(after, protocol=protocol)])))
         for protocol in (RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE)
     }
     # The legend has one, too.
     assert cells == {RebalanceProtocol.EAGER: 3, RebalanceProtocol.COOPERATIVE: 4}
     unseen = replace(after, protocol=RebalanceProtocol.COOPERATIVE, previous=None)
-    assert len(re.findall(r'class="h8"', timeline([before, unseen], None))) == 3
+    assert len(re.findall(r'class="h8"', wide([before, unseen]))) == 3
 
 
 def test_a_rebalance_that_runs_is_at_the_end():
@@ -88,9 +99,37 @@ def test_an_unknown_stall_is_said_to_be():
 
 def test_many_members_are_bounded_and_counted():
     html = timeline([column(1, {f"m{number:04}": 1 for number in range(150)}, members=5_000)], None)
-    assert html.count('data-r="') == ROWS_MAX + 2
+    assert html.count('data-r="') == WIDE.rows + 2 + SLIM.rows + 1
     assert "4,940 members" in html
     assert len(html) < 60_000
+
+
+def test_on_a_narrow_screen_each_name_stands_over_its_bars_and_all_is_in_it():
+    names = [f"{'orders-' * 9}{number}" for number in range(3)]
+    html = slim([column(number, dict.fromkeys(names, 4)) for number in range(1, 5)], RunningRebalance(NOW, 4))
+    boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="(\w+)', html)
+    texts = re.findall(r'<text x="0" y="([\d.]+)" class="tick">([^<]+)<', html)
+    assert [text[-9:] for _, text in texts] == [name[-9:] for name in names]
+    assert max(len(text) for _, text in texts) == SLIM.letters
+    assert max(float(x) + float(width) for x, _, width, _, _ in boxes) <= SLIM.width
+    tops = sorted({float(y) for _, y, _, _, kind in boxes if kind == "h8"})
+    for (y, _), top in zip(texts, tops, strict=True):
+        assert top - SLIM.over < float(y) < top
+    coloured = [(float(y), float(y) + float(high)) for _, y, _, high, kind in boxes if kind == "stall"]
+    assert not any(begins - 3 < float(y) < ends for y, _ in texts for begins, ends in coloured)
+    assert "more" not in html
+
+
+def test_on_a_narrow_screen_the_end_is_shown_and_what_is_left_out_is_counted():
+    members = {f"m{number:02}": 1 for number in range(SLIM.rows + 1)}
+    columns = [column(number, members) for number in range(1, SLIM.columns + 3)]
+    html = slim(columns)
+    assert html.count(" trigger") == SLIM.columns
+    assert "generation 2:" not in html
+    assert "generation 3:" in html
+    assert "A wider screen shows 2 earlier rebalances and 1 member more." in html
+    empty = [column(0, {"a": 1}), *(column(number, {}) for number in range(1, SLIM.columns + 1))]
+    assert '<p class="slim">In the last 8 rebalances there was no member.</p>' in timeline(empty, None)
 
 
 @pytest.mark.parametrize("evil", ["</svg><script>x()</script>", '" onclick="x()', "\ud800\u202e&amp;"])

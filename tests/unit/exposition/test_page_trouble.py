@@ -43,6 +43,11 @@ def test_a_calm_group_is_well():
         ({"skew_ratio": SKEWED}, 0, Level.WELL, ""),
         ({"skew_ratio": 1.6}, 0, Level.LOOK, "1.6\u00d7 its share"),
         ({"skew_ratio": None}, 0, Level.WELL, ""),
+        ({"flapping": ("a",)}, 0, Level.LOOK, "comes and goes again and again: a"),
+        ({"flapping": ("a", "b", "c", "d\n")}, 0, Level.LOOK, "again: a, b and 2 more"),
+        ({"idle_members": 1}, 0, Level.WELL, "1 member has nothing to do"),
+        ({"idle_members": 2}, 0, Level.WELL, "2 members have nothing to do"),
+        ({"idle_members": None}, 0, Level.WELL, ""),
     ],
 )
 def test_what_hurts_is_named(changes, storm, level, word):

@@ -87,7 +87,7 @@ def _facts(detail: GroupDetail) -> str:
     return chips(
         (
             ("state", escaped(summary.state)),
-            ("members", f"{summary.members:,}{_besides(detail.idle_members, 'idle')}"),
+            ("members", f"{summary.members:,}{_besides(summary.idle_members, 'idle')}"),
             ("partitions", partitions + _besides(summary.unassigned, "without an owner", "hurts besides")),
             ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
             ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
@@ -109,14 +109,16 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
-    if detail.summary.running is None and detail.slowest and detail.slowest.seconds is not None:
+    if detail.slowest and detail.slowest.seconds is not None:
         who = escaped(name(printable(detail.slowest.client_id), 60))
-        yield note(f"The last rebalance waited longest for {who}: {duration(detail.slowest.seconds)}.")
+        # Who a rebalance waits for while it runs, no coordinator tells: the first suspect is whoever was slow before.
+        which = "rebalance before" if detail.summary.running else "last rebalance"
+        yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
-    if detail.flapping:
-        names = ", ".join(escaped(name(printable(each), 60)) for each in detail.flapping[:8])
+    if detail.summary.flapping:
+        names = ", ".join(escaped(name(printable(each), 60)) for each in detail.summary.flapping[:8])
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
 
 

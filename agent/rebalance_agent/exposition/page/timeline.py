@@ -1,67 +1,24 @@
-"""The timeline of owners: members by time, coloured by how many partitions each had, stalls as gaps. Pure.
-
-Long quiet times are squeezed: a group rebalances ten times in a minute and then not for a day.
-"""
+"""The timeline of owners: a picture for wide screens and one for narrow ones, their words, and the same as a table."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from rebalance_agent.drawing.canvas import Canvas, Scale
 from rebalance_agent.drawing.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.drawing.words import TIMES, UNKNOWN, escaped, name
+from rebalance_agent.drawing.words import UNKNOWN, escaped, name
 from rebalance_agent.exposition.page.columns import Column
 from rebalance_agent.exposition.page.frame import clock
-from rebalance_agent.exposition.page.trouble import standstill
+from rebalance_agent.exposition.page.owners import SIGNS, SLIM, WIDE, drawn, rows_of
 from rebalance_agent.exposition.telling.words import plural, stall_text
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.rebalances.views import RunningRebalance
 
-__all__ = ["ROWS_MAX", "timeline"]
-
-ROWS_MAX = 60
-"""Members drawn: more are lines thinner than a letter."""
+__all__ = ["timeline"]
 
 TABLE_COLUMNS = 8
 """Rebalances of the table beside the picture, the last ones."""
 
 _TITLE = "Owners over time"
-_WIDTH, _LEFT, _TOP, _SKEW = 1_080.0, 172.0, 34.0, 46.0
-_NOW = 44.0  # room at the right for a rebalance that runs
-_MARK = 14.0
-_GAP_SHARE = 0.45  # of the width, for all gaps together
-_SHADES = (1, 2, 3, 4, 6, 8)  # of the eight heats those on which a number can be read, see page.css
-_TALL, _ROWS_TALL, _LOW = 20.0, 24, 12.0  # no lower than a letter, so that names stand clear of each other
-_DIGIT = 6.2
-
-_SIGNS = {
-    Trigger.GROUP_STARTED: "▸",
-    Trigger.MEMBER_FAILED: TIMES,
-    Trigger.MEMBER_LEFT: UNKNOWN,
-    Trigger.MEMBER_GONE: UNKNOWN,
-    Trigger.MEMBER_REPLACED: "↻",
-    Trigger.MEMBER_JOINED: "+",
-    Trigger.SUBSCRIPTION_CHANGED: "s",
-    Trigger.ASSIGNOR_CHANGED: "a",
-    Trigger.TOPICS_CHANGED: "t",
-    Trigger.PARTITIONS_CHANGED: "p",
-    Trigger.REJOIN: "=",
-    Trigger.UNKNOWN: "?",
-}
-"""Told apart without colours, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a column is: its gap from ``gap`` to ``begins``, itself to ``ends``."""
-
-    gap: float
-    begins: float
-    ends: float
 
 
 def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unread: int = 0) -> str:
@@ -71,24 +28,8 @@ def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unr
         if columns:
             why = "After none of the rebalances that are remembered was there a member."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
-    rows, left_out = _rows(columns)
-    places = _places(columns, running is not None)
-    tall = min(_TALL, max(_LOW, _TALL * _ROWS_TALL / len(rows)))
-    bottom = _TOP + tall * len(rows)
-    skewed = any(each.skew_ratio is not None for each in columns)
-    canvas = Canvas(_WIDTH, bottom + (_SKEW if skewed else 0) + 24)
-    for row, member in enumerate(rows):
-        canvas.text(_LEFT - 8, _TOP + (row + 0.5) * tall + 4, _short(member), "tick", anchor="end")
-    _draw_gaps(canvas, columns, places, bottom)
-    _draw_rows(canvas, columns, places, rows, tall)
-    if running:
-        tip = f"rebalances since {clock(running.started_ms)}: {standstill(running)}"
-        canvas.rect(places[-1].ends, _TOP, _NOW - 6, bottom - _TOP, "running", tip, _row(0))
-    if skewed:
-        _draw_skew(canvas, columns, places, bottom, len(rows) + 1)
-    canvas.x_labels(_times(columns, places), canvas.height - 6)
-    words = (_TITLE, f"{plural(len(rows), 'member')} over {plural(len(columns), 'rebalance')}; arrow keys explain it")
-    kinds = [(trigger_class(each), f"{_SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
+    rows, left_out = rows_of(columns, WIDE)
+    kinds = [(trigger_class(each), f"{SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
     below = legend([*kinds, ("stall", "stood still"), ("h2", "few partitions"), ("h8", "the most")])
     says = "Each bar is what a member owned, the stronger the more partitions, with their number where it changes. "
     says += (
@@ -96,142 +37,20 @@ def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unr
     )
     says += f" {left_out:,} members that were there for the shortest time are left out." if left_out else ""
     says += f" {unread} older rebalances are being read." if unread else ""
-    picture = f'<div class="pan">{canvas.svg(*words, " data-rows")}</div>'
-    return figure(_TITLE, picture, says=says, below=below, data=_table(columns, rows), wide=True)
+    pictures = f'<div class="roomy">{drawn(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'
+    return figure(_TITLE, pictures, says=says, below=below, data=_table(columns, rows), wide=True)
 
 
-def _rows(columns: Sequence[Column]) -> tuple[list[str], int]:
-    """Members from top to bottom as they came, and how many there are besides."""
-    presence: Counter[str] = Counter()
-    for each in columns:
-        presence.update(each.held.keys())
-    latest = columns[-1].held
-    chosen = sorted(presence, key=lambda each: (each not in latest, -presence[each], each))[:ROWS_MAX]
-    came = {member: next(place for place, each in enumerate(columns) if member in each.held) for member in chosen}
-    beyond = len(presence) - len(chosen) + max(each.members - len(each.held) for each in columns)
-    return sorted(chosen, key=lambda each: (came[each], each)), beyond
-
-
-def _places(columns: Sequence[Column], running: bool) -> list[_Place]:
-    room = _WIDTH - _LEFT - (_NOW if running else 8)
-    gaps = [_gap(each) for each in columns]
-    squeeze = min(1.0, room * _GAP_SHARE / (sum(gaps) or 1))
-    gaps = [gap * squeeze for gap in gaps]
-    weights = [_weight(each, columns[place + 1 :][:1]) for place, each in enumerate(columns)]
-    unit = (room - sum(gaps)) / sum(weights)
-    places, x = [], _LEFT
-    for gap, weight in zip(gaps, weights, strict=True):
-        places.append(_Place(x, x + gap, x + gap + weight * unit))
-        x = places[-1].ends
-    return places
-
-
-def _gap(column: Column) -> float:
-    if column.stall is None:
-        return 4.0
-    return 3.0 + 12.0 * math.log10(1 + 4 * column.stall.seconds) if column.stall.seconds else 2.0
-
-
-def _weight(column: Column, after: Sequence[Column]) -> float:
-    """How wide, beside the others; the last one goes on, nobody knows for how long."""
-    if not after:
-        return 3.0
-    ends = after[0].started_ms if after[0].started_ms is not None else after[0].at_ms
-    return 1.0 + math.log10(1 + max(0, ends - column.at_ms) / 1000)
-
-
-def _draw_gaps(canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], bottom: float) -> None:
-    for column, place in zip(columns, places, strict=True):
-        canvas.rect(place.gap, _TOP, place.begins - place.gap, bottom - _TOP, "stall")
-        middle = max(_LEFT + _MARK / 2, (place.gap + place.begins) / 2)
-        kind = f"{trigger_class(column.trigger)} trigger"
-        canvas.rect(middle - _MARK / 2, 8, _MARK, _MARK, kind, _story(column), _row(0))
-        canvas.text(middle, 19, _SIGNS[column.trigger], "sign", anchor="middle")
-
-
-def _draw_rows(
-    canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], rows: Sequence[str], tall: float
-) -> None:
-    most = max((held.partitions for each in columns for held in each.held.values()), default=0)
-    for row, member in enumerate(rows):
-        y, high = _TOP + row * tall + 1, tall - 2
-        before: Column | None = None
-        for column, place in zip(columns, places, strict=True):
-            held = column.held.get(member)
-            had = before.held.get(member) if before else None
-            if held is not None:
-                shade = _shade(held.partitions, most)
-                wide = place.ends - place.begins
-                if _went_on(column, before, member):
-                    canvas.rect(place.gap - 0.2, y, place.begins - place.gap + 0.4, high, f"h{shade}")
-                tip = f"{name(member, 60)}: {plural(held.partitions, 'partition')} {_when(column)}"
-                canvas.rect(place.begins, y, wide - 0.4, high, f"h{shade}", tip, _row(row + 1))
-                written = str(held.partitions)
-                changed = had is None or had.partitions != held.partitions
-                if changed and wide >= _DIGIT * len(written) + 4:
-                    canvas.text(place.begins + 3, y + high / 2 + 4, written, f"cell n{shade}")
-            before = column
-
-
-def _went_on(column: Column, before: Column | None, member: str) -> bool:
-    """Whether the member consumed during the rebalance: it gave up nothing, and not all had to stop."""
-    if before is None or column.protocol is RebalanceProtocol.EAGER or column.previous != before.last:
-        return False
-    return column.held.get(member) == before.held.get(member)
-
-
-def _draw_skew(canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], top: float, row: int) -> None:
-    most = max(1.5, *(each.skew_ratio or 1 for each in columns))
-    up = Scale(1, most, top + _SKEW - 8, top + 12)
-    for value in (1.0, most):
-        canvas.line(_LEFT, up(value), places[-1].ends, up(value), "zero" if value == 1 else "grid")
-        canvas.text(
-            _LEFT - 8, up(value) + 4, f"skew {value:.2g}" if value == 1 else f"{value:.2g}", "tick", anchor="end"
-        )
-    known = [(column, place) for column, place in zip(columns, places, strict=True) if column.skew_ratio is not None]
-    points = [(x, up(column.skew_ratio or 1)) for column, place in known for x in (place.begins, place.ends)]
-    canvas.path(points, "skew")
-    for column, place in known:
-        tip = f"skew {column.skew_ratio:.2f} {_when(column)}"
-        canvas.dot(place.begins, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(row))
-
-
-def _times(columns: Sequence[Column], places: Sequence[_Place]) -> Iterator[tuple[float, str]]:
-    """When columns begin; the day where it is another one."""
-    day = ""
-    for column, place in zip(columns, places, strict=True):
-        text = clock(column.at_ms)
-        yield max(place.begins, _LEFT + 26), text[11:19] if text[:10] == day else text[5:16]
-        day = text[:10]
-
-
-def _story(column: Column) -> str:
-    stall = stall_text(column.stall) if column.stall else "unknown"
-    skew = "" if column.skew_ratio is None else f", skew {column.skew_ratio:.2f}"
-    return (
-        f"{clock(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; stood still {stall}, "
-        f"{plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
-    )
-
-
-def _when(column: Column) -> str:
-    return f"from generation {column.last:,} on, {clock(column.at_ms)}"
-
-
-def _short(label: str) -> str:
-    """Names of one group begin alike: their ends tell them apart."""
-    most = 24
-    return label if len(label) <= most else "…" + label[-most + 1 :]
-
-
-def _shade(value: int, most: int) -> int:
-    if value <= 0:
-        return 0
-    return _SHADES[min(len(_SHADES) - 1, round((len(_SHADES) - 1) * value / most))]
-
-
-def _row(number: int) -> str:
-    return f' data-r="{number}"'
+def _slim(columns: Sequence[Column], running: RunningRebalance | None) -> str:
+    """The picture for narrow screens: the end of it, and what of it is left out."""
+    last = columns[-SLIM.columns :]
+    if not any(each.held for each in last):
+        return f'<p class="slim">In the last {plural(len(last), "rebalance")} there was no member.</p>'
+    _, left_out = rows_of(last, SLIM)
+    less = [f"{plural(len(columns) - len(last), 'earlier rebalance')}"] if len(columns) > len(last) else []
+    less += [plural(left_out, "member")] if left_out else []
+    told = f"<p>A wider screen shows {' and '.join(less)} more.</p>" if less else ""
+    return f'<div class="slim">{drawn(last, running, SLIM, _TITLE)}{told}</div>'
 
 
 def _triggers(columns: Sequence[Column]) -> set[Trigger]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rebalance_agent.drawing.pieces import trigger_name
 from rebalance_agent.drawing.words import TIMES, duration, name
 from rebalance_agent.exposition.api_shapes import GroupSummary, Rebalance, RebalanceKind
-from rebalance_agent.exposition.telling.words import plural, printable
+from rebalance_agent.exposition.telling.words import listed, plural, printable
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.rebalances.views import RunningRebalance
@@ -20,6 +20,7 @@ from rebalance_agent.rebalances.views import RunningRebalance
 __all__ = [
     "HOUR_MS",
     "LONG_S",
+    "NAMED",
     "SHARED",
     "SKEWED",
     "STALLED_S",
@@ -56,6 +57,9 @@ STORM_PER_MEMBER = 2
 
 STORM_MIN = 6
 """Rebalances in that time that no group is blamed for, however small."""
+
+NAMED = 3
+"""Flapping members that are named."""
 
 
 class Level(IntEnum):
@@ -124,6 +128,12 @@ def _found(group: GroupSummary, lately: Past, now_ms: int) -> Iterator[Trouble]:
     if group.skew_ratio is not None and group.skew_ratio > SKEWED and group.members > SHARED:
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.LOOK, 100 + group.skew_ratio, (f"the fullest member has {times} its share",))
+    if group.flapping:
+        who = listed([name(printable(each), 60) for each in group.flapping], NAMED)
+        yield Trouble(Level.LOOK, 250, (f"comes and goes again and again: {who}",))
+    if group.idle_members:
+        number = group.idle_members
+        yield Trouble(Level.WELL, 2, (f"{plural(number, 'member')} {'has' if number == 1 else 'have'} nothing to do",))
     if group.state is GroupState.EMPTY:
         yield Trouble(Level.WELL, 1, ("nobody consumes",))
 

@@ -1,0 +1,115 @@
+"""Each alert is the same where several replicas tell of a group, and where clusters have groups of the same names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import yaml
+from alerts.pack import ALERTS
+from alerts.values import load
+
+from rebalance_agent.metrics.catalogue import BY_NAME
+from rebalance_agent.metrics.metric import Kind
+from support.promtool import PROMTOOL, Run, read_cases, rule_file, run
+
+pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
+
+VALUES = load()
+CASES = read_cases()
+REPLICAS = 4
+"""So that one's part of a single rebalance rounds to nothing."""
+
+NAMES = [alert.name for alert in ALERTS if alert.name != "RebalanceAgentDown"]
+"""The one that is left out is about clusters that nobody is left to tell of."""
+
+
+def row(name):
+    """The catalogue's row of a series' name."""
+    return BY_NAME.get(name) or BY_NAME[re.sub(r"_(bucket|sum|count)$", "", name)]
+
+
+def labelled(series, **labels):
+    """A series with other values of labels; what makes a value of the present one ("" if there is none)."""
+    name, _, rest = series.partition("{")
+    given = dict(re.findall(r'(\w+)="([^"]*)"', rest))
+    given |= {label: another(given.get(label, "")) for label, another in labels.items()}
+    inside = ", ".join(f'{label}="{value}"' for label, value in given.items())
+    return f"{name}{{{inside}}}"
+
+
+def shared(values):
+    """A replica's part of promtool's notation: of ``0+4x5 8`` it is ``0+1x5 2``, for what follows an x is how often."""
+    return re.sub(r"(?<![x\d.])\d+(?:\.\d+)?", lambda found: f"{float(found[0]) / REPLICAS:g}", values)
+
+
+def elsewhere(cluster):
+    """The name of the other cluster; one that has none gets one."""
+    return f"{cluster}-too"
+
+
+def replicated(case):
+    """The case as replicas tell it: each the gauges, and its part of what is counted; and all of it in two clusters.
+
+    What an agent tells of itself, no other one does.
+    """
+    told = {}
+    for series, values in case.series.items():
+        if not case.alert.startswith("KafkaGroup"):
+            told[series] = values
+            continue
+        counted = row(series.partition("{")[0]).kind in (Kind.COUNTER, Kind.HISTOGRAM)
+        for number in range(REPLICAS):
+            one = labelled(series, instance=lambda instance, number=number: f"{instance}-{number}")
+            told[one] = shared(values) if counted else values
+    told |= {labelled(series, cluster=elsewhere): values for series, values in told.items()}
+    expect = {time: [copy for each in firing for copy in (each, moved(each))] for time, firing in case.expect.items()}
+    return replace(case, series=told, expect=expect)
+
+
+def moved(firing):
+    """What fires, in the other cluster."""
+    cluster = firing["labels"].get("cluster", "")
+    url = firing["dashboard_url"].replace(f"var-cluster={cluster}&", f"var-cluster={elsewhere(cluster)}&")
+    return firing | {"labels": firing["labels"] | {"cluster": elsewhere(cluster)}, "dashboard_url": url}
+
+
+REPLICATED = {name: [replicated(case) for case in CASES[name]] for name in NAMES}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replicas_and_a_second_cluster_make_no_difference(name, tmp_path):
+    assert run([Run(name, rule_file(VALUES, name), REPLICATED[name])], tmp_path) == {name: ""}
+
+
+OTHERWISE = (("max by", "sum by"), ("min by", "sum by"), ("sum by", "max by"), ("(cluster, ", "("))
+SAME = (re.compile(r"\b0 \* $"), re.compile(r"^max by \([^)]*\) \([^()]*\)\s*> 0(?!\.)"))
+"""Before or from an aggregation on: of what is multiplied by nothing, or only there or not, the sum is as good."""
+
+ALIKE = {
+    "KafkaGroupRevokeCallbackSlow: sum by": "the highest bucket with anything in it is that of a part, too",
+}
+"""Alert and aggregation that could be another, and why that is right."""
+
+
+def mutants():
+    """Each rule with one aggregation changed: (alert: aggregation, where, rules)."""
+    for name in NAMES:
+        rules, otherwise = rule_file(VALUES, name), OTHERWISE if name.startswith("KafkaGroup") else OTHERWISE[-1:]
+        for at, each in enumerate(yaml.safe_load(rules)["groups"][0]["rules"]):
+            for was, other in otherwise:
+                for found in re.finditer(re.escape(was), each["expr"]):
+                    before, after = each["expr"][: found.start()], each["expr"][found.end() :]
+                    if SAME[0].search(before) or SAME[1].search(found[0] + after):
+                        continue
+                    loaded = yaml.safe_load(rules)
+                    loaded["groups"][0]["rules"][at]["expr"] = before + other + after
+                    yield f"{name}: {was}", f"{at}, {found.start()}", yaml.safe_dump(loaded)
+
+
+def test_no_aggregation_could_be_another(tmp_path):
+    runs = [Run(f"{what} at {where}", rules, REPLICATED[what.partition(":")[0]]) for what, where, rules in mutants()]
+    survivors = [what for what, objections in run(runs, tmp_path).items() if not objections]
+    assert sorted(what.partition(" at ")[0] for what in survivors) == sorted(ALIKE), survivors
+    assert len(runs) > 75
