@@ -29,7 +29,7 @@ def test_a_member_in_a_crash_loop_is_named_and_nobody_else(kafka):
             eventually(lambda: shown("members") == 1)
         eventually(lambda: shown("flapping_members") == 1)
         _, text = watched.get(f"/api/v1/groups/{group}")
-        assert json.loads(text)["flapping"] == ["crash-loop"]
+        assert json.loads(text)["summary"]["flapping"] == ["crash-loop"]
         named = lambda: [each.get("flapping") for each in events(bootstrap, published, group=group)]  # noqa: E731
         eventually(lambda: ["crash-loop"] in named())
         assert {tuple(each) for each in named() if each} == {("crash-loop",)}

@@ -6,17 +6,11 @@ import pytest
 
 from rebalance_agent.pipeline.report.page import page
 from rebalance_agent.pipeline.synthesize.fleet import Fleet
-from support.browsing import browser, needs_chromium
+from support.browsing import needs_chromium
+from support.fleet_page import EVIL
 from support.reports import report_of
 
 pytestmark = needs_chromium
-EVIL = "<script>window.evil = 1</script><img src=x onerror='window.evil = 2'>"
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    with browser() as mine:
-        yield mine
 
 
 @pytest.fixture(scope="module")

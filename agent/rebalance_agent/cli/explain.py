@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.groups_access import add_access_flags, agent_api, direct_settings, quiet_logs, wants_direct
+from rebalance_agent.cli.cluster_flags import cluster_settings
+from rebalance_agent.cli.groups_access import add_access_flags, agent_api, quiet_logs, wants_direct
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import RebalanceAgentError
 from rebalance_agent.exposition.api_query import NotKnownError
@@ -103,7 +104,7 @@ def _whole(groups: Groups, group: str, line: Rebalance) -> RebalanceDetail:
 
 
 def _past(options: argparse.Namespace) -> _Found:
-    settings, properties = direct_settings(options)
+    settings, properties = cluster_settings(options)
     past = read_past(properties, settings.events_topic, options.group, SystemClock())
     if not past.known:
         where, *_ = past.source.splitlines()

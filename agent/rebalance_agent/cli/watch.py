@@ -7,10 +7,10 @@ import sys
 from contextlib import ExitStack
 
 from rebalance_agent.cli.agent_api import Groups
+from rebalance_agent.cli.cluster_flags import cluster_settings
 from rebalance_agent.cli.groups_access import (
     add_access_flags,
     agent_api,
-    direct_settings,
     quiet_logs,
     wants_direct,
 )
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
             direct = None
             groups: Groups
             if wants_direct(options):
-                groups = direct = stack.enter_context(DirectWatch(*direct_settings(options)))
+                groups = direct = stack.enter_context(DirectWatch(*cluster_settings(options)))
             else:
                 groups = agent_api(options)
             if once:

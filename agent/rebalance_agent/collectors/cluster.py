@@ -10,9 +10,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from confluent_kafka import (
-    ConsumerGroupState,
     ConsumerGroupTopicPartitions,
-    ConsumerGroupType,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -23,11 +21,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 
 from rebalance_agent.collectors.access import DENIED, Access, Presence
 from rebalance_agent.collectors.answers import Asking
+from rebalance_agent.collectors.group_answers import STATES, described_group, group_state, listed_group
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.diff import Partition
-from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.model.partitions import topic_partitions
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, ListedGroup
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.rebalances.observations import DescribedGroup, ListedGroup
 
 __all__ = ["ANSWER_TIMEOUT_S", "Cluster", "GroupListing", "raise_cluster_error"]
 
@@ -36,16 +34,6 @@ ANSWER_TIMEOUT_S = 3.0
 
 DESCRIBED_MAX = 500
 """Topics described in one request: an answer of some hundred kilobytes."""
-
-_STATES = {
-    ConsumerGroupState.PREPARING_REBALANCING: GroupState.PREPARING_REBALANCE,
-    ConsumerGroupState.COMPLETING_REBALANCING: GroupState.COMPLETING_REBALANCE,
-    ConsumerGroupState.STABLE: GroupState.STABLE,
-    ConsumerGroupState.DEAD: GroupState.DEAD,
-    ConsumerGroupState.EMPTY: GroupState.EMPTY,
-}
-_STATES_BACK = {ours: theirs for theirs, ours in _STATES.items()}
-_TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUMER: GroupType.CONSUMER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,36 +110,41 @@ class Cluster:
         return self._ask(self._admin.describe_topics, TopicCollection(names))
 
     def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
-        """Groups in ``states`` (none given: in any). Those in a state that librdkafka has no name for are left out."""
-        wanted = {_STATES_BACK[state] for state in states}
+        """Groups in ``states`` (none given: in any). Those in a state that nobody here has a name for are left out."""
+        wanted = {STATES[state] for state in states}
         try:
             answer = self._ask.for_one(self._admin.list_consumer_groups, **({"states": wanted} if wanted else {}))
         except KafkaException as error:
             self._fail(error, "listing groups")
-        groups = tuple(
-            ListedGroup(each.group_id, _STATES[each.state], _TYPES.get(each.type, GroupType.CLASSIC))
-            for each in answer.valid
-            if each.state in _STATES
-        )
+        groups = tuple(group for each in answer.valid if (group := listed_group(each)))
         if answer.errors and not answer.valid:
             self._fail(answer.errors[0], "listing groups")
         return GroupListing(groups, complete=not answer.errors)
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
-        """What DescribeGroups says of ``groups``; those that cannot be described are left out."""
-        futures = self._ask(self._admin.describe_consumer_groups, list(groups))
-        described, failure = [], None
-        for future in futures.values():
+        """What DescribeGroups says of ``groups``; those that are not there or cannot be described are left out."""
+        return [group for answer in self._describe(groups).values() if answer and (group := described_group(answer))]
+
+    def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
+        """Which of ``groups`` their coordinators do not have, as classic or consumer groups."""
+        answers = self._describe(groups).items()
+        return frozenset(name for name, answer in answers if answer is None or group_state(answer) is GroupState.DEAD)
+
+    def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
+        """Answers of coordinators, by group; None where they say that there is no such group."""
+        answers: dict[str, Any] = {}
+        failure = None
+        for name, future in self._ask(self._admin.describe_consumer_groups, list(groups)).items():
             try:
-                answer = future.result()
+                answers[name] = future.result()
             except KafkaException as error:
-                failure = error
-                continue
-            if answer.state in _STATES:
-                described.append(_described(answer))
-        if failure is not None and not described:
+                if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                    answers[name] = None
+                else:
+                    failure = error
+        if failure is not None and not answers:
             self._fail(failure, "describing groups")
-        return described
+        return answers
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
         """The offset after the last record of each partition; ``stable``: before the first open transaction."""
@@ -271,23 +264,3 @@ class Cluster:
 def _id_text(topic_id: object) -> str:
     """Kafka prints ids in the URL-safe alphabet, librdkafka in the other one."""
     return str(topic_id).replace("+", "-").replace("/", "_")
-
-
-def _described(answer: Any) -> DescribedGroup:  # noqa: ANN401 - the client's own type has no annotations
-    members = (
-        DescribedMember(
-            member.member_id,
-            member.group_instance_id,
-            member.client_id,
-            member.host,
-            topic_partitions((each.topic, each.partition) for each in member.assignment.topic_partitions),
-        )
-        for member in answer.members
-    )
-    return DescribedGroup(
-        answer.group_id,
-        _STATES[answer.state],
-        _TYPES.get(answer.type, GroupType.CLASSIC),
-        answer.partition_assignor or None,
-        tuple(sorted(members, key=lambda member: member.member_id)),
-    )

@@ -62,7 +62,8 @@ _log = logging.getLogger(__name__)
 class OffsetsTail:
     """`GroupRecord` and `EpochRecord` observations of the groups that are shown, in offset order per group.
 
-    ``exact`` is set while all that is owned is tailed, and known from before.
+    ``exact`` is set while all that is owned is tailed, and known from before. ``reached``: partition -> the offset
+    before which all was observed, as of a second ago; without those of which what was before is still read.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class OffsetsTail:
         self._telling = Telling(context, self._records, hear)
         self._old = OldRecords(context, topic, self._records)
         self.exact = threading.Event()
+        self.reached: Mapping[int, int] = {}
         self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
 
     @property
@@ -137,9 +139,11 @@ class OffsetsTail:
                     self._own(tail)
                     self._read(tail)
                     self._judge(tail)
-                    if self._bases and self._context.clock.monotonic() - told >= REACHED_EVERY_S:
+                    if self._context.clock.monotonic() - told >= REACHED_EVERY_S:
                         told = self._context.clock.monotonic()
-                        self._bases.look(self._tell_reached(tail))
+                        self._tell_reached(tail)
+                        if self._bases:
+                            self._bases.look(self.reached)
                 if self._snapshots:
                     self._tell_reached(tail)  # of all this comes the last snapshot
             except Exception:
@@ -155,6 +159,7 @@ class OffsetsTail:
 
     def _forget(self) -> None:
         self.exact.clear()
+        self.reached = {}
         self._unknown_since, self._told_late = self._context.clock.monotonic(), False
 
     def _await_topic(self, tail: TopicReader, stop: threading.Event) -> None:
@@ -254,13 +259,13 @@ class OffsetsTail:
         elif not self.exact.is_set():
             self._ready()
 
-    def _tell_reached(self, tail: TopicReader) -> dict[int, int]:
+    def _tell_reached(self, tail: TopicReader) -> None:
         pending = self._old.pending
         positions = {number: position for number, position in tail.positions.items() if number not in pending}
         if self._snapshots:
             self._snapshots.reached(positions)
         self._context.inbox.offer(TailReached(self._context.clock.now_ms(), positions))
-        return positions
+        self.reached = positions
 
     def _ready(self) -> None:
         self.exact.set()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from rebalance_agent.metrics import group_rows as rows
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
-from rebalance_agent.model.group import STATES
+from rebalance_agent.model.group import SETTLED, STATES
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.rebalances.views import GroupView, StallHistogram, partition_seconds_at
 
@@ -93,7 +93,9 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
 def running_samples(view: GroupView, now_ms: int) -> Iterator[tuple[Metric, Sample]]:
     """What changes by the passing of time alone: ages, the two partition-second counters, what has had its hour."""
     running = view.running
-    yield rows.IN_PROGRESS, Sample((view.group,), max(0, now_ms - running.started_ms) / 1000 if running else 0)
+    # A poll that shows one does not tell since when.
+    if view.source is not Source.ADMIN or view.state in SETTLED:
+        yield rows.IN_PROGRESS, Sample((view.group,), max(0, now_ms - running.started_ms) / 1000 if running else 0)
     if view.source is not Source.ADMIN and view.partitions is not None:
         stalled, total = partition_seconds_at(view, now_ms)
         yield rows.STALLED_PARTITION_SECONDS, Sample((view.group,), stalled)

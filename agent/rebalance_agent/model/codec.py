@@ -177,6 +177,7 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
     hints = typing.get_type_hints(kind)
     codecs = {item.name: _codec(hints[item.name]) for item in fields(kind)}
     required = {item.name for item in fields(kind) if item.default is MISSING and item.default_factory is MISSING}
+    told = [(name, codec.decode, name in required) for name, codec in codecs.items()]
 
     def encode(value: Any) -> dict[str, Any]:  # noqa: ANN401
         items = ((name, getattr(value, name), codec) for name, codec in codecs.items())
@@ -184,12 +185,11 @@ def _dataclass_codec(kind: type[Any]) -> _Codec:
 
     def decode(path: str, data: object, budget: _Budget) -> Any:  # noqa: ANN401
         entries = _entries(path, data)
+        prefix = _join(path, "")
         # A field that is not known was added by a newer release, and added fields keep the schema version.
         # None fields are not written, so a missing one is None wherever the type allows that.
         values = {
-            name: codecs[name].decode(_join(path, name), entries.get(name), budget)
-            for name in codecs
-            if name in entries or name in required
+            name: read(prefix + name, entries.get(name), budget) for name, read, must in told if must or name in entries
         }
         return kind(**values)
 
@@ -209,7 +209,7 @@ def _mapping_codec(inner: _Codec) -> _Codec:
     return _Codec(
         lambda values: {key: inner.encode(value) for key, value in values.items()},
         lambda path, data, budget: {
-            key: inner.decode(_join(path, key), value, budget) for key, value in _entries(path, data).items()
+            key: inner.decode(_join(path, key), value, budget) for key, value in _named(path, data).items()
         },
     )
 
@@ -217,9 +217,15 @@ def _mapping_codec(inner: _Codec) -> _Codec:
 def _entries(path: str, data: object) -> dict[str, object]:
     if not isinstance(data, dict) or len(data) > ITEMS_MAX:
         raise InvalidInputError(path, f"must be an object of at most {ITEMS_MAX} entries")
-    if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in data):
-        raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
     return data
+
+
+def _named(path: str, data: object) -> dict[str, object]:
+    """Entries whose names are kept, so that these are bounded, too."""
+    entries = _entries(path, data)
+    if any(not isinstance(key, str) or len(key) > TEXT_MAX for key in entries):
+        raise InvalidInputError(path, f"has a name that is not a text of at most {TEXT_MAX} characters")
+    return entries
 
 
 def _join(path: str, name: str) -> str:
@@ -232,7 +238,7 @@ def _encode_partitions(partitions: TopicPartitions) -> dict[str, str]:
 
 def _decode_partitions(path: str, data: object, budget: _Budget) -> dict[str, tuple[int, ...]]:
     result: dict[str, tuple[int, ...]] = {}
-    for topic, text in sorted(_entries(path, data).items()):
+    for topic, text in sorted(_named(path, data).items()):
         if not isinstance(text, str):
             raise InvalidInputError(_join(path, topic), "must be a text of ranges such as 0-4,7")
         try:

@@ -13,6 +13,7 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 __all__ = [
+    "SETTLED",
     "STATES",
     "ClassicGroup",
     "ClassicMember",
@@ -69,6 +70,10 @@ STATES: dict[GroupType, tuple[GroupState, ...]] = {
     ),
 }
 """Group type -> the states that it can have; no other state gets a series. A group that is Dead is gone."""
+
+
+SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
+"""States in which no rebalance runs, and who has what is what the last one led to."""
 
 
 class RebalanceProtocol(StrEnum):

@@ -23,10 +23,13 @@ from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["CLOCK_STEP_MS", "ClassicState"]
+__all__ = ["CLOCKS_APART_MS", "CLOCK_STEP_MS", "ClassicState"]
 
 CLOCK_STEP_MS = 600_000
 """A live record so much older than the one before it is new: the brokers' clock was set."""
+
+CLOCKS_APART_MS = 1_000
+"""Brokers' clocks differ by less from each other."""
 
 
 class ClassicState(Following):
@@ -164,6 +167,11 @@ class ClassicState(Following):
                 (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
             )
 
+    def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
+        """The observer's clock was set back from ``latest_ms``: see `Following`; what runs goes on running."""
+        self._running.set_back(latest_ms - now_ms)
+        yield from super().restart(latest_ms, now_ms)
+
     def view(self, *, judged: bool = True) -> GroupView | None:
         """The group now; None before the first record. Not ``judged``: perhaps without the assignors' word on it."""
         if self.last is None:
@@ -208,6 +216,8 @@ class ClassicState(Following):
         offset_ms = self._around.offset.ms
         until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         window = None if self._is_another(generation) else self._running.window(offset_ms)
+        if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
+            window = None  # our clock was set forth: polls seem to have seen later what they saw before
         if window is None and not generation.replayed:
             window = self._around.polls.unlisted_start(until_ms, offset_ms)
         if window is None:

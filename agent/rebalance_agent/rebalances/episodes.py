@@ -117,6 +117,14 @@ class Episodes:
         if rollout := self.rollouts.pass_time(now_ms):
             yield rollout
 
+    def set_back(self, by_ms: int) -> None:
+        """The observer's clock was set back by so much: what is settled is revised and forgotten no later for it."""
+        self.flapping.set_back(by_ms)
+        if self._revise_due_ms is not None:
+            self._revise_due_ms -= by_ms
+        for settled in self._settled:
+            settled.forget_ms -= by_ms
+
     def flush(self, now_ms: int) -> Iterator[Event]:
         """Close and settle everything at once: the group is gone."""
         if self.open:

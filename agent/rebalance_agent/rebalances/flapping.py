@@ -114,6 +114,11 @@ class Flapping:
             del self._past[next(iter(self._past))]
         self._show()
 
+    def set_back(self, by_ms: int) -> None:
+        """The observer's clock was set back by so much."""
+        for past in self._past.values():
+            past.due_ms -= by_ms
+
     def _change(self, name: _Name, member: Member, now_ms: int, *, gone: bool) -> _Past:
         # To the end of the order, so that who comes first is due first.
         past = self._past.pop(name, None) or _Past(member, 0)

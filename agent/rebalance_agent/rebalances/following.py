@@ -162,8 +162,13 @@ class Following:
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """The observer's clock was set back from ``latest_ms``: what waits for a time that was near settles now."""
         self._ledger.advance(latest_ms)
+        self._episodes.set_back(latest_ms - now_ms)
         yield from self._episodes.flush(now_ms)
         self._ledger.restart(now_ms)
+        if self.last:
+            # Else polls would seem to be from before its record until the clock is again as late as it was.
+            self.last = replace(self.last, seen_ms=min(self.last.seen_ms, now_ms))
+        self.first_seen_ms = min(self.first_seen_ms, now_ms)
         self._kept_ms = now_ms
         self.version += 1
 

@@ -59,13 +59,15 @@ class Handover:
 
     Its owner was asked to give it up at ``asked_ms`` and had done so at ``released_ms``; the new owner was given it at
     ``given_ms``. None: that did not happen, or before anybody watched. ``parted``: nobody else had it when it was given
-    up, so that it stood still even if who had it before has it again.
+    up, so that it stood still even if who had it before has it again. ``earlier``: how it stood still before in the
+    same rebalance, because a newer epoch overtook the one that meant it for somebody.
     """
 
     asked_ms: int | None = None
     released_ms: int | None = None
     given_ms: int | None = None
     parted: bool = False
+    earlier: tuple[Handover, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,12 @@ class Groups:
         if self._versions.pop(name, None) is not None:
             self.changed.add(name)
 
+    def vanish(self, name: str, version: int) -> None:
+        """It is gone without a word, unless something was heard of it since it had this version."""
+        state = self._states.get(name)
+        if state and state.known and not state.parting and state.version == version:
+            self.forget(name)
+
     # Partitions of the offsets topic
 
     def own(self, partitions: frozenset[int], of: int) -> None:

@@ -11,6 +11,9 @@ from rebalance_agent.rebalances.generations import Handover
 
 __all__ = ["Handovers"]
 
+EARLIER_MAX = 8
+"""Ways of one partition that are kept of one rebalance: the longest, where members never come to rest."""
+
 _NOTHING = CurrentAssignment(-1, -1, MemberState.STABLE, {})
 
 
@@ -20,6 +23,7 @@ class Handovers:
     def __init__(self) -> None:
         """Begin with nothing on its way."""
         self._ways: dict[tuple[str, int], Handover] = {}
+        self._earlier: dict[tuple[str, int], list[Handover]] = {}
         self._asked_ms: dict[str, int] = {}
         self._took_ms: dict[str, int] = {}
 
@@ -40,15 +44,20 @@ class Handovers:
         before, after = old or _NOTHING, new or _NOTHING
         had, has = before.held, after.held
         for partition in pairs(after.revoking) - pairs(before.revoking):
-            self._step(partition, asked_ms=at_ms, released_ms=None)
+            self._ways[partition] = replace(self._onward(partition), asked_ms=at_ms, released_ms=None)
         for partition in had - has:
-            way = self._ways.get(partition)
-            asked_ms = way.asked_ms if way and partition in pairs(before.revoking) else at_ms
+            parted = partition not in held
+            way = self._onward(partition) if parted else self._ways.get(partition, Handover())
+            if way.parted and way.given_ms is not None:
+                continue  # others have it by now, and what matters is that once nobody had
+            asked_ms = way.asked_ms if partition in pairs(before.revoking) else at_ms
             # Of a member that left or was expelled, nobody knows when it stopped; nor of one that was not asked.
             asked_ms = asked_ms if new and told else None
-            self._step(partition, asked_ms=asked_ms, released_ms=at_ms, parted=partition not in held)
+            self._ways[partition] = replace(way, asked_ms=asked_ms, released_ms=at_ms, parted=parted)
         for partition in pairs(after.assigned) - had:
-            self._step(partition, given_ms=at_ms)
+            way = self._ways.get(partition, Handover())
+            if way.given_ms is None:  # in a share group others may get it, too
+                self._ways[partition] = replace(way, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
 
     def take(self, waiting: Collection[tuple[str, int]] = ()) -> tuple[dict[tuple[str, int], Handover], dict[str, int]]:
@@ -56,14 +65,22 @@ class Handovers:
 
         The ways of those that are still ``waiting`` for somebody are told again, with their ends.
         """
-        ways, took = self._ways, self._took_ms
+        ways, earlier, took = self._ways, self._earlier, self._took_ms
         self._ways = {each: replace(ways[each], given_ms=None) for each in waiting if each in ways}
-        self._took_ms = {}
-        return ways, took
+        self._earlier, self._took_ms = {}, {}
+        return ways | {each: replace(ways[each], earlier=tuple(some)) for each, some in earlier.items()}, took
 
-    def _step(self, partition: tuple[str, int], *, parted: bool | None = None, **times: int | None) -> None:
+    def _onward(self, partition: tuple[str, int]) -> Handover:
+        """Its way, or a new one if it came to somebody by that: then how it stood still until then is kept."""
         way = self._ways.get(partition, Handover())
-        self._ways[partition] = replace(way, parted=way.parted if parted is None else parted, **times)
+        if way.given_ms is None:
+            return way
+        if way.released_ms is not None and way.parted:
+            ways = self._earlier.setdefault(partition, [])
+            ways.append(way)
+            if len(ways) > EARLIER_MAX:
+                ways.remove(min(ways, key=_length_ms))
+        return Handover()
 
     def _time_revocation(self, member_id: str, after: CurrentAssignment, at_ms: int) -> None:
         if after.state is MemberState.UNREVOKED:
@@ -71,3 +88,7 @@ class Handovers:
         elif (asked_ms := self._asked_ms.pop(member_id, None)) is not None:
             took_ms = max(0, at_ms - asked_ms)
             self._took_ms[member_id] = max(took_ms, self._took_ms.get(member_id, 0))
+
+
+def _length_ms(way: Handover) -> int:
+    return (way.given_ms or 0) - (way.released_ms or 0)

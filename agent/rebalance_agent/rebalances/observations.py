@@ -24,6 +24,7 @@ __all__ = [
     "EpochRecord",
     "GroupDescribed",
     "GroupRecord",
+    "GroupVanished",
     "GroupsListed",
     "ListedGroup",
     "LoadsSeen",
@@ -173,6 +174,18 @@ class GroupDescribed:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupVanished:
+    """Its coordinator does not know the group, and no record says that it was deleted.
+
+    ``version``: of the view that this is said of; who has changed since has a record.
+    """
+
+    at_ms: int
+    group: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
 class TopicsSeen:
     """Partition counts of the cluster's topics, and their ids by name; a topic that is not in it does not exist."""
 
@@ -227,6 +240,7 @@ Observation = (
     | TailReached
     | GroupsListed
     | GroupDescribed
+    | GroupVanished
     | TopicsSeen
     | LoadsSeen
     | CommitsHeard

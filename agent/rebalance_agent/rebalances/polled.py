@@ -6,15 +6,13 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Source
-from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.group import SETTLED, GroupState, GroupType
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.observations import DescribedGroup
 from rebalance_agent.rebalances.views import GroupView, MemberLoad
 
 __all__ = ["PolledGroup", "PolledGroups"]
-
-_SETTLED = frozenset({GroupState.EMPTY, GroupState.STABLE})
 
 _PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
 """Assignors that mean some members to have nothing: the passive ones, and those that keep copies."""
@@ -30,15 +28,19 @@ class PolledGroup:
         self._at_ms = at_ms
         self._version = 1
         self._ledger = Ledger(at_ms)
+        self._settled = _owned(value) if value.state in SETTLED else None
         self._loads = LoadBook()
 
     def describe(self, value: DescribedGroup, at_ms: int) -> bool:
         """Take a later description; True if anything is different. An older one is late and ignored."""
-        value = _sorted(value)
+        value = _with_last(_sorted(value), self._value)
         if at_ms < self._at_ms or value == self._value:
             return False
-        if _owned(value) != _owned(self._value):
-            self._ledger.change_polled()
+        if value.state in SETTLED:  # in others brokers show nobody's partitions, or only some
+            owned = _owned(value)
+            if self._settled not in (None, owned):
+                self._ledger.change_polled()
+            self._settled = owned
         self._value, self._at_ms = value, at_ms
         self._version += 1
         return True
@@ -51,6 +53,10 @@ class PolledGroup:
         self._at_ms = at_ms
         self._version += 1
         return True
+
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to this: the next description is no late one."""
+        self._at_ms = min(self._at_ms, now_ms)
 
     def load(self, loads: GroupLoads) -> bool:
         """What its partitions carry was measured anew; True if anything is different."""
@@ -78,7 +84,7 @@ class PolledGroup:
             static_members=sum(each.instance_id is not None for each in value.members),
             # Brokers show assignments of stable groups only, and no one's subscription or priority.
             idle_members=sum(not each.assigned for each in members)
-            if value.state in _SETTLED and value.assignor not in _PASSIVE_ASSIGNORS
+            if value.state in SETTLED and value.assignor not in _PASSIVE_ASSIGNORS
             else None,
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
@@ -129,6 +135,11 @@ class PolledGroups:
         if (group := self._groups.get(name)) and group.load(loads):
             self._changed(name)
 
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to this."""
+        for group in self._groups.values():
+            group.set_back(now_ms)
+
     def drop(self, name: str) -> None:
         """It is not there any more, or not here."""
         if self._groups.pop(name, None):
@@ -141,6 +152,15 @@ class PolledGroups:
 
 def _sorted(value: DescribedGroup) -> DescribedGroup:
     return replace(value, members=tuple(sorted(value.members, key=lambda member: member.member_id)))
+
+
+def _with_last(value: DescribedGroup, before: DescribedGroup) -> DescribedGroup:
+    """While a classic group rebalances, brokers tell nobody's partitions: members have those of the last generation."""
+    if value.group_type is not GroupType.CLASSIC or value.state in SETTLED:
+        return value
+    had = {each.member_id: each.assigned for each in before.members}
+    members = (replace(each, assigned=had.get(each.member_id, each.assigned)) for each in value.members)
+    return replace(value, members=tuple(members))
 
 
 def _owned(value: DescribedGroup) -> dict[str, dict[str, tuple[int, ...]]]:

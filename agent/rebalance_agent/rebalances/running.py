@@ -79,6 +79,14 @@ class Running:
         if self._begun and self._begun.gone_due_ms is None:
             self._begun.gone_due_ms = due_ms
 
+    def set_back(self, by_ms: int) -> None:
+        """The observer's clock was set back by so much: what its polls saw was so much earlier by it."""
+        if self._begun and self._begun.evidence is not Evidence.RECORD:
+            self._begun.earliest_ms -= by_ms
+            self._begun.latest_ms -= by_ms
+        if self._begun and self._begun.gone_due_ms is not None:
+            self._begun.gone_due_ms -= by_ms
+
     def end(self) -> None:
         """There is a record, or nothing is to be expected any more."""
         self.state = self._begun = None

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rebalance_agent.model.diff import Partition, owners
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.rebalances.generations import Departure, Episode, Generation, LastSign, Window
+from rebalance_agent.rebalances.generations import Departure, Episode, Generation, Handover, LastSign, Window
 from rebalance_agent.rebalances.memberlog import MemberLog, Span
 
 __all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
@@ -81,14 +82,18 @@ def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
+            ways = step.ways(partition)
             if old:
-                stopped = step.stopped(partition, old)
+                stopped = step.stopped(partition, old, ways[0])
             elif stopped is None:
-                stopped = step.appeared(partition)
+                stopped = step.appeared(ways[0])
+            for way, following in pairwise(ways):
+                yield _between(stopped, _given(way))
+                stopped = _handed_on(way, following)
             if new is None:
                 idle[partition] = stopped
             else:
-                yield _between(step.bounded(stopped), step.resumed(partition, new))
+                yield _between(step.bounded(stopped), step.resumed(partition, new, ways[-1]))
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
@@ -96,7 +101,8 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
 
     Not those that it gave up on the way, and got back.
     """
-    back = {partition for partition, way in after.handovers.items() if way.parted and way.given_ms is not None}
+    ways = after.handovers.items()
+    back = {partition for partition, way in ways if way.earlier or (way.parted and way.given_ms is not None)}
     had = {member.member_id: member for member in before.members} if before else {}
     had = {name: member for name, member in had.items() if name not in after.restarting}
     return {
@@ -105,6 +111,18 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
         if member.member_id in had
         for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
     } - back
+
+
+def _given(way: Handover) -> _Moment:
+    """When somebody had it who was to have it."""
+    at_ms = way.given_ms or 0
+    return _Moment(at_ms, at_ms, exact=False)
+
+
+def _handed_on(way: Handover, following: Handover) -> _Moment:
+    """When who had it from ``way`` stopped: if nobody saw that it was asked to, at any time that it had it."""
+    asked_ms, released_ms = following.asked_ms, following.released_ms or 0
+    return _Moment((way.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
 
 
 def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
@@ -128,18 +146,22 @@ class _Step:
         self._resumes: dict[str, dict[Partition, int]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
-    def stopped(self, partition: Partition, owner: ClassicMember) -> _Moment:
-        """When ``owner``, of the generation before, stopped working on it."""
+    def ways(self, partition: Partition) -> tuple[Handover, ...]:
+        """On which it stood still, as far as the coordinator records them; at least one, which may say nothing."""
+        way = self._generation.handovers.get(partition, _NO_WAY)
+        return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
+
+    def stopped(self, partition: Partition, owner: ClassicMember, handover: Handover) -> _Moment:
+        """When ``owner``, of the generation before, stopped working on it, which then went this way."""
         if owner.member_id not in self._stops:
             self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
         at_ms = self._stops[owner.member_id].get(partition)
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
         generation = self._generation
-        handover = generation.handovers.get(partition)
-        if handover and handover.asked_ms is not None and handover.released_ms is not None:
+        if handover.asked_ms is not None and handover.released_ms is not None:
             return _Moment(handover.asked_ms, handover.released_ms, exact=False)
-        if handover and handover.released_ms is not None:
+        if handover.released_ms is not None:
             if owner.member_id in self._alive:
                 return _Moment(self._start().earliest_ms, handover.released_ms, exact=False)
             return self._last_sign(owner, handover.released_ms, handover.released_ms)
@@ -155,10 +177,9 @@ class _Step:
         # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
         return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
 
-    def appeared(self, partition: Partition) -> _Moment:
-        """When a partition that nobody had could first have been worked on."""
-        way = self._generation.handovers.get(partition)
-        if not self._fresh and way and way.released_ms is not None:
+    def appeared(self, way: Handover) -> _Moment:
+        """When a partition that nobody had, and that then went this way, could first have been worked on."""
+        if not self._fresh and way.released_ms is not None:
             # Given up in an earlier episode, for a static member that was away, or in this one, by who never had it.
             return _Moment(way.released_ms if way.asked_ms is None else way.asked_ms, way.released_ms, exact=False)
         if not self._fresh:
@@ -174,16 +195,14 @@ class _Step:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
-    def resumed(self, partition: Partition, owner: ClassicMember) -> _Moment:
-        """When ``owner``, of this generation, could work on it."""
+    def resumed(self, partition: Partition, owner: ClassicMember, way: Handover) -> _Moment:
+        """When ``owner``, of this generation, could work on it, which came this way."""
         if owner.member_id not in self._resumes:
             self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
         at_ms = self._resumes[owner.member_id].get(partition)
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
-        handover = self._generation.handovers.get(partition)
-        given_ms = handover.given_ms if handover else None
-        resumed_ms = self._generation.timestamp_ms if given_ms is None else given_ms
+        resumed_ms = self._generation.timestamp_ms if way.given_ms is None else way.given_ms
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
     def _last_sign(self, owner: ClassicMember, earliest_ms: int, latest_ms: int) -> _Moment:
@@ -209,6 +228,8 @@ class _Step:
 
 
 _FOREVER_MS = 1 << 62
+
+_NO_WAY = Handover()
 
 
 def _joined_ms(generation: Generation) -> int:

@@ -52,6 +52,12 @@ class TopicCatalogue:
         self.version += bool(changed)
         return changed
 
+    def set_back(self, now_ms: int) -> None:
+        """The clock was set back to this: the next list is no late one."""
+        self._at_ms = min(self._at_ms, now_ms)
+        self._since_ms = None if self._since_ms is None else min(self._since_ms, now_ms)
+        self._born_ms = {topic: min(born_ms, now_ms) for topic, born_ms in self._born_ms.items()}
+
     def name(self, topic_id: str) -> str:
         """The topic with that id; the id itself while nobody knows."""
         return self._names.get(topic_id, topic_id)

@@ -23,6 +23,7 @@ from rebalance_agent.rebalances.observations import (
     GroupDescribed,
     GroupRecord,
     GroupsListed,
+    GroupVanished,
     LoadsSeen,
     MemberReported,
     Observation,
@@ -126,6 +127,9 @@ class Tracker:
             case MemberReported():
                 yield from self._groups.catch_up(observation.event.group, now_ms)
                 self._report(observation, now_ms)
+            case GroupVanished():
+                yield from self._groups.catch_up(observation.group, now_ms)
+                self._groups.vanish(observation.group, observation.version)
             case Tick():
                 yield from self._groups.pass_time(now_ms, DUE_MAX)
                 yield from self._see_clock(now_ms)
@@ -216,6 +220,8 @@ class Tracker:
     def _see_clock(self, now_ms: int) -> Iterator[Event]:
         latest_ms, self._latest_ms = self._latest_ms, now_ms
         if now_ms < latest_ms - OVERTAKEN_MAX_MS:
+            self._around.topics.set_back(now_ms)
+            self._polled.set_back(now_ms)
             yield from self._groups.restart(latest_ms, now_ms)
 
 

@@ -1,4 +1,8 @@
-"""Calls that are repeated, on APScheduler: no call overlaps itself, and missed ones are not made up for."""
+"""Calls that are repeated, on APScheduler: no call overlaps itself, and missed ones are not made up for.
+
+APScheduler goes by the wall clock alone. When that is set back, by an hour say, it would make no call for an hour; so
+it is looked at beside the clock that never runs backwards.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,15 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.runtime.pulse import Pulse
 
 __all__ = ["Schedule"]
+
+LOOK_S = 1.0
+"""How often it is looked whether the wall clock was set back: as long may all calls pause for it."""
+
+SET_BACK_S = 0.5
+"""Less than that delays a call by less than that."""
 
 
 class _Threads(BaseExecutor):  # type: ignore[misc]
@@ -36,6 +47,8 @@ class Schedule:
     def __init__(self, clock: Clock) -> None:
         """Nothing is called before `start`."""
         self._clock = clock
+        self._ahead_s = self._ahead()
+        self._look = Pulse(LOOK_S, self._look_at_clocks, "clocks", clock)
         # Its executors tell of every single call. That a poll took longer than its interval is ordinary on a busy
         # cluster, and its duration is a metric.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
@@ -51,18 +64,34 @@ class Schedule:
 
     def soon(self, name: str) -> None:
         """Call ``name`` now, and go on at its interval from there."""
+        if job := self._scheduler.get_job(name):
+            self._soon(job)
+
+    def _soon(self, job: Job) -> None:
         try:
-            self._scheduler.modify_job(name, next_run_time=self._now())
+            job.modify(next_run_time=min(self._now(), job.next_run_time))
         except JobLookupError:
-            return  # not begun yet, or stopped: nothing is owed
+            return  # stopped: nothing is owed
 
     def start(self) -> None:
         """Begin."""
         self._scheduler.start()
+        self._look.start()
 
     def stop(self) -> None:
         """Begin no more calls; those that run are not waited for."""
+        self._look.stop()
         self._scheduler.shutdown(wait=False)
+
+    def _look_at_clocks(self) -> None:
+        before_s, self._ahead_s = self._ahead_s, self._ahead()
+        if self._ahead_s < before_s - SET_BACK_S:
+            for job in self._scheduler.get_jobs():
+                self._soon(job)
+
+    def _ahead(self) -> float:
+        """Of the clock that never runs backwards, in seconds."""
+        return self._clock.now_ms() / 1000 - self._clock.monotonic()
 
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC)

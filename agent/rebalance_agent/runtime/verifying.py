@@ -75,8 +75,8 @@ class VerifiedCluster:
             tell(event, Place(topic, number, message.offset()))
         return max(since_ms.values(), default=0)
 
-    def post(self, ledger: Ledger) -> None:
-        """Post every record that the offsets topic holds.
+    def post(self, *ledgers: Ledger) -> None:
+        """Post every record that the offsets topic holds, to each of these.
 
         Raises:
             ClusterError: it is not there, or cannot be read.
@@ -87,10 +87,12 @@ class VerifiedCluster:
             key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]
             if key < _BEHIND_COMMITS:
-                ledger.skip(partition, offset, timestamp_ms)
-            else:
-                place = Place(OFFSETS_TOPIC, partition, offset)
-                ledger.post(Record(place, timestamp_ms, key, message.value()))
+                for ledger in ledgers:
+                    ledger.skip(partition, offset, timestamp_ms)
+                continue
+            record = Record(Place(OFFSETS_TOPIC, partition, offset), timestamp_ms, key, message.value())
+            for ledger in ledgers:
+                ledger.post(record)
 
     def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
         ends = self._cluster.end_offsets(topic, partitions)

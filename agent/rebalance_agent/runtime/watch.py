@@ -17,6 +17,7 @@ from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.offsets_limit import LIMIT_EVERY_S, OffsetsLimit
 from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OFFSETS_TOPIC, OffsetsTail
 from rebalance_agent.collectors.topics import TopicsPoll
+from rebalance_agent.collectors.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.rebalances.observations import MemberReported, Observation, PartitionsOwned, topics_named
@@ -104,7 +105,8 @@ class Watch:
         )
         readers = [each for each in (self._tail, members) if each]
         self._workers = [each.worker for each in readers]
-        listeners = [each.on_topics for each in (*readers, *((loads,) if loads else ()))]
+        self._vanished = VanishedGroups(context, self.views, lambda: self._tail.reached)
+        listeners = [each.on_topics for each in (*readers, self._vanished, *((loads,) if loads else ()))]
         self._topics = TopicsPoll(context, [*listeners, *fleet.listeners])
         tracker = Tracker(
             cluster_id,
@@ -127,6 +129,7 @@ class Watch:
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(REFRESH_S, refresh, "refresh")
         every(LIMIT_EVERY_S, OffsetsLimit(context), "offsets_limit")
+        every(VANISHED_EVERY_S, self._vanished, "vanished")
 
     def views(self) -> tuple[GroupView, ...]:
         """Every group now. From any thread."""
@@ -176,6 +179,7 @@ class Watch:
         return self._tail.exact.is_set()
 
     def _listed(self, groups: list[str]) -> None:
+        self._vanished.on_groups(groups)
         if self._describe.on_groups(groups):
             self._schedule.soon("describe")
 

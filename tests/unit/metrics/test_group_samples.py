@@ -78,6 +78,13 @@ def test_polls_claim_no_rebalances():
     assert rows.PARTITION_SECONDS not in running(view)
 
 
+def test_a_poll_that_shows_a_rebalance_does_not_tell_since_when():
+    view = bare(source=Source.ADMIN, state=GroupState.STABLE)
+    assert running(view) == {rows.IN_PROGRESS: 0}
+    for state in (GroupState.PREPARING_REBALANCE, GroupState.RECONCILING):
+        assert running(replace(view, state=state)) == {}
+
+
 def test_polled_groups_show_the_stalls_that_their_members_report():
     histogram = StallHistogram((1, *EMPTY_COUNTS[1:]), 0.05)
     view = bare(source=Source.ADMIN, counters=Counters(stalls={Basis.EXACT: histogram}))

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned
+from rebalance_agent.rebalances.observations import Backfilled, GroupVanished, PartitionsOwned
 from support.epochs import current, fact, joins, named, target
-from support.tracking import T0, member, record, tell, tick, watch
+from support.tracking import T0, member, record, tell, tick, tombstone, watch
 
 FIRST = [
     joins(0, "a"),
@@ -75,3 +75,28 @@ def test_a_snapshot_does_not_say_which_groups_there_are():
     tracker, _ = watch(PartitionsOwned(T0, frozenset({0}), 1), record(100, 1, member("a", (0,))), tick(20_000))
     tell(tracker, PartitionsOwned(T0 + 30_000, frozenset({0}), 1), Backfilled(T0 + 30_001, frozenset({0})))
     assert list(tracker.groups()) == ["g"]
+
+
+def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_counts_anew_if_it_comes_back():
+    classic = record(100, 1, member("a", (0, 1)), group="classic")
+    tracker, _ = watch(Backfilled(T0, frozenset({0})), named(), *FIRST, classic, tick(20_000))
+    tracker.changed()
+    for name in ("g", "classic"):
+        vanished = GroupVanished(T0 + 30_000, name, tracker.view(name).version)
+        assert tell(tracker, replace(vanished, version=vanished.version - 1)) == []
+        assert tracker.view(name) is not None
+        assert tell(tracker, vanished, vanished) == []
+    assert list(tracker.groups()) == []
+    assert tracker.changed() == {"g", "classic"}
+    assert tell(tracker, tombstone(31_000, group="classic"), tick(40_000)) == []
+    again = record(50_000, 2, member("a", (0, 1)), group="classic")
+    assert len(tell(tracker, again, tick(60_000))) == 1
+    assert tracker.view("classic").first_seen_ms == T0 + 50_000
+    assert sum(tracker.view("classic").counters.completed.values()) == 1
+
+
+def test_a_group_that_is_deleted_just_now_goes_by_its_tombstone():
+    tracker, _ = watch(record(100, 1, member("a", (0, 1))), tick(20_000))
+    version = tracker.view("g").version
+    events = tell(tracker, tombstone(30_000), GroupVanished(T0 + 30_001, "g", version), tick(40_000))
+    assert [event.KIND for event in events] == ["group_gone"]

@@ -174,6 +174,32 @@ def test_changes_between_polls_are_counted_as_such():
     assert events == []
 
 
+@pytest.mark.parametrize("state", [GroupState.PREPARING_REBALANCE, GroupState.RECONCILING])
+def test_what_is_shown_in_the_middle_of_a_rebalance_is_no_change_of_its_own(state):
+    tracker, _ = watch(
+        described(1_000, ("a", ALL)),
+        described(2_000, ("a", ()), ("b", ()), state=state),
+        described(3_000, ("a", (0, 1)), ("b", ()), state=state),
+    )
+    assert tracker.view("g").counters.polled_changes == 0
+    assert len(tracker.view("g").members) == 2
+    tell(tracker, described(4_000, ("a", (0, 1)), ("b", (2, 3))))
+    assert tracker.view("g").counters.polled_changes == 1
+    begun, _ = watch(described(1_000, ("a", ()), state=state), described(2_000, ("a", ALL)))
+    assert begun.view("g").counters.polled_changes == 0  # what it was before is not known
+
+
+def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_over():
+    tracker, _ = watch(
+        described(1_000, ("a", (0, 1)), ("b", (2, 3))),
+        described(2_000, ("a", ()), ("c", ()), state=GroupState.PREPARING_REBALANCE),
+    )
+    held = lambda: {each.member_id: dict(each.assigned) for each in tracker.view("g").members}  # noqa: E731
+    assert held() == {"a": {"t": (0, 1)}, "c": {"t": ()}}
+    tell(tracker, described(3_000, ("a", ()), ("c", ALL)))
+    assert held() == {"a": {"t": ()}, "c": {"t": ALL}}
+
+
 def test_records_take_over_from_polls():
     tracker, _ = watch(
         described(1_000, ("a", ALL)), record(4_000, 7, member("a", ALL), live=False), described(5_000, ("b", ALL))

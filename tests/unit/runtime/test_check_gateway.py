@@ -190,6 +190,16 @@ def test_rules_that_do_not_fit_their_groups_as_they_are_fail(cluster):
     assert code == 1
 
 
+def test_groups_that_are_not_seen_are_not_passed_over_in_silence(cluster):
+    cluster.groups = (group("other", "range"),)  # groups that one may not describe are not listed to one at all
+    with broker() as port:
+        found, code = checked(port, gateway_groups="orders=sticky")
+        assert "groups" not in checked(port)[0]
+    assert found["groups"][0] is SKIPPED
+    assert "Describe on Group" in found["groups"][1]
+    assert code == 0
+
+
 def test_a_gateway_without_a_login_is_not_checked_for_one():
     settings = GatewaySettings(**FREE)
     with socket.create_server((HOST, 0)) as closed:

@@ -4,8 +4,12 @@ import logging
 import subprocess
 import sys
 import threading
+from datetime import datetime, timedelta
+
+import pytest
 
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.runtime import schedule as module
 from rebalance_agent.runtime.schedule import Schedule
 
 PATIENCE_S = 10
@@ -59,3 +63,74 @@ def test_a_call_that_raises_is_told_and_made_again(caplog):
 
     _repeat(broken, 3)
     assert "ZeroDivisionError" in caplog.text
+
+
+class SetClock(SystemClock):
+    """The machine's clock, set by some seconds."""
+
+    step_s = 0.0
+
+    def now_ms(self):
+        return super().now_ms() + round(self.step_s * 1000)
+
+
+@pytest.fixture
+def set_clock(monkeypatch):
+    """A clock, by which APScheduler goes, too."""
+    clock = SetClock()
+
+    class Now(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return super().now(tz) + timedelta(seconds=clock.step_s)
+
+    monkeypatch.setattr("apscheduler.schedulers.base.datetime", Now)
+    monkeypatch.setattr(module, "LOOK_S", 0.05)
+    return clock
+
+
+@pytest.mark.parametrize("step_s", [-3_600.0, 3_600.0])
+def test_calls_go_on_when_the_clock_is_set(set_clock, step_s):
+    called = threading.Semaphore(0)
+    schedule = Schedule(set_clock)
+    schedule.every(0.05, called.release, "often")
+    schedule.start()
+    try:
+        assert called.acquire(timeout=PATIENCE_S)
+        set_clock.step_s = step_s
+        for _ in range(20):  # more than could have been begun before
+            assert called.acquire(timeout=PATIENCE_S)
+    finally:
+        schedule.stop()
+
+
+@pytest.mark.parametrize("step_s", [0.0, -3_600.0])
+def test_what_is_wanted_soon_is_called_at_once(set_clock, step_s):
+    called = threading.Semaphore(0)
+    schedule = Schedule(set_clock)
+    schedule.soon("seldom")  # there is no such call yet
+    schedule.every(3_600, called.release, "seldom")
+    schedule.start()
+    try:
+        assert called.acquire(timeout=PATIENCE_S)
+        set_clock.step_s = step_s
+        schedule.soon("seldom")
+        assert called.acquire(timeout=PATIENCE_S)
+    finally:
+        schedule.stop()
+
+
+def test_soon_puts_no_call_off():
+    """Whatever the clock says: APScheduler looks at another one."""
+    called, clock = threading.Semaphore(0), SetClock()
+    schedule = Schedule(clock)
+    schedule.every(0.05, called.release, "often")
+    schedule.start()
+    try:
+        assert called.acquire(timeout=PATIENCE_S)
+        clock.step_s = 3_600.0
+        schedule.soon("often")
+        for _ in range(5):
+            assert called.acquire(timeout=PATIENCE_S)
+    finally:
+        schedule.stop()

@@ -1,0 +1,60 @@
+"""Groups that went with their records: nothing that is read says so, and their coordinator does. Its own broker."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.runtime import watch
+from rebalance_agent.testing import EmbeddedKafka
+from support.observing import create_topic, eventually, everything, members, observing
+
+pytestmark = pytest.mark.integration
+
+TOPIC = "__consumer_offsets"
+BROKER = {
+    "offsets.topic.num.partitions": "2",
+    "log.retention.check.interval.ms": "200",
+    "log.initial.task.delay.ms": "100",
+}
+KIP_848 = {"group.protocol": "consumer", "heartbeat.interval.ms": None}
+OFTEN = {"list_all_interval_seconds": 0.5, "topics_interval_seconds": 0.5}
+
+
+def test_groups_that_went_without_a_tombstone_are_shown_no_longer(monkeypatch):
+    monkeypatch.setattr(watch, "VANISHED_EVERY_S", 0.3)
+    with EmbeddedKafka(properties=BROKER) as kafka:
+        bootstrap = kafka.bootstrap_servers
+        create_topic(bootstrap, "t", 2)
+        with observing(bootstrap, **OFTEN) as watched, members(bootstrap, "stays", "t"):
+            with members(bootstrap, "classic", "t"), members(bootstrap, "consumer", "t", **KIP_848):
+                eventually(lambda: _shown(watched) == {"stays", "classic", "consumer"})
+            eventually(lambda: _members(watched) == {"stays": 1, "classic": 0, "consumer": 0})
+            _set(bootstrap, {"cleanup.policy": "delete", "retention.ms": "1"})
+            eventually(lambda: not everything(bootstrap, TOPIC))
+            _set(bootstrap, {"cleanup.policy": "compact", "retention.ms": "-1"})
+            # Its coordinator still has them, and lists them.
+            assert _shown(watched) == {"stays", "classic", "consumer"}
+            kafka.stop_broker(1)
+            kafka.start_broker(1)
+            eventually(lambda: _shown(watched) == {"stays"})
+            eventually(watched.ready)
+            assert Cluster({"bootstrap.servers": bootstrap}).absent_groups(["classic", "stays"]) == {"classic"}
+
+
+def _members(watched):
+    name = 'kafka_rebalance_members{consumergroup="'
+    shown = watched.metrics().items()
+    return {each.removeprefix(name).removesuffix('"}'): value for each, value in shown if each.startswith(name)}
+
+
+def _shown(watched):
+    return set(_members(watched))
+
+
+def _set(bootstrap, properties):
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    entries = [ConfigEntry(*each, incremental_operation=AlterConfigOpType.SET) for each in properties.items()]
+    resource = ConfigResource(ConfigResource.Type.TOPIC, TOPIC, incremental_configs=entries)
+    admin.incremental_alter_configs([resource])[resource].result()

@@ -1,0 +1,95 @@
+"""What librdkafka says of groups, by way of a client that answers at once."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import pytest
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
+
+from rebalance_agent.collectors import cluster as module
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.model.group import GroupState, GroupType
+
+CLASSIC, CONSUMER, NAMELESS = ConsumerGroupType.CLASSIC, ConsumerGroupType.CONSUMER, ConsumerGroupType.UNKNOWN
+STABLE, DEAD, UNKNOWN = ConsumerGroupState.STABLE, ConsumerGroupState.DEAD, ConsumerGroupState.UNKNOWN
+
+
+def group(name, state=STABLE, kind=CLASSIC):
+    assignment = SimpleNamespace(topic_partitions=[SimpleNamespace(topic="t", partition=0)])
+    member = SimpleNamespace(member_id="m", group_instance_id=None, client_id="c", host="/h", assignment=assignment)
+    return SimpleNamespace(group_id=name, state=state, type=kind, partition_assignor="range", members=[member])
+
+
+def future(answer):
+    made = Future()
+    (made.set_exception if isinstance(answer, Exception) else made.set_result)(answer)
+    return made
+
+
+def failed(code):
+    return KafkaException(KafkaError(code))
+
+
+@pytest.fixture
+def answering(monkeypatch):
+    """A cluster whose coordinators give these answers, by group."""
+
+    def make(answers):
+        class Client:
+            def __init__(self, _settings):
+                pass
+
+            def list_consumer_groups(self, **_options):
+                return future(SimpleNamespace(valid=list(answers.values()), errors=[]))
+
+            def describe_consumer_groups(self, names, **_options):
+                return {name: future(answers[name]) for name in names}
+
+            def poll(self, _seconds):
+                pass
+
+        monkeypatch.setattr(module, "AdminClient", Client)
+        return Cluster({})
+
+    return make
+
+
+def test_a_consumer_group_whose_state_librdkafka_has_no_name_for_is_reconciling_and_a_streams_group_is_left_out(
+    answering,
+):
+    cluster = answering({"a": group("a", UNKNOWN, CONSUMER), "b": group("b", UNKNOWN, NAMELESS), "c": group("c")})
+    expected = [
+        ("a", GroupState.RECONCILING, GroupType.CONSUMER),
+        ("c", GroupState.STABLE, GroupType.CLASSIC),
+    ]
+    listed = cluster.list_groups()
+    assert [(each.group, each.state, each.group_type) for each in listed.groups] == expected
+    described = cluster.describe_groups(["a", "b", "c"])
+    assert [(each.group, each.state, each.group_type) for each in described] == expected
+    assert [each.members[0].assigned for each in described] == [{"t": (0,)}] * 2
+
+
+def test_that_there_is_no_such_group_is_an_answer_and_no_failure(answering):
+    answers = {"gone": failed(KafkaError.GROUP_ID_NOT_FOUND), "dead": group("dead", DEAD), "alive": group("alive")}
+    cluster = answering(answers)
+    assert cluster.describe_groups(["gone"]) == []
+    assert cluster.absent_groups(list(answers)) == {"gone", "dead"}
+
+
+def test_who_is_not_told_of_a_group_is_not_told_that_there_is_none(answering):
+    answers = {
+        "denied": failed(KafkaError.GROUP_AUTHORIZATION_FAILED),
+        "loading": failed(KafkaError.COORDINATOR_LOAD_IN_PROGRESS),
+        "moved": failed(KafkaError.NOT_COORDINATOR),
+        "assigning": group("assigning", UNKNOWN, CONSUMER),
+        "gone": failed(KafkaError.GROUP_ID_NOT_FOUND),
+    }
+    cluster = answering(answers)
+    assert cluster.absent_groups(list(answers)) == {"gone"}
+    with pytest.raises(AccessDeniedError):
+        cluster.absent_groups(["denied"])
+    with pytest.raises(ClusterError):
+        cluster.describe_groups(["loading", "moved"])
