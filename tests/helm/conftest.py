@@ -4,52 +4,28 @@ from __future__ import annotations
 
 import functools
 import itertools
-import json
 import os
 import shutil
 
 import pytest
 
 from support.control_plane import ControlPlane
-from support.kube_tools import operator_definitions
+from support.kube_tools import operator_definitions, spark_definitions
 
 NUMBERS = itertools.count(1)
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 
-SPARK_APPLICATIONS = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {
-        "name": "sparkapplications.sparkoperator.k8s.io",
-        "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},  # asked of all that ends in k8s.io
-    },
-    "spec": {
-        "group": "sparkoperator.k8s.io",
-        "names": {"kind": "SparkApplication", "plural": "sparkapplications", "singular": "sparkapplication"},
-        "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1beta2",
-                "served": True,
-                "storage": True,
-                # The operator's own definition is in no registry: that the API is there is all that is known of it.
-                "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-            }
-        ],
-    },
-}
-
 
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory):
-    """A running `ControlPlane` that has the Prometheus operator's resources and Spark's."""
+    """A running `ControlPlane` that has the resources of the operators of Prometheus and Spark."""
     if shutil.which("openssl") is None:
         assert os.environ.get("CI") != "true", "openssl makes the certificates"
         pytest.skip("openssl makes the certificates")
     with ControlPlane(tmp_path_factory.mktemp("api-server")) as server:
         # Of the server's side: some are larger than what an annotation of the client's may hold.
-        server.kubectl("apply", "--server-side", "-f", operator_definitions())
-        server.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(SPARK_APPLICATIONS))
+        for definitions in (operator_definitions(), spark_definitions()):
+            server.kubectl("apply", "--server-side", "-f", definitions)
         server.kubectl("wait", "--for=condition=Established", "customresourcedefinitions", "--all", "--timeout=60s")
         yield server
 

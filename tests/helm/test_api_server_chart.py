@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from support.control_plane import documents
-from support.rendered import CHART, EXAMPLES, bare_pods, chosen, example_name, objects
+from support.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
 
 RELEASE = "one"
 CONNECTED = ("--validate", "--dry-run=server")  # which versions of APIs there are is the server's to say
@@ -37,6 +37,13 @@ def test_every_object_is_taken_without_a_warning(api_server, namespace, render, 
     # An account is here already, and not by `apply`, of which kubectl would warn.
     rendered = [each for each in render(*chosen(example)) if each["kind"] != "ServiceAccount"]
     assert len(api_server.dry_run(rendered, namespace)) == len(rendered) > 0
+
+
+def test_so_is_every_application_of_spark(api_server, namespace, render, tmp_path):
+    values = tmp_path / "values.yaml"
+    values.write_text(yaml.safe_dump(SPARK))
+    rendered = [each for each in render("--values", values) if each["kind"] == "ScheduledSparkApplication"]
+    assert len(api_server.dry_run(rendered, namespace)) == len(rendered) > 3
 
 
 @examples

@@ -10,8 +10,8 @@ from rebalance_agent.runtime.settings import ObserverSettings
 from rebalance_agent.runtime.sources import load
 from support.chart import EVERYTHING, helm, one, template
 from support.kube_schemas import LOCATION, write_schemas
-from support.kube_tools import kubernetes_schemas, operator_definitions, program
-from support.rendered import CHART, EXAMPLES, chosen, example_name, objects
+from support.kube_tools import kubernetes_schemas, operator_definitions, program, spark_definitions
+from support.rendered import CHART, EXAMPLES, SPARK, chosen, example_name, objects
 
 examples = pytest.mark.parametrize("example", EXAMPLES, ids=example_name)
 INJECTION = ("--set", "injection.apiVersion=admissionregistration.k8s.io/v1beta1")
@@ -30,25 +30,39 @@ def test_the_suites_pass():
 @pytest.fixture(scope="session")
 def schemas(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas")
-    write_schemas(folder, kubernetes_schemas(), operator_definitions())
+    write_schemas(folder, kubernetes_schemas(), operator_definitions(), spark_definitions())
     return folder
 
 
+@pytest.fixture
+def conform(schemas):
+    """What kubeconform says of a rendered text, and whether it says yes."""
+
+    def conform(text):
+        kubeconform = [program("kubeconform"), "-summary", "-schema-location", f"{schemas}/{LOCATION}", "-"]
+        done = subprocess.run(kubeconform, input=text, capture_output=True, text=True, check=False)
+        return done.returncode == 0, done.stdout
+
+    return conform
+
+
 @examples
-def test_every_field_is_one_that_kubernetes_or_the_operator_defines(schemas, example):
+def test_every_field_is_one_that_kubernetes_or_the_operator_defines(conform, example):
     text = template(None, *EVERYTHING, *INJECTION, *chosen(example))
-    kubeconform = [program("kubeconform"), "-summary", "-schema-location", f"{schemas}/{LOCATION}", "-"]
-    done = subprocess.run(kubeconform, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
-    assert f"{len(objects(text))} resources found" in done.stdout
+    valid, said = conform(text)
+    assert valid, said
+    assert f"{len(objects(text))} resources found" in said
 
 
-def test_a_field_that_nobody_defines_is_found(schemas):
-    kubeconform = [program("kubeconform"), "-schema-location", f"{schemas}/{LOCATION}", "-"]
-    text = template().replace("automountServiceAccountToken", "autoMountServiceAccountToken")
-    done = subprocess.run(kubeconform, input=text, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "autoMountServiceAccountToken" in done.stdout
+@pytest.mark.parametrize(
+    ("values", "field"), [({}, "automountServiceAccountToken"), (SPARK, "podSecurityContext"), (SPARK, "schedule")]
+)
+def test_a_field_that_nobody_defines_is_found(conform, values, field):
+    text = template(values, *EVERYTHING)
+    assert conform(text)[0]
+    valid, said = conform(text.replace(f" {field}:", f" {field}s:"))
+    assert not valid
+    assert f"{field}s" in said
 
 
 @examples
@@ -115,7 +129,7 @@ def test_every_object_says_whose_it_is(kind):
     assert components["PodDisruptionBudget"] == "observer"
     assert components["PersistentVolumeClaim"] == "pipeline"
     assert components["CronJob" if kind == "CronJob" else "ScheduledSparkApplication"] == "pipeline"
-    assert components["Pod"] == "test"
+    assert components["Job"] == "test"
 
 
 def test_what_selects_finds_what_is_meant():

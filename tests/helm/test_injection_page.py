@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.injecting import INJECT, container, injecting, pod
+from support.control_plane import RefusedError
+from support.injecting import INJECT, annotated, container, injecting, pod
 from support.rendered import CHART
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
@@ -43,3 +44,28 @@ def test_the_pod_it_shows_is_made(release):
     labels = {INJECT: "true", "pod-template-hash": "7f5d"}
     made = release.admitted(release.namespace(), pod(container(), labels=labels, owners=[owner]))
     assert within(shown, made), yaml.safe_dump(made)
+
+
+def orders():
+    """The workload of which the page shows what is said."""
+    made = annotated(loglevel="debug", memory_limit="64")
+    made["spec"]["containers"] = [container(ports=[{"containerPort": 29308}])]
+    template = {"metadata": {**made["metadata"], "labels": {INJECT: "true", "app": "orders"}}, "spec": made["spec"]}
+    spec = {"selector": {"matchLabels": {"app": "orders"}}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "orders"}, "spec": spec}
+
+
+def test_what_it_shows_is_said_of_a_workload(release):
+    shown = re.findall(r"^Warning: .* with binding '[a-z-]+': (.*)$", PAGE, re.MULTILINE)
+    assert release.warnings(release.namespace(), orders()) == shown
+
+
+def test_what_it_shows_is_said_where_that_is_refused(api_server):
+    (shown,) = re.findall(r"^The deployments .* denied request: (.*)$", PAGE, re.MULTILINE)
+    with injecting(api_server, "injection.badAnnotations=Deny") as strict:
+        workload = orders()
+        template = workload["spec"]["template"]
+        del template["metadata"]["annotations"]["rebalance-agent/loglevel"]
+        template["spec"]["containers"] = [container()]
+        with pytest.raises(RefusedError, match=re.escape(f"denied request: {shown}")):
+            strict.admitted(strict.namespace(), workload)

@@ -208,6 +208,20 @@ def test_annotations_of_a_namespace_hold_for_its_pods(release, api_server):
     eventually(lambda: found()[level] == "warning", told="the change")
 
 
+def test_properties_of_the_release_hold_where_a_pod_says_nothing_else(api_server):
+    given = (r"security\.protocol=SSL", r"ssl\.ca\.location=/etc/ssl/own.pem", r"client\.rack=a")
+    with injecting(api_server, *(f"kafka.properties.{each}" for each in given), "listenHost=[::]") as release:
+        namespace = release.namespace()
+        found = variables(release, namespace)
+        assert found[f"{KAFKA}SECURITY_PROTOCOL"] == "SSL"
+        assert found[f"{KAFKA}SSL_CA_LOCATION"] == "/etc/ssl/own.pem"
+        assert found[f"{KAFKA}CLIENT_RACK"] == "a"
+        assert found["REBALANCE_AGENT_LISTEN"] == "[::]:29308"
+        own = variables(release, namespace, security_protocol="SASL_SSL", kafka_ca_secret="ca")
+        assert own[f"{KAFKA}SECURITY_PROTOCOL"] == "SASL_SSL"
+        assert own[f"{KAFKA}SSL_CA_LOCATION"] == f"{FOLDER}/ca.crt"
+
+
 def test_a_platform_may_choose_the_user(api_server):
     with injecting(api_server, "securityContext.runAsUser=null", "securityContext.runAsGroup=null") as release:
         namespace = release.namespace()

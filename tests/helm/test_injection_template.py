@@ -75,6 +75,13 @@ def test_its_secrets_are_mounted(release, render):
     assert json.dumps("/etc/rebalance-agent/kafka/user.crt") in json.dumps(sidecar(made)["env"])
 
 
+def test_it_listens_for_ipv6_where_that_is_wanted(render):
+    (told,) = [
+        each for each in sidecar(the_pod(render("rebalance-agent.listenHost=[::]")))["env"] if "LISTEN" in each["name"]
+    ]
+    assert told == {"name": "REBALANCE_AGENT_LISTEN", "value": "[::]:29308"}
+
+
 def test_behind_its_gateway_the_consumer_is_not_told_of_twice(render):
     made = the_pod(render("rebalance-agent.sidecar.settings.gateway_groups=orders=weighted-sticky"))
     assert made["spec"]["containers"][0]["env"][-1] == {**ADDRESS, "value": ""}

@@ -5,6 +5,7 @@ What they have in common takes minutes once: the image of this tree, and Kuberne
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 
@@ -16,6 +17,7 @@ from support.cluster import images, needs
 from support.cluster.consumers import Consumers
 from support.cluster.files import PAUSE, Place
 from support.cluster.kafka import kafka_for_pods
+from support.cluster.machine import BusyError, reserved
 from support.cluster.node import Node
 from support.cluster.release import IMAGE, PIPELINE_IMAGE, Release
 from support.observing import eventually
@@ -24,11 +26,22 @@ RUN_SECONDS_MAX = 300
 
 
 @pytest.fixture(scope="session")
-def archives(tmp_path_factory):
-    """The images of this tree by their names; built here, since the node's network has no way out."""
+def machine():
+    """This machine, if it can have a node, for this run alone: before anything is built, which takes minutes."""
     if missing := needs.missing():
         assert os.environ.get("CI") != "true", missing
         pytest.skip(missing)
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(reserved())
+        except BusyError as error:
+            pytest.exit(str(error), returncode=1)
+        yield
+
+
+@pytest.fixture(scope="session")
+def archives(machine, tmp_path_factory):
+    """The images of this tree by their names; built here, since the node's network has no way out."""
     folder = tmp_path_factory.mktemp("images")
 
     def archive(reference, target):

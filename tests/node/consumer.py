@@ -1,6 +1,6 @@
 """A consumer as somebody writes one, for pods: it reads until SIGTERM, or for SECONDS, and leaves its group in order.
 
-SIGUSR1 makes it take more memory than any pod of the tests may have.
+SIGUSR1 makes it leak memory, some 60 MiB each second, until somebody ends it.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ import threading
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.clock import SystemClock
 
-stop = threading.Event()
+POLL_MS = 200
+LEAK_BYTES = 12 << 20  # each poll
+
+stop, leaking = threading.Event(), threading.Event()
 signal.signal(signal.SIGTERM, lambda *_: stop.set())
+signal.signal(signal.SIGUSR1, lambda *_: leaking.set())
 hoard: list[bytes] = []
-signal.signal(signal.SIGUSR1, lambda *_: hoard.append(b"x" * (4 << 30)))
 
 clock = SystemClock()
 until = clock.monotonic() + float(os.environ.get("SECONDS", "inf"))
@@ -29,5 +32,7 @@ consumer = KafkaConsumer(
     session_timeout_ms=10_000,
 )
 while not stop.is_set() and clock.monotonic() < until:
-    consumer.poll(timeout_ms=200)
+    consumer.poll(timeout_ms=POLL_MS)
+    if leaking.is_set():
+        hoard.append(b"x" * LEAK_BYTES)
 consumer.close()

@@ -7,6 +7,9 @@ import json
 from support.cluster.consumers import PARTITIONS, SECONDS_MAX, events, ready, samples
 from support.observing import eventually
 
+GONE = ("member_failed", "member_gone", "member_left")
+"""Triggers of a rebalance because somebody is there no longer."""
+
 
 def sidecar(pod) -> str:
     return f"{pod['status']['podIP']}:29308"
@@ -81,8 +84,8 @@ def test_a_crash_is_no_goodbye_and_the_sidecar_outlives_it(consumers, release):
     consumers.kill(victim, "SIGKILL")
     eventually_more(release, group, before, "member_failed", "member_gone")
     assert release.completed(group, "member_left") == left
-    (pod,) = (pod for pod in consumers.settled(2) if pod["metadata"]["name"] == victim["metadata"]["name"])
-    assert restarts(pod) == (1, 0)
+    consumers.settled(2)
+    assert restarts(consumers.now(victim)) == (1, 0)
 
 
 def test_too_much_memory_ends_the_consumer_only(consumers, release):
@@ -98,6 +101,24 @@ def test_too_much_memory_ends_the_consumer_only(consumers, release):
     pod = eventually(killed, SECONDS_MAX, told="a consumer that was killed for its memory")
     assert restarts(pod)[1] == 0
     eventually(lambda: shared(consumers, 1), SECONDS_MAX, told="the consumer's return")
+
+
+def test_memory_that_runs_short_on_the_node_costs_the_one_that_takes_it(consumers, release):
+    group = consumers.name
+    consumers.deploy(2, memory_max="64Gi")
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="two consumers that share all partitions")
+    before = release.completed(group, *GONE)
+    leaking, other = consumers.pods()
+    consumers.kill(leaking, "SIGUSR1")
+
+    def evicted():
+        status = consumers.now(leaking)["status"]
+        return status.get("reason") == "Evicted" and status["message"]
+
+    assert "low on resource: memory" in eventually(evicted, SECONDS_MAX, told="an eviction by kubelet")
+    eventually_more(release, group, before, *GONE)
+    eventually(lambda: shared(consumers, 2), SECONDS_MAX, told="the share of the pod in its place")
+    assert restarts(consumers.now(other)) == (0, 0)
 
 
 def test_an_eviction_is_a_goodbye_and_a_new_pod_takes_over(consumers, release):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from rebalance_agent import __version__
 from support.cluster.consumers import SECONDS_MAX, events, samples
-from support.cluster.release import Release
+from support.cluster.release import CHART, Release
 from support.observing import eventually, http
 
 
@@ -23,36 +24,66 @@ def test_helm_test_passes(release):
     assert "Failed" not in told
 
 
-def test_an_upgrade_replaces_the_observer_and_tells_nothing_twice(release, consumers, kafka):
+def test_a_chart_of_an_older_version_is_upgraded_as_documented(node, kafka, consumers, tmp_path):
+    topics = ("--set=observer.settings.events_topic=aged-events", "--set=observer.settings.state_topic=aged-state")
+    aged = Release(node, kafka, "aged", "aged", ("--set=fullnameOverride=aged", *topics))
+    aged.install(chart=older(node, tmp_path))
     group = consumers.name
     consumers.deploy(2)
-    eventually(lambda: release.completed(group), SECONDS_MAX, told="the group's start")
-    selector = release.node.get("deployment", "rebalance-agent", "--namespace", release.namespace)["spec"]["selector"]
-    release.install("--set-string=observer.podAnnotations.changed=yes")
-    after = release.node.get("deployment", "rebalance-agent", "--namespace", release.namespace)
-    assert after["spec"]["selector"] == selector
-    assert after["spec"]["template"]["metadata"]["annotations"]["changed"] == "yes"
+    eventually(lambda: aged.completed(group), SECONDS_MAX, told="the group's start")
+    before = aged.deployment()
+    aged.helm("upgrade", "aged", str(CHART), "--reset-then-reuse-values", "--wait", "--timeout=240s")
+    after = aged.deployment()
+    version = "app.kubernetes.io/version"
+    assert (before["metadata"]["labels"][version], after["metadata"]["labels"][version]) == ("0.0.1", __version__)
+    assert after["spec"]["selector"] == before["spec"]["selector"]
 
-    # The new process counts what it sees itself, and begins at nothing.
+    # The new process goes on from what the old one wrote, and counts what it sees itself.
     eventually(
-        lambda: samples(release.address, "kafka_rebalance_members", consumergroup=group),
+        lambda: samples(aged.address, "kafka_rebalance_members", consumergroup=group),
         SECONDS_MAX,
         told="the group, as the new observer knows it from the old one",
     )
-    assert release.completed(group) == 0
+    assert aged.completed(group) == 0
     consumers.kubectl("scale", "deployment/consumer", "--replicas=3")
     consumers.settled(3)
-    eventually(lambda: release.completed(group, "member_joined"), SECONDS_MAX, told="a rebalance after the upgrade")
-    told = [event for event in events(kafka, group) if event["kind"] == "generation" and not event.get("revision")]
-    numbers = [event["generation"] for event in told]
-    assert len(numbers) == len(set(numbers)), numbers
-    assert numbers == list(range(min(numbers), max(numbers) + 1)), "a generation is missing"
+    eventually(lambda: aged.completed(group, "member_joined"), SECONDS_MAX, told="a rebalance after the upgrade")
+    told = [event for event in events(kafka, group, "aged-events") if event["kind"] == "generation"]
+    numbers = [event["generation"] for event in told if not event.get("revision")]
+    assert numbers == list(range(min(numbers), max(numbers) + 1)), "one is missing, or told twice"
+    aged.helm("uninstall", aged.name)
+
+
+def older(node, folder):
+    """The chart as it would be had it been published before; none was yet."""
+    node.plane.helm("package", str(CHART), "--version=0.0.1", "--app-version=0.0.1", f"--destination={folder}")
+    return folder / "rebalance-agent-0.0.1.tgz"
+
+
+def test_a_secret_that_is_missing_is_named_as_documented(node, kafka):
+    secret = ("--set=kafka.sasl.username=observer", "--set=kafka.sasl.password.secretName=observer")
+    wanting = Release(node, kafka, "rebalance-agent", "wanting", ("--set=kafka.sasl.enabled=true", *secret))
+    wanting.begin()
+    page = (CHART.parents[1] / "docs" / "operate.md").read_text(encoding="utf-8")
+
+    def told(reason):
+        events = node.get("events", "--namespace", wanting.namespace, "--field-selector=reason=FailedMount")["items"]
+        return any(reason in event["message"] for event in events)
+
+    missing, without_key = 'secret "observer" not found', "references non-existent secret key: password"
+    assert missing in page
+    assert without_key in page
+    eventually(lambda: told(missing), SECONDS_MAX, told=missing)
+    node.plane.kubectl("create", "secret", "generic", "observer", "--namespace", wanting.namespace)
+    eventually(lambda: told(without_key), SECONDS_MAX, told=without_key)
+    wanting.helm("uninstall", wanting.name)
 
 
 def test_removal_leaves_nothing(node, kafka):
     flags = ("--set=injection.enabled=true", "--set-string=injection.label=other", "--set=monitoring.enabled=true")
     other = Release(node, kafka, "other", "elsewhere", flags)
     other.install("--set=fullnameOverride=other")
+    other.helm("test", "other", "--timeout=120s")
     assert len(other.objects()) > 5
     other.helm("uninstall", "other", "--wait", "--timeout=120s")
     eventually(lambda: not other.objects(), told="the end of all objects of a removed release")

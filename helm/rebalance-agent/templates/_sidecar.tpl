@@ -12,6 +12,7 @@ container. `workload` and `image` are what the observer shows of the consumer an
 {{- $sidecar := $chart.Values.sidecar -}}
 {{- $settings := default (dict) $sidecar.settings -}}
 {{- with $chart.Values.clusterName }}{{- $settings = merge (dict) $settings (dict "cluster_name" .) }}{{- end -}}
+{{- with include "rebalance-agent.sidecar.listen" $chart }}{{- $settings = merge (dict) $settings (dict "listen" .) }}{{- end -}}
 name: rebalance-agent
 image: {{ include "rebalance-agent.image" $chart }}
 imagePullPolicy: {{ $chart.Values.image.pullPolicy }}
@@ -93,6 +94,11 @@ no probe of Kubernetes' own kinds since those that fail restart the container, a
 */}}
 {{- define "rebalance-agent.sidecar.startup" -}}
 [python, -m, rebalance_agent.runtime.startup]
+{{- end -}}
+
+{{/* Where it serves its metrics; empty: where it does so by default. */}}
+{{- define "rebalance-agent.sidecar.listen" -}}
+{{- if ne .Values.listenHost "0.0.0.0" -}}{{- .Values.listenHost }}:29308{{- end -}}
 {{- end -}}
 
 {{/* Variable of the setting that `.` names. */}}

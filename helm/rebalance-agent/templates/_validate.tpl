@@ -4,8 +4,19 @@
 {{- if and $sasl.enabled (ne $sasl.mechanism "OAUTHBEARER") (or (not $sasl.username) (not $sasl.password.secretName)) -}}
 {{- fail (printf "\n\nkafka.sasl.enabled: %s needs a user and a password. Set kafka.sasl.username, and kafka.sasl.password.secretName to a Secret in namespace %s that has the password under the key %q.\n" $sasl.mechanism (include "rebalance-agent.namespace" .) $sasl.password.key) -}}
 {{- end -}}
-{{- if and .Values.kafka.tls.certificate.secretName (not .Values.kafka.tls.enabled) -}}
-{{- fail "\n\nkafka.tls.certificate.secretName is set, but kafka.tls.enabled is false: the certificate would never be shown. Set kafka.tls.enabled=true.\n" -}}
+{{- if and (or $sasl.username $sasl.password.secretName) (not $sasl.enabled) -}}
+{{- fail "\n\nkafka.sasl.username or kafka.sasl.password.secretName is set, but kafka.sasl.enabled is false: nobody would log in. Set kafka.sasl.enabled=true.\n" -}}
+{{- end -}}
+{{- $tls := .Values.kafka.tls -}}
+{{- range $name, $secret := dict "ca" $tls.ca.secretName "certificate" $tls.certificate.secretName -}}
+{{- if and $secret (not $tls.enabled) -}}
+{{- fail (printf "\n\nkafka.tls.%s.secretName is set, but kafka.tls.enabled is false: connections would be in plain text. Set kafka.tls.enabled=true.\n" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $listener := dict "web" .Values.observer.web "events" .Values.observer.events -}}
+{{- if and $listener.tls.clientCaKey (not $listener.tls.secretName) -}}
+{{- fail (printf "\n\nobserver.%s.tls.clientCaKey is set, but observer.%s.tls.secretName is empty: nobody would be asked for a certificate. Set the Secret that has the listener's own.\n" $name $name) -}}
+{{- end -}}
 {{- end -}}
 {{- $own := include "rebalance-agent.kafka.own" . | fromYaml -}}
 {{- range $name, $_ := merge (dict) (default (dict) .Values.kafka.properties) (default (dict) .Values.kafka.secretProperties) -}}

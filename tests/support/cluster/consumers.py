@@ -49,10 +49,15 @@ class Consumers:
     def __exit__(self, *_reason: object) -> None:
         self.node.plane.kubectl("delete", "namespace", self.name, "--wait=false")
 
-    def deploy(self, replicas: int) -> None:
-        """A Deployment whose pods are marked for injection; returns when all of them are ready."""
+    def deploy(self, replicas: int, memory_max: str = "256Mi") -> None:
+        """A Deployment whose pods are marked for injection; returns when all of them are ready.
+
+        ``memory_max``: what a consumer may have of memory before the kernel kills it.
+        """
         labels = {"app": "consumer"}
-        spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": self._pod(labels)}
+        template = self._pod(labels)
+        template["spec"]["containers"][0]["resources"]["limits"] = {"memory": memory_max}
+        spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
         self._create({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "consumer"}, "spec": spec})
         self.settled(replicas)
 
@@ -70,6 +75,11 @@ class Consumers:
         """Those of the Deployment that are not about to go."""
         found = self.node.get("pods", "--namespace", self.name, "--selector=app=consumer")["items"]
         return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+    def now(self, pod: dict[str, Any]) -> dict[str, Any]:
+        """A pod as it is by now, also when it has ended."""
+        found: dict[str, Any] = self.node.get("pod", pod["metadata"]["name"], "--namespace", self.name)
+        return found
 
     def settled(self, replicas: int) -> list[dict[str, Any]]:
         """The pods, when there are so many, all ready, and none of those that had to go is left."""
@@ -98,7 +108,7 @@ class Consumers:
             "imagePullPolicy": "IfNotPresent",
             "command": ["python", "/program/consumer.py"],
             "env": [{"name": name, "value": value} for name, value in variables.items()],
-            "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+            "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}},
             "securityContext": _RESTRICTED,
             "volumeMounts": [{"name": "program", "mountPath": "/program"}],
         }
@@ -137,10 +147,9 @@ def samples(address: str, name: str, **labels: str) -> dict[str, float]:
     }
 
 
-def events(bootstrap: str, group: str) -> list[dict[str, Any]]:
-    """All events of a group that are in the topic now, in their partitions' order."""
+def events(bootstrap: str, group: str, topic: str = "rebalance-events") -> list[dict[str, Any]]:
+    """All events of a group that are in a topic now, in their partitions' order."""
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "nobody", "enable.partition.eof": True})
-    topic = "rebalance-events"
     parts = consumer.list_topics(topic, 10).topics[topic].partitions
     consumer.assign([TopicPartition(topic, part, 0) for part in parts])
     found, ended = [], 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.cluster import cgroups
 from support.cluster.network import ADDRESS
 
 __all__ = ["PAUSE", "PODS", "Place", "write_files"]
@@ -13,6 +15,9 @@ PAUSE = "lab.local/pause:1"
 """The image that holds a pod's namespaces."""
 
 PODS = "10.88.0.0/16"
+
+POD_BYTES = 6 << 30
+"""Of memory that all pods have together; on a smaller machine all that it has."""
 
 CNI_PLUGINS = "/usr/lib/cni"
 """Where Debian's containernetworking-plugins are."""
@@ -83,7 +88,10 @@ def _cni(place: Place) -> str:
 
 def _kubelet(place: Place) -> str:
     # Who reaches it is in this network already: the API server needs no certificate to fetch logs. Room on the disk and
-    # swap are the machine's business; cgroups may still be of version 1.
+    # swap are the machine's business; cgroups may still be of version 1. Memory is short when pods have left less than
+    # a gibibyte of what is theirs, whatever the machine has besides: a pod that takes more and more does not get to the
+    # end of it, where the kernel would kill, within the 10 s between two looks of kubelet's.
+    reserved = max(0, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") - POD_BYTES)
     return f"""\
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
@@ -91,6 +99,7 @@ address: {ADDRESS}
 authentication: {{anonymous: {{enabled: true}}, webhook: {{enabled: false}}}}
 authorization: {{mode: AlwaysAllow}}
 cgroupDriver: cgroupfs
+cgroupRoot: /{cgroups.NAME}
 failSwapOn: false
 failCgroupV1: false
 makeIPTablesUtilChains: false
@@ -99,8 +108,9 @@ resolvConf: {place.root}/resolv.conf
 clusterDNS: [{ADDRESS}]
 clusterDomain: cluster.local
 imageGCHighThresholdPercent: 100
-evictionHard: {{memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
-localStorageCapacityIsolation: false
+systemReserved: {{memory: "{reserved}"}}
+evictionHard: {{memory.available: 1Gi, nodefs.available: 1%, imagefs.available: 1%, nodefs.inodesFree: 1%}}
+evictionPressureTransitionPeriod: 5s
 registerNode: true
 """
 

@@ -6,11 +6,13 @@ then builds the project's own Dockerfile on it.
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
-__all__ = ["BASE", "archive", "base_image", "build_image", "pause_image"]
+__all__ = ["BASE", "archive", "base_image", "build_image", "configured", "pause_image"]
 
 ROOT = Path(__file__).parents[3]
 
@@ -82,6 +84,12 @@ def archive(reference: str, target: Path) -> Path:
     target.unlink(missing_ok=True)
     _run(*_BUILDAH, "push", "--quiet", reference, f"oci-archive:{target}:{reference}")
     return target
+
+
+def configured(reference: str) -> dict[str, Any]:
+    """What an image says of itself, under the names of the OCI's specification: ``User``, ``Labels`` and so on."""
+    about: dict[str, Any] = json.loads(_run(*_BUILDAH, "inspect", "--type=image", reference))["OCIv1"]["config"]
+    return about
 
 
 def _present() -> list[str]:

@@ -1,6 +1,6 @@
 """What ending the node's programs does not end: containers' shims, mounts, cgroups, and sysctls that kubelet sets.
 
-Only what lies in the node's own folders is touched, so it also cleans up after a run that was killed.
+Only what lies in the node's own folders and cgroups is touched, so it also cleans up after a run that was killed.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+from support.cluster import cgroups
 from support.cluster.files import Place
 
 __all__ = ["Sysctls", "clean"]
@@ -24,8 +25,6 @@ SYSCTLS = (
     "vm/panic_on_oom",
 )
 """Those that kubelet writes at its start (``protectKernelDefaults`` would make it refuse instead)."""
-
-_CGROUPS = Path("/sys/fs/cgroup")
 
 
 class Sysctls:
@@ -50,10 +49,7 @@ def clean(place: Place) -> None:
         _kill(shim)
     for mount in _mounts(place):
         subprocess.run(["umount", "--lazy", mount], check=False, stderr=subprocess.DEVNULL)
-    for folder in [_CGROUPS / "kubepods", *_CGROUPS.glob("*/kubepods")]:
-        for inner, _, _ in os.walk(folder, topdown=False):
-            with contextlib.suppress(OSError):  # the kernel gives it back when the last process is reaped
-                Path(inner).rmdir()
+    cgroups.remove()
 
 
 def _shims(place: Place) -> list[int]:

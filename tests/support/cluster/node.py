@@ -22,6 +22,7 @@ from typing import Any, Self
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.process import GuardedProcess
 from support import kube_tools
+from support.cluster import cgroups
 from support.cluster.dns import Dns
 from support.cluster.files import Place, write_files
 from support.cluster.leftovers import Sysctls, clean
@@ -46,7 +47,7 @@ _USERS = {"admin": "system:masters", _CONTROLLERS: "", _SCHEDULER: "", _KUBELET:
 
 
 class Node:
-    """The node ``node1``, for the length of a ``with``; a second one on the same machine would disturb it."""
+    """The node ``node1``, for the length of a ``with``, on a machine that is `machine.reserved` for it."""
 
     plane: ControlPlane
 
@@ -70,6 +71,7 @@ class Node:
             started.callback(network.leave)
             network.enter()
             started.callback(clean, self.place)
+            cgroups.make()
             started.enter_context(Dns(self._service))
             self.plane = ControlPlane(self.place.root, host=ADDRESS, users=_USERS)
             started.enter_context(self.plane)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from support.cluster.consumers import samples
 from support.cluster.node import Node
 
-__all__ = ["IMAGE", "PIPELINE_IMAGE", "Release"]
+__all__ = ["CHART", "IMAGE", "PIPELINE_IMAGE", "Release"]
 
 CHART = Path(__file__).parents[3] / "helm" / "rebalance-agent"
 IMAGE = "lab.local/rebalance-agent:dev"
@@ -19,7 +20,10 @@ PORT = 29308
 
 @dataclass(frozen=True)
 class Release:
-    """A release ``name`` in ``namespace``, whose observer watches ``bootstrap``; ``flags`` are further ones of helm."""
+    """A release ``name`` in ``namespace``, whose observer watches ``bootstrap``; ``flags`` are further ones of helm.
+
+    Its objects have that name, too, if it has `rebalance-agent` in it, or `fullnameOverride` among the flags.
+    """
 
     node: Node
     bootstrap: str
@@ -27,13 +31,20 @@ class Release:
     namespace: str = "monitoring"
     flags: tuple[str, ...] = ()
 
-    def install(self, *more: str) -> str:
-        """Install it, or upgrade it to these flags, and wait until all of it is ready; what helm says."""
+    def install(self, *more: str, chart: Path = CHART) -> str:
+        """Install it, and wait until all of it is ready; what helm says."""
+        return self.begin("--wait", "--timeout=240s", *more, chart=chart)
+
+    def begin(self, *more: str, chart: Path = CHART) -> str:
+        """Install it without waiting for anything; what helm says."""
         repository, _, tag = IMAGE.partition(":")
         values = {"image.repository": repository, "image.tag": tag, "kafka.bootstrapServers": self.bootstrap}
         chosen = [f"--set-string={name}={value}" for name, value in values.items()]
-        waiting = ("--create-namespace", "--wait", "--timeout=240s")
-        return self.helm("upgrade", "--install", self.name, str(CHART), *waiting, *chosen, *self.flags, *more)
+        return self.helm("install", self.name, str(chart), "--create-namespace", *chosen, *self.flags, *more)
+
+    def deployment(self) -> Any:
+        """The observer's."""
+        return self.node.get("deployment", self.name, "--namespace", self.namespace)
 
     def helm(self, *arguments: str) -> str:
         """In the release's namespace."""

@@ -1,4 +1,44 @@
-{{/* Pod and container of a test: those of the observer, without what makes it serve. */}}
+{{/*
+A test: a Job with a pod like the observer's, without what makes it serve. `helm uninstall` does not know it: one that passed
+is gone at once, and one that failed within the hour, for somebody wants to see why.
+*/}}
+{{- define "rebalance-agent.test" -}}
+apiVersion: batch/v1
+kind: Job
+metadata:
+  # A label of the pod, too, and so 63 characters at most.
+  name: {{ include "rebalance-agent.fullname" .context | trunc 49 | trimSuffix "-" }}-test-{{ .name }}
+  namespace: {{ include "rebalance-agent.namespace" .context | quote }}
+  labels:
+    {{- include "rebalance-agent.labels" .context | nindent 4 }}
+    app.kubernetes.io/component: test
+  annotations:
+    helm.sh/hook: test
+    helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
+    {{- with .context.Values.commonAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  backoffLimit: 0
+  # Less than Helm waits for by itself, which then would say nothing but that it waited.
+  activeDeadlineSeconds: 240
+  ttlSecondsAfterFinished: 3600
+  template:
+    metadata:
+      labels:
+        {{- include "rebalance-agent.podLabels" (dict "context" .context "component" "test" "more" (dict)) | nindent 8 }}
+      {{- with .context.Values.commonAnnotations }}
+      annotations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+    spec:
+      {{- include "rebalance-agent.test.pod" .context | nindent 6 }}
+      containers:
+        - name: {{ .name }}
+          {{- include "rebalance-agent.test.container" .context | nindent 10 }}
+          {{- .program | nindent 10 }}
+{{- end -}}
+
 {{- define "rebalance-agent.test.pod" -}}
 restartPolicy: Never
 serviceAccountName: {{ include "rebalance-agent.serviceAccountName" . | quote }}

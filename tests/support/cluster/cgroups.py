@@ -1,0 +1,48 @@
+"""The node's cgroups: all below one of their own, so that another kubelet of this machine keeps what it has."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from pathlib import Path
+
+from rebalance_agent.clock import SystemClock
+
+__all__ = ["NAME", "make", "remove"]
+
+NAME = "rebalance-node"
+
+END_SECONDS_MAX = 10
+PAUSE_SECONDS = 0.05
+
+_ROOT = Path("/sys/fs/cgroup")
+_CONTROLLERS = ("cpu", "cpuset", "hugetlb", "memory", "pids")
+"""Those that kubelet wants its cgroup to have, as far as there are such."""
+
+
+def make(root: Path = _ROOT) -> None:
+    """Make it in every hierarchy: kubelet does not begin without it."""
+    for hierarchy in _hierarchies(root):
+        for controller in _CONTROLLERS:
+            with contextlib.suppress(OSError):  # of version 1, or not there
+                (hierarchy / "cgroup.subtree_control").write_text(f"+{controller}", encoding="ascii")
+        (hierarchy / NAME).mkdir(exist_ok=True)
+
+
+def remove(root: Path = _ROOT) -> None:
+    """Remove it with all below. Its processes have ended, or been killed."""
+    clock, pause = SystemClock(), threading.Event()
+    end = clock.monotonic() + END_SECONDS_MAX
+    ours = [hierarchy / NAME for hierarchy in _hierarchies(root)]
+    while any(each.exists() for each in ours) and clock.monotonic() < end:
+        for folder in (folder for each in ours for folder, _, _ in os.walk(each, topdown=False)):
+            with contextlib.suppress(OSError):  # there is one in it that the kernel has not done with
+                Path(folder).rmdir()
+        pause.wait(PAUSE_SECONDS)
+
+
+def _hierarchies(root: Path) -> list[Path]:
+    """The only one, of version 2; or those of version 1, each with its controllers."""
+    candidates = [root] if (root / "cgroup.procs").exists() else root.iterdir()
+    return [folder for folder in candidates if (folder / "cgroup.procs").exists()]

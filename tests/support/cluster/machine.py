@@ -1,0 +1,39 @@
+"""One node at a time on a machine: its network, folders and cgroups have names, which a second one would have, too."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["BusyError", "reserved"]
+
+LOCK = Path("/run/rebalance-node.lock")
+
+
+class BusyError(Exception):
+    """Somebody else has the machine; says who, and what to do."""
+
+
+@contextlib.contextmanager
+def reserved(lock: Path = LOCK) -> Iterator[None]:
+    """Have the machine for as long as the block lasts, and this process at most.
+
+    Raises:
+        BusyError: another process has it.
+    """
+    with lock.open("a+", encoding="ascii") as holder:
+        try:
+            fcntl.flock(holder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder.seek(0)
+            who = holder.read().strip() or "unknown"
+            raise BusyError(
+                f"another run of make test-node has the node of this machine (process {who}): wait for it, or end it"
+            ) from None
+        holder.truncate(0)
+        holder.write(str(os.getpid()))
+        holder.flush()
+        yield
