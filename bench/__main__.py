@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import signal
 import sys
 
 from bench import assignors
@@ -48,9 +49,14 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.measurement if name not in every]:
         parser.error(f"there is no measurement {unknown[0]!r}; choose from {', '.join(every)}")
-    for name in options.measurement or MEASUREMENTS:
-        print(f"\n## {name}: {every[name]}\n", flush=True)
-        importlib.import_module(f"bench.{name.replace('-', '_')}").main(options.scale)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for name in options.measurement or MEASUREMENTS:
+            print(f"\n## {name}: {every[name]}\n", flush=True)
+            importlib.import_module(f"bench.{name.replace('-', '_')}").main(options.scale)
+    except KeyboardInterrupt:
+        print("\ninterrupted; what was measured until then stands above", file=sys.stderr)
+        return 130
     return 0
 
 

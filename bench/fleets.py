@@ -1,15 +1,17 @@
 """Histories of as many generations as one likes: some groups that the coordinator's model played, and copies of them.
 
-To play a million generations takes an hour of CPU, and to copy ten thousand a hundred times under other names two
-minutes. A copy is a group of its own to every stage; only what the whole fleet does at once is more alike than in life.
+To play a million generations takes half an hour of CPU, and to copy fifty thousand twenty times under other names a
+minute. A copy is a group of its own to every stage; only what the whole fleet does at once is more alike than in life.
 """
 
 from __future__ import annotations
 
 import gzip
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
+from bench.measure import say
 from rebalance_agent.pipeline.synthesize.files import synthesize
 from rebalance_agent.pipeline.synthesize.fleet import MONDAY_MS, Fleet
 
@@ -17,21 +19,35 @@ DAYS = 28
 PER_GROUP_DAY = 9
 """Generations of a synthetic group in a day, on average."""
 
-PLAYED_MAX = 40
-"""Groups that are played: with all of their days some 10,000 generations, and 60,000 events."""
+PLAYED_MAX = 200
+"""Groups that are played: with all of their days some 50,000 generations, and 150,000 events."""
 
 _WEEK_MS = 7 * 86_400_000
 
 
-def write_fleet(folder: Path, generations: int, days: int = DAYS) -> int:
-    """Write files of events of about so many generations, which end some days ago; how many groups there are."""
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How many of each the files have; an event that was revised is there more than once."""
+
+    groups: int
+    generations: int
+    lines: int
+
+    def __str__(self) -> str:
+        return f"{self.lines:,} events, {self.generations:,} generations of {self.groups:,} groups"
+
+
+def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
+    """Write files of events of about so many generations, which end some days ago."""
     groups = max(6, round(generations / PER_GROUP_DAY / days))
-    played = min(groups, PLAYED_MAX)
-    copies = max(1, round(groups / played))
+    copies = max(1, round(groups / PLAYED_MAX))
+    played = min(PLAYED_MAX, round(groups / copies))
+    say(f"playing {played} groups over {days} days")
     once = folder.with_name(f"{folder.name}-played")
-    synthesize(Fleet(played, days, seed=7, since_ms=lately_ms(days)), once, 2, lambda _: None)
+    made = synthesize(Fleet(played, days, seed=7, since_ms=lately_ms(days)), once, 2, lambda _: None)
+    say(f"copying them {copies} times")
     copy_groups(once, folder, copies)
-    return played * copies
+    return Written(played * copies, made.generations * copies, made.events * copies)
 
 
 def lately_ms(days: int) -> int:
@@ -42,10 +58,11 @@ def lately_ms(days: int) -> int:
 def copy_groups(once: Path, folder: Path, copies: int) -> None:
     """All groups of the files in ``once`` so many times, each time under other names."""
     folder.mkdir(parents=True, exist_ok=True)
-    for copy in range(copies):
-        mark = b"c%04d-" % copy
-        for path in sorted(once.glob("events-*.gz")):
-            with gzip.open(path) as lines, gzip.open(folder / f"events-{copy:04}-{path.name}", "wb", 1) as out:
+    for path in sorted(once.glob("events-*.gz")):
+        lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
+        for copy in range(copies):
+            mark = b"c%04d-" % copy
+            with gzip.open(folder / f"events-{copy:04}-{path.name}", "wb", 1) as out:
                 out.writelines(_renamed(line, mark) for line in lines)
 
 

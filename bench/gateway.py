@@ -25,6 +25,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.gateway_clients import FETCH_BYTES, call_seconds, connected, fetch, produce, read_bulk
 from bench.measure import percentile, table
+from bench.synthetic import enqueue
 from rebalance_agent.testing import EmbeddedKafka
 
 BULK, SMALL = "bulk", "small"
@@ -137,12 +138,7 @@ def fill(bootstrap: str) -> None:
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.size": 900_000})
     value = os.urandom(10_000)
     for _ in range(BULK_BYTES // len(value)):
-        while True:
-            try:
-                producer.produce(BULK, value)
-                break
-            except BufferError:
-                producer.poll(0.1)
+        enqueue(producer, BULK, value=value)
     producer.produce(SMALL, b"x" * 500)
     producer.flush()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -19,8 +19,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from bench.fleets import write_fleet
-from bench.measure import table
-from bench.synthetic import GROUPS, fill, offsets_broker, records
+from bench.measure import say, table
+from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.backfill import records_of_topic, retold, topic_now
@@ -30,7 +30,7 @@ from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables import Tables
 
 GENERATIONS = 20_000
-"""In some 130,000 events of a kilobyte."""
+"""In some 60,000 events of 2 kB."""
 
 OFFSETS_RECORDS = 1_500_000
 EVENTS_TOPIC, EVENTS_PARTITIONS = "rebalance-events", 6
@@ -48,23 +48,31 @@ def main(scale: float = 1.0) -> None:
         open_session(SessionSettings(master=f"local[{CORES}]"), "bench") as spark,
     ):
         properties = {"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"}
+        say("filling both topics")
         _fill_events(kafka.bootstrap_servers, Path(folder), scale)
-        groups = max(1, round(GROUPS * scale))
-        total = round(OFFSETS_RECORDS * scale)
+        groups, total = max(1, round(GROUPS * scale)), round(OFFSETS_RECORDS * scale)
         fill(kafka.bootstrap_servers, records(total, groups, SystemClock().now_ms()), partitions)
         tables = Tables(spark, f"{folder}/tables")
         events = events_at_rest(spark, properties, EVENTS_TOPIC)
         offsets = records_of_topic(spark, properties, topic_now(properties))
         took(lambda: _bare(events))  # the first tasks of all start what there is to start
+        found: dict[str, Took] = {}
         with watched() as seen:
-            lines = [
-                ("events, bare read and count", took(lambda: _bare(events))),
-                ("events, ingested", took(lambda: _ingest(tables, properties, f"{folder}/first"))),
-                ("events, ingested again, all known", took(lambda: _ingest(tables, properties, f"{folder}/second"))),
-                ("offsets topic, bare read and count", took(lambda: _bare(offsets))),
-                ("offsets topic, generations decoded and told", took(lambda: _backfill(offsets, properties))),
-            ]
-        _show(lines, total, seen.memory)
+            work = {
+                "events, bare read and count": lambda: _bare(events),
+                "events, ingested": lambda: _ingest(tables, properties, f"{folder}/first"),
+                "events, ingested again, all known": lambda: _ingest(tables, properties, f"{folder}/second"),
+                "offsets topic, bare read and count": lambda: _bare(offsets),
+                "offsets topic, generations decoded and told": lambda: _backfill(offsets, properties),
+            }
+            table(("", "events, records or generations", "seconds", "a second", "CPU ms each"), _rows(work, found))
+        _show(*found.values(), total, seen.memory)
+
+
+def _rows(work: Mapping[str, Callable[[], int]], found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
+    for name, do in work.items():
+        found[name] = each = took(do)
+        yield name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count
 
 
 def _fill_events(bootstrap: str, folder: Path, scale: float) -> None:
@@ -73,12 +81,7 @@ def _fill_events(bootstrap: str, folder: Path, scale: float) -> None:
     admin.create_topics([NewTopic(EVENTS_TOPIC, EVENTS_PARTITIONS, 1)])[EVENTS_TOPIC].result()
     producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "log_level": 0, "compression.type": "zstd"})
     for key, line in _events(folder / "events"):
-        while True:
-            try:
-                producer.produce(EVENTS_TOPIC, key=key, value=line)
-                break
-            except BufferError:
-                producer.poll(0.1)
+        enqueue(producer, EVENTS_TOPIC, key=key, value=line)
     producer.flush()
 
 
@@ -104,15 +107,9 @@ def _backfill(offsets: DataFrame, properties: dict[str, str]) -> int:
     return counted(rows.where("kind = 'generation'")).events
 
 
-def _show(lines: list[tuple[str, Took]], total: int, memory: dict[str, float]) -> None:
-    table(
-        ("", "events, records or generations", "seconds", "a second", "CPU ms each"),
-        [
-            (name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count)
-            for name, each in lines
-        ],
-    )
-    (_, bare), (_, ingested), _, (_, bare_offsets), (_, told) = lines
+def _show(
+    bare: Took, ingested: Took, _again: Took, bare_offsets: Took, told: Took, total: int, memory: Mapping[str, float]
+) -> None:
     print(f"\nIngest takes {ingested.cpu / bare.cpu:.1f} times the CPU of the bare read of the same topic.")
     print(
         f"Backfill takes {told.cpu / bare_offsets.cpu:.1f} times that of {total} records, {total / told.seconds:.0f}/s."

@@ -49,8 +49,14 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print a Markdown table."""
+    """Print a Markdown table, each row as soon as there is one: what is interrupted has told what it knew."""
     print("| " + " | ".join(header) + " |")
-    print("|" + " --- |" * len(header))
+    print("|" + " --- |" * len(header), flush=True)
     for row in rows:
-        print("| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row) + " |")
+        cells = (f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row)
+        print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def say(text: str) -> None:
+    """How far it is, on standard error."""
+    print(f"  {text}", file=sys.stderr, flush=True)

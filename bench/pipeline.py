@@ -1,7 +1,8 @@
-"""The whole pipeline over files of events, as the command runs it: seconds and CPU of each stage, and peak memory.
+"""The whole pipeline over files of events, as the command runs it: seconds, CPU and peak memory of each stage.
 
 ``rebalance-agent pipeline run`` in a process of its own, with the memory and settings that it has by default. The lines
-in which it says what it does tell its stages apart.
+in which it says what it does tell its stages apart. Each is printed when it ends, and the one in which somebody
+interrupts as far as it came.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,82 +23,112 @@ from typing import Any
 import psutil
 
 from bench.fleets import write_fleet
-from bench.measure import table
-from bench.tree import cpu_s, watched
+from bench.measure import say, table
+from bench.tree import Seen, cpu_s, watched
 
 GENERATIONS = 1_000_000
 CORES = 2
-_TASKS = re.compile(r"[\d,]+ of [\d,]+ tasks$")
+END_S = 60.0
+_STAGE, _TASKS = "run: ", re.compile(r"[\d,]+ of [\d,]+ tasks$")
 
 
 @dataclass(frozen=True, slots=True)
 class Lap:
-    """One stage."""
+    """One stage, and the most MiB that Java and its Python workers had in it."""
 
     name: str
     seconds: float
     cpu: float
+    java: float
+    workers: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Run:
-    """What the command said in its last line, its stages, and the most memory (MiB) that it had."""
+    """The command over files of ``events``, its tables and report in ``folder``; ``summary``: its last line."""
 
-    summary: Mapping[str, Any]
-    laps: Sequence[Lap]
-    memory: Mapping[str, float]
+    events: Path
+    folder: Path
+    laps: list[Lap] = field(default_factory=list)
+    summary: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def cpu(self) -> float:
-        return sum(each.cpu for each in self.laps)
+    def stages(self) -> Iterator[Lap]:
+        """Run it; each stage as soon as it has ended."""
+        command = [
+            sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events",
+            str(self.events), "--tables", str(self.folder / "tables"), "--report", str(self.folder / "report.html"),
+            "--master", f"local[{CORES}]",
+        ]  # fmt: skip
+        running = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            with watched(psutil.Process(running.pid)) as seen:
+                for lap in _laps(running, seen):
+                    self.laps.append(lap)
+                    yield lap
+            out, _ = running.communicate()
+            self.summary = json.loads(out.splitlines()[-1])
+        finally:
+            running.terminate()
+            running.wait(END_S)
 
-    def cpu_of(self, name: str) -> float:
-        """Of the stages whose line begins so."""
-        return sum(each.cpu for each in self.laps if each.name.startswith(name))
+    def whole(self, name: str = "") -> Lap:
+        """All stages whose line begins so, as one."""
+        some = [each for each in self.laps if each.name.startswith(name)]
+        seconds, cpu = sum(each.seconds for each in some), sum(each.cpu for each in some)
+        return Lap("in all", seconds, cpu, max(each.java for each in some), max(each.workers for each in some))
 
 
 def main(scale: float = 1.0) -> None:
     """Run it once over about so many generations."""
     with tempfile.TemporaryDirectory(prefix="bench-pipeline-") as folder:
         events = Path(folder) / "events"
-        groups = write_fleet(events, round(GENERATIONS * scale))
-        run = run_pipeline(events, Path(folder))
-    generations, size = run.summary["generations"], run.summary["events"]
-    print(f"{size} events, {generations} generations of {groups} groups; {CORES} threads.\n")
-    laps = [*run.laps, Lap("in all", sum(each.seconds for each in run.laps), run.cpu)]
-    table(
-        ("stage", "seconds", "CPU s", "generations/s"),
-        [(each.name, each.seconds, each.cpu, generations / each.seconds) for each in laps],
-    )
-    print("\nPeak memory:", ", ".join(f"{name} {mib:.0f} MiB" for name, mib in sorted(run.memory.items())))
-    print("Summary:", json.dumps(run.summary), f"load {os.getloadavg()[1]:.1f}")
+        fleet = write_fleet(events, round(GENERATIONS * scale))
+        print(f"{fleet}; {CORES} threads.\n", flush=True)
+        run = Run(events, Path(folder))
+        table(
+            ("stage", "seconds", "CPU s", "CPU ms a generation", "java MiB", "workers MiB"),
+            (_row(each, fleet.generations) for each in _and_whole(run)),
+        )
+    print("\nSummary:", json.dumps(run.summary), f"load {os.getloadavg()[1]:.1f}")
 
 
-def run_pipeline(events: Path, folder: Path) -> Run:
-    """The command over these files, its tables and report in ``folder``."""
-    command = [
-        sys.executable, "-W", "ignore", "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events", str(events),
-        "--tables", str(folder / "tables"), "--report", str(folder / "report.html"), "--master", f"local[{CORES}]",
-    ]  # fmt: skip
-    running = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def _and_whole(run: Run) -> Iterator[Lap]:
+    yield from run.stages()
+    yield run.whole()
+
+
+def _row(lap: Lap, generations: int) -> tuple[object, ...]:
+    return lap.name, lap.seconds, lap.cpu, 1e3 * lap.cpu / generations, lap.java, lap.workers
+
+
+def _laps(running: subprocess.Popen[str], seen: Seen) -> Iterator[Lap]:
+    """By the lines in which the command says what it begins with; how far it is goes on to whoever looks on."""
     root = psutil.Process(running.pid)
-    assert running.stdout is not None
-    assert running.stderr is not None
-    laps: list[Lap] = []
     name, at, cpu = "start", perf_counter(), 0.0
-    said = []
-    with watched(root) as seen:
+
+    def lap(used: float, mark: str = "") -> Lap:
+        memory, seen.memory = seen.memory, Counter()
+        return Lap(name + mark, perf_counter() - at, used - cpu, memory["java"], memory["workers"])
+
+    assert running.stderr is not None
+    said: list[str] = []
+    try:
         for line in running.stderr:
-            said.append(line)
-            if not line.startswith("run: ") or _TASKS.search(line):
+            text = line.removeprefix(_STAGE).strip()
+            said.append(text)
+            if not line.startswith(_STAGE) or _TASKS.search(text):
+                say(text)
                 continue
-            now, used = perf_counter(), cpu_s(root)
-            laps.append(Lap(name, now - at, used - cpu))
-            name, at, cpu = line.removeprefix("run: ").strip(), now, used
-            if name.startswith("what must hold"):
-                name = "what must hold"
-        out = running.stdout.read()
-    if running.wait():
-        raise SystemExit("the pipeline failed:\n" + "".join(said[-20:]))
-    laps.append(Lap(name, perf_counter() - at, seen.cpu - cpu))
-    return Run(json.loads(out.splitlines()[-1]), laps, seen.memory)
+            used = cpu_s(root)
+            yield lap(used)
+            name, at, cpu = _short(text), perf_counter(), used
+    except KeyboardInterrupt:
+        yield lap(seen.cpu, ", interrupted")
+        raise
+    if running.wait(END_S):
+        raise SystemExit("the pipeline failed:\n" + "\n".join(said[-20:]))
+    yield lap(seen.cpu)
+
+
+def _short(text: str) -> str:
+    return "what must hold" if text.startswith("what must hold") else text

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import gzip
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import log10
 from pathlib import Path
 
 from bench.fleets import copy_groups, lately_ms
-from bench.measure import table
-from bench.pipeline import Run, run_pipeline
+from bench.measure import say, table
+from bench.pipeline import Run
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.synthesize.fleet import Fleet, Plan
@@ -52,11 +52,19 @@ def main(scale: float = 1.0) -> None:
         "10 x the groups": replace(base, groups=10 * groups),
         "10 x the members": replace(base, members=10 * MEMBERS),
     }
-    runs = {name: _run(size) for name, size in sizes.items()}
     table(
-        ("", "generations", "CPU s", "of it what-if", "java MiB", "workers MiB", "exponent", "of what-if"),
-        [_row(name, run, runs["base"]) for name, run in runs.items()],
+        ("", "generations", "seconds", "CPU s", "of it what-if", "java MiB", "workers MiB", "exponent", "of what-if"),
+        _rows(sizes),
     )
+
+
+def _rows(sizes: Mapping[str, Size]) -> Iterator[tuple[object, ...]]:
+    base: Run | None = None
+    for name, size in sizes.items():
+        say(name)
+        run = _run(size)
+        base = base or run
+        yield _row(name, run, base)
 
 
 def _run(size: Size) -> Run:
@@ -65,7 +73,10 @@ def _run(size: Size) -> Run:
         once.mkdir()
         _play(size, once)
         copy_groups(once, events, size.groups // PLAYED)
-        return run_pipeline(events, Path(folder))
+        run = Run(events, Path(folder))
+        for stage in run.stages():
+            say(f"{stage.name}: {stage.seconds:.1f} s, {stage.cpu:.1f} s of CPU")
+        return run
 
 
 def _play(size: Size, folder: Path) -> None:
@@ -91,14 +102,15 @@ def _plan(size: Size, number: int) -> Plan:
 
 
 def _row(name: str, run: Run, base: Run) -> tuple[object, ...]:
-    memory: Mapping[str, float] = run.memory
+    (whole, whatif), (whole_of_base, whatif_of_base) = ((each.whole(), each.whole("what if")) for each in (run, base))
     return (
         name,
         run.summary["generations"],
-        run.cpu,
-        run.cpu_of("what if"),
-        memory["java"],
-        memory["workers"],
-        log10(run.cpu / base.cpu),
-        log10(run.cpu_of("what if") / base.cpu_of("what if")),
+        whole.seconds,
+        whole.cpu,
+        whatif.cpu,
+        whole.java,
+        whole.workers,
+        log10(whole.cpu / whole_of_base.cpu),
+        log10(whatif.cpu / whatif_of_base.cpu),
     )

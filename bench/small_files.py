@@ -8,6 +8,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import threading
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +16,8 @@ from time import perf_counter
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from bench.measure import table
+from bench.measure import say, table
+from rebalance_agent.cli.pipeline_flags import stop_on_signals
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.pipeline.ingest import Ingested, events_of_topic
@@ -32,6 +34,7 @@ BATCHES = 1_440
 EVENTS = 35
 """In a minute, of a thousand groups that rebalance fifty times a day."""
 
+TOLD_EVERY = 60
 TOPIC = "rebalance-events"
 CORES = 2
 
@@ -44,6 +47,7 @@ def main(scale: float = 1.0) -> None:
         tempfile.TemporaryDirectory(prefix="bench-files-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]"), "bench") as spark,
     ):
+        say(f"filling the topic with {batches * EVENTS:,} events")
         _fill(kafka.bootstrap_servers, batches * EVENTS)
         tables = Tables(spark, f"{folder}/tables")
         stream = events_of_topic(spark, {"bootstrap.servers": kafka.bootstrap_servers}, TOPIC, records_max=EVENTS)
@@ -51,17 +55,31 @@ def main(scale: float = 1.0) -> None:
 
         def tell(_done: Ingested) -> None:
             ends.append(perf_counter())
+            if len(ends) % TOLD_EVERY == 0:
+                say(f"{len(ends) - 1:,} of {batches:,} batches, {ends[-1] - ends[0]:.0f} s")
 
-        settings = StreamSettings(f"{folder}/checkpoint")
-        ingest_stream(tables, stream, settings, SystemClock(), threading.Event(), tell)
-        lengths = [after - before for before, after in pairwise(ends[1:])]  # the first makes the table
-        rows = [("after the day", *_counts(tables, Path(folder)))]
-        tables.compact("events")
-        rows.append(("after maintain", *_counts(tables, Path(folder))))
-    print(f"{len(lengths) + 1} batches of {EVENTS} events; a batch takes {statistics.median(lengths):.2f} s "
-          f"(median; the first tenth {statistics.median(lengths[: len(lengths) // 10 + 1]):.2f} s, "
-          f"the last {statistics.median(lengths[-(len(lengths) // 10 + 1) :]):.2f} s).\n")  # fmt: skip
-    table(("", "files of the table", "files on disk", "of its log", "of the checkpoint"), rows)
+        stop = threading.Event()
+        with stop_on_signals(stop):  # what was streamed until then is counted
+            ingest_stream(tables, stream, StreamSettings(f"{folder}/checkpoint"), SystemClock(), stop, tell)
+        _show([after - before for before, after in pairwise(ends[1:])])  # the first makes the table
+        table(
+            ("", "files of the table", "files on disk", "of its log", "of the checkpoint"), _rows(tables, Path(folder))
+        )
+
+
+def _show(lengths: Sequence[float]) -> None:
+    tenth = len(lengths) // 10 + 1
+    whole, first, last = map(statistics.median, (lengths, lengths[:tenth], lengths[-tenth:]))
+    print(
+        f"{len(lengths) + 1} batches of {EVENTS} events; a batch takes {whole:.2f} s "
+        f"(median; the first tenth {first:.2f} s, the last {last:.2f} s).\n"
+    )
+
+
+def _rows(tables: Tables, folder: Path) -> Iterator[tuple[object, ...]]:
+    yield "after the day", *_counts(tables, folder)
+    tables.compact("events")
+    yield "after maintain", *_counts(tables, folder)
 
 
 def _counts(tables: Tables, folder: Path) -> tuple[int, int, int, int]:

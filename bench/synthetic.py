@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -119,15 +120,21 @@ def writer(bootstrap: str, linger_ms: int = 50) -> Producer:
     )
 
 
+def enqueue(producer: Producer, topic: str, **record: Any) -> None:
+    """Produce a record as soon as the producer's queue has room for it."""
+    while True:
+        try:
+            producer.produce(topic, **record)
+        except BufferError:
+            producer.poll(0.1)
+        else:
+            return
+
+
 def fill(bootstrap: str, made: Iterable[tuple[bytes, bytes]], partitions: int) -> None:
     """Produce ``made`` into the offsets topic, in order per group."""
     producer = writer(bootstrap)
     for key, value in made:
-        while True:
-            try:
-                producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, partitions))
-                break
-            except BufferError:
-                producer.poll(0.1)
+        enqueue(producer, TOPIC, key=key, value=value, partition=partition_of(key, partitions))
         producer.poll(0)
     producer.flush()

@@ -23,6 +23,7 @@ from bench.synthetic import (
     PARTITIONS,
     TOPIC,
     commit,
+    enqueue,
     generation,
     name_of,
     partition_of,
@@ -108,7 +109,7 @@ def _written(watching: Observer, bootstrap: str, groups: int, rate: float, secon
                 key, value = commit(name, "orders", rng.randrange(PARTITIONS), count, now_ms)
             else:
                 key, value = generation(name, now_ms // 1000 % 1_000_000, now_ms)
-            producer.produce(TOPIC, key=key, value=value, partition=partition_of(key, OFFSETS_PARTITIONS))
+            enqueue(producer, TOPIC, key=key, value=value, partition=partition_of(key, OFFSETS_PARTITIONS))
         producer.poll(0)
         sleep(STEP_S)
     producer.flush()

@@ -1,22 +1,23 @@
 """What-if generations a second: Spark beside a plain Python loop over the same functions, on a synthetic fleet.
 
 Both read the same rows of table ``generations`` and do the same work: parse, replay through every strategy, check the
-fidelity. Spark does a third of the groups and then all of them: what the second time takes more is the price of the
-generations more, and what is left over is paid once, however many they are. The loop has one core, and does the third.
+fidelity. Spark does a tenth of the groups and then all of them: what the second time takes more is the price of the
+generations more, and what is left over is paid once, however many they are. The loop has one core, and does the tenth.
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from bench.fleets import DAYS, write_fleet
-from bench.measure import table
+from bench.measure import say, table
 from bench.tree import Took, took
 from rebalance_agent.advice import fidelity, history_of, what_if
 from rebalance_agent.clock import SystemClock
@@ -25,14 +26,16 @@ from rebalance_agent.pipeline.generations import generations
 from rebalance_agent.pipeline.ingest import events_of_files, ingest_batch
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables import Tables
-from rebalance_agent.pipeline.whatif import studies
+from rebalance_agent.pipeline.tasks import tasks_told
+from rebalance_agent.pipeline.whatif import OBJECTS_NEW_MAX, studies
 
 GENERATIONS = 1_000_000
-"""Of a fleet that takes an hour to replay; ``--scale 0.02`` shows the same trend."""
+"""``--scale 0.05`` shows the same trend."""
 
 LOOP_MAX = 20_000
 """Generations that the loop does at most: what one costs does not change with their number."""
 
+SHARE = 1 / 10
 CORES = 2
 
 
@@ -41,19 +44,38 @@ def main(scale: float = 1.0) -> None:
     with (
         tempfile.TemporaryDirectory(prefix="bench-whatif-") as folder,
         open_session(SessionSettings(master=f"local[{CORES}]", driver_memory="2g"), "bench") as spark,
+        tasks_told(spark, say),
     ):
-        groups = write_fleet(Path(folder) / "events", round(GENERATIONS * scale))
+        fleet = write_fleet(Path(folder) / "events", round(GENERATIONS * scale))
         tables = Tables(spark, f"{folder}/tables")
+        say("ingesting them")
         ingest_batch(tables, events_of_files(spark, f"{folder}/events"), "files", SystemClock())
+        say("table of generations")
         tables.overwrite("generations", generations(tables.read("events")))
-        rows = tables.read("generations")
-        some = _share(rows, 1 / 3)
         # The first task of all starts Python's workers.
-        first = took(lambda: _by_spark(tables, rows.limit(1)))
-        third, whole = (took(lambda each=each: _by_spark(tables, each)) for each in (some, rows))  # type: ignore[misc]
-        bodies = _bodies(_share(rows, min(1 / 3, LOOP_MAX / whole.count)))
-        loop = took(lambda: sum(map(_study, bodies)))
-    _show(groups, first, third, whole, loop)
+        first = took(lambda: _by_spark(tables, tables.read("generations").limit(1)))
+        print(f"{fleet} over {DAYS} days. The first task takes {first.seconds:.1f} s.\n", flush=True)
+        found: dict[str, Took] = {}
+        table(("", "generations", "seconds", "generations/s", "CPU ms each"), _rows(tables, found))
+    _compare(*found.values())
+
+
+def _rows(tables: Tables, found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
+    rows = tables.read("generations")
+    some = _share(rows, SHARE)
+    for name, measure in {
+        f"Spark, local[{CORES}], a tenth": lambda: took(lambda: _by_spark(tables, some)),
+        "plain loop": lambda: _loop(_share(rows, min(SHARE, LOOP_MAX / (some.count() / SHARE)))),
+        f"Spark, local[{CORES}], all": lambda: took(lambda: _by_spark(tables, rows)),
+    }.items():
+        found[name] = each = measure()
+        yield name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count
+
+
+def _loop(rows: DataFrame) -> Took:
+    bodies = _bodies(rows)
+    gc.set_threshold(OBJECTS_NEW_MAX)  # as Spark's workers have it
+    return took(lambda: sum(map(_study, bodies)))
 
 
 def _share(rows: DataFrame, share: float) -> DataFrame:
@@ -81,27 +103,13 @@ def _study(bodies: Sequence[str]) -> int:
     return len(bodies)
 
 
-def _show(groups: int, first: Took, third: Took, whole: Took, loop: Took) -> None:
-    more = Took(whole.count - third.count, whole.seconds - third.seconds, whole.cpu - third.cpu)
-    once = max(0.0, whole.seconds - whole.count * more.seconds / more.count)
-    print(f"{whole.count} generations of {groups} groups over {DAYS} days.\n")
-    lines = (
-        (f"Spark, local[{CORES}], a third", third),
-        (f"Spark, local[{CORES}], all", whole),
-        (f"Spark, local[{CORES}], each one more", more),
-        ("plain loop", loop),
-    )
-    table(
-        ("", "generations", "seconds", "generations/s", "CPU ms each"),
-        [
-            (name, each.count, each.seconds, each.count / each.seconds, 1e3 * each.cpu / each.count)
-            for name, each in lines
-        ],
-    )
-    print(f"\nThe first task takes {first.seconds:.1f} s, and what Spark does once for each run {once:.1f} s.")
-    million = once + GENERATIONS * more.seconds / more.count
+def _compare(tenth: Took, loop: Took, whole: Took) -> None:
+    count, seconds, cpu = (getattr(whole, name) - getattr(tenth, name) for name in ("count", "seconds", "cpu"))
+    once = max(0.0, whole.seconds - whole.count * seconds / count)
     alone = GENERATIONS * loop.seconds / loop.count
+    by_spark = once + GENERATIONS * seconds / count
     print(
-        f"At this rate {GENERATIONS} generations take Spark {million:.0f} s and the loop {alone:.0f} s: "
-        f"{alone / million:.2f} times as long."
+        f"\nEach one more takes Spark {1e3 * cpu / count:.2f} ms of CPU, {count / seconds:.0f} a second; what it does "
+        f"once for each run {once:.1f} s.\nAt this rate {GENERATIONS:,} generations take Spark {by_spark:.0f} s and "
+        f"the loop {alone:.0f} s: {alone / by_spark:.2f} times as long."
     )

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
+import re
 import resource
 import signal
 import subprocess
-import sys
 import threading
 import urllib.request
 from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
+from chaos.programs import ENVIRONMENT, LEASHED
 from rebalance_agent.clock import SystemClock
 from support.observing import PATIENCE_S
 
-HERE = Path(__file__).parent
 SCRAPE_S = 1.0
+PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
 class Agent:
@@ -70,12 +70,13 @@ class Life:
         flags = [*flags, "--listen=127.0.0.1:0", "--log-format=json"]
         if role == "observe":
             flags.append(f"--events-file={self.events}")
-        paths = os.pathsep.join((str(HERE.parents[1] / "agent"), str(HERE.parent)))
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-m", "support.stepped_clock", str(clock_file), role, *flags],
-            env={**os.environ, "PYTHONPATH": paths, "PYTHONFAULTHANDLER": "1"},
+            [*LEASHED, "support.stepped_clock", str(clock_file), role, *flags],
+            env=ENVIRONMENT,
+            stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
         self._clock, self._ended = SystemClock(), threading.Event()
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._scrape)]
@@ -98,6 +99,13 @@ class Life:
     def pid(self):
         """Its process."""
         return self._process.pid
+
+    def peak_mib(self):
+        """The most resident memory that it ever had (MiB); 0 where it has ended."""
+        with contextlib.suppress(OSError):
+            if found := PEAK.search(Path(f"/proc/{self.pid}/status").read_text()):
+                return int(found[1]) / 1024
+        return 0.0
 
     def ready(self):
         """Whether it says so."""
@@ -151,6 +159,7 @@ class Life:
         self._ended.set()
         for thread in self._threads:
             thread.join(PATIENCE_S)
+        self._process.stdin.close()
         self._process.stderr.close()
 
     def _read(self):

@@ -1,27 +1,24 @@
-"""Classic, consumer and share groups whose members come and go all the time, and what they read."""
+"""Groups of all types whose members come, go and are killed all the time, and what they read."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import random
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from confluent_kafka import Producer
-
-from rebalance_agent.clients.confluent_plain import Consumer as InstrumentedConsumer
-from rebalance_agent.clock import SystemClock
-from support.member_lines import LibrdkafkaMember, java_member
+from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, TRIED
+from chaos.programs import ENVIRONMENT, MODULE
+from support import member_lines, scenario_cast
 from support.observing import PATIENCE_S
-from support.scenario_cast import cast
 
 PARTITIONS = 6
 SESSION = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 20_000}
-EAGER = {**SESSION, "assignor": "range"}
-COOPERATIVE = {**SESSION, "assignor": "cooperative-sticky"}
+EAGER = {**SESSION, "partition.assignment.strategy": "range"}
+COOPERATIVE = {**SESSION, "partition.assignment.strategy": "cooperative-sticky"}
 CONSUMER = {"group.protocol": "consumer"}
-RECORDS_PER_S = 20
-POLL_S = 0.1
 MEMBERS = 2, 3
 """Fewer are joined by another one, and never are there more."""
 
@@ -31,51 +28,67 @@ KILLED = 0.3
 
 @dataclass(frozen=True)
 class Kind:
-    """A group: its client, its members' settings, and how long it rests between changes (seconds)."""
+    """A group: its client, its members' settings, and how long it rests between changes (seconds).
+
+    ``process``: a Python client's members have one each; ``instrumented``: by us, with the sidecar that is tormented.
+    """
 
     name: str
     client: str
     settings: dict = field(default_factory=dict)
     rest_s: tuple[float, float] = (1.0, 6.0)
     static: bool = False
+    process: bool = False
+    instrumented: bool = False
 
 
 KINDS = (
     Kind("eager", "librdkafka", EAGER),
-    Kind("eager-bare", "librdkafka", EAGER),
-    Kind("eager-instrumented", "instrumented", EAGER),
+    Kind(BARE, "librdkafka", EAGER, process=True),
+    Kind(ALSO_BARE, "librdkafka", EAGER, process=True),
+    Kind(INSTRUMENTED, "librdkafka", EAGER, process=True, instrumented=True),
     Kind("cooperative", "librdkafka", COOPERATIVE),
     Kind("static", "librdkafka", COOPERATIVE, static=True),
     Kind("consumer", "librdkafka", CONSUMER),
     Kind("consumer-static", "librdkafka", CONSUMER, static=True),
+    Kind(
+        "python",
+        "kafka-python",
+        {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500},
+        (3.0, 10.0),
+        process=True,
+        instrumented=True,
+    ),
     Kind("java", "java", {"session.timeout.ms": "6000"}, (6.0, 20.0)),
-    Kind("python", "kafka-python", {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500}, (3.0, 10.0)),
     Kind("share", "share", {}, (8.0, 25.0)),
+    Kind("streams", "streams", {}, (8.0, 25.0)),
 )
 
 
-class Timed(LibrdkafkaMember):
-    """Also how much longer than asked for each of its polls took (seconds)."""
-
-    def _run(self):
-        self.late_s = []
-        while not self._stop.is_set():
-            asked = self._clock.monotonic()
-            message = self._consumer.poll(POLL_S)
-            self.late_s.append(max(0.0, self._clock.monotonic() - asked - POLL_S))
-            if message is not None and message.error() is None:
-                self.hear("read", self._clock.now_ms(), message.partition(), message.offset())
-        self._consumer.close()
+def troops(kinds):
+    """Those whose members come and go at the same moments, and each of the others for itself."""
+    tried = tuple(each for each in kinds if each.name in TRIED)
+    return [each for each in (tried, *((each,) for each in kinds if each not in tried)) if each]
 
 
-class Instrumented(Timed):
-    """The same with our instrumentation, whose sidecar may be gone."""
+def group_name(kind):
+    """The group of a `Kind`. All that are compared have one coordinator, as their names have it."""
+    return f"chaos-{kind.name}"
 
-    events_url = ""
 
-    def client(self, settings):
-        """What it consumes with."""
-        return InstrumentedConsumer(settings, events_url=self.events_url)
+class Member(member_lines.ProcessMember):
+    """`chaos.member`, in a process; ``late``: (epoch ms, microseconds), what it says of its polls."""
+
+    def __init__(self, config):
+        self.late = []
+        super().__init__([*MODULE, "chaos.member", json.dumps(config)], ENVIRONMENT)
+
+    def hear(self, word, at_ms, *numbers):
+        """A line of it."""
+        if word == "late":
+            self.late.append((at_ms, numbers))
+        else:
+            super().hear(word, at_ms, *numbers)
 
 
 class Crowd:
@@ -88,8 +101,8 @@ class Crowd:
         self._kafka, self._topic, self._events_url = kafka, topic, events_url
         self._stop = threading.Event()
         self._threads = [
-            threading.Thread(target=self._live, args=(kind, random.Random(f"{seed} {kind.name}")), daemon=True)
-            for kind in kinds
+            threading.Thread(target=self._live, args=(troop, random.Random(f"{seed} {troop[0].name}")), daemon=True)
+            for troop in troops(kinds)
         ]
 
     def __enter__(self):
@@ -107,60 +120,69 @@ class Crowd:
             thread.join(4 * PATIENCE_S)
             assert not thread.is_alive(), "a group cannot end its members"
 
-    def group(self, kind):
-        """Its name."""
-        return f"chaos-{kind.name}"
+    def late(self):
+        """Group -> what its members said of their polls."""
+        return {
+            name: [late for each in self.members[name] for late in each.late] for name in TRIED if name in self.members
+        }
 
-    def _live(self, kind, chance):
-        there = {}
+    def _live(self, troop, chance):
+        there, kind = {}, troop[0]
         try:
-            there[0] = self._join(kind, 0)
+            there[0] = self._join(troop, 0)
             while not self._stop.wait(chance.uniform(*kind.rest_s)):
                 if len(there) < MEMBERS[0] or (len(there) < MEMBERS[1] and chance.random() < 1 / 2):
                     # A static member comes back under its name.
                     names = range(MEMBERS[1]) if kind.static else [len(self.members[kind.name])]
                     number = chance.choice([each for each in names if each not in there])
-                    there[number] = self._join(kind, number)
+                    there[number] = self._join(troop, number)
                 else:
                     self._leave(there.pop(chance.choice(sorted(there))), kill=chance.random() < KILLED)
         except Exception as error:  # noqa: BLE001 - shown at the end
             self.errors.append(f"{kind.name}: {error!r}")
         finally:
-            for member in there.values():
+            for members in there.values():
                 with contextlib.suppress(Exception):
-                    self._leave(member)
+                    self._leave(members)
 
-    def _join(self, kind, number):
-        group, name = self.group(kind), f"{kind.name}-{number}"
+    def _join(self, troop, number):
+        """A new member in each of its groups, none of which is always the first."""
+        first = number % len(troop)
+        return [self._begin(kind, number) for kind in (*troop[first:], *troop[:first])]
+
+    def _begin(self, kind, number):
+        group, name = group_name(kind), f"{kind.name}-{number}"
         more = {"group.instance.id": name} if kind.static else {}
         bootstrap = self._kafka.bootstrap_servers
-        if kind.client == "java":
-            member = java_member(bootstrap, group, self._topic, name, **kind.settings, **more)
-        elif kind.client in ("share", "kafka-python"):
-            config = {
-                "client": kind.client,
-                "bootstrap": bootstrap,
-                "group": group,
-                "topics": [self._topic],
-                "name": name,
-                "killable": True,
-                "settings": kind.settings,
-                "events_url": self._events_url,
-                "directory": str(self._kafka.directory),
-            }
-            member = cast(self._kafka, config)
+        config = {
+            "client": kind.client,
+            "bootstrap": bootstrap,
+            "group": group,
+            "topic": self._topic,
+            "topics": [self._topic],
+            "name": name,
+            "settings": kind.settings,
+            "events_url": self._events_url if kind.instrumented else "",
+            "directory": str(self._kafka.directory),
+        }
+        if kind.process:
+            member = Member(config)
+        elif kind.client == "java":
+            member = member_lines.java_member(bootstrap, group, self._topic, name, **kind.settings)
+        elif kind.client == "share":
+            member = scenario_cast.ProcessMember(config, "chaos.share_member")
+        elif kind.client == "streams":
+            member = scenario_cast.ProcessMember(config, "support.scenario_streams")
         else:
-            make = Instrumented if kind.client == "instrumented" else Timed
-            Instrumented.events_url = self._events_url
-            member = make(bootstrap, group, self._topic, name, **_settings(kind), **more)
+            member = member_lines.LibrdkafkaMember(bootstrap, group, self._topic, name, **_settings(kind), **more)
         self.members[kind.name].append(member)
         return member
 
-    def _leave(self, member, *, kill=False):
-        if kill and hasattr(member, "kill"):
-            member.kill()
-        else:
-            member.close()
+    def _leave(self, members, *, kill=False):
+        """All at once, each on its own: leaving takes a while."""
+        with ThreadPoolExecutor(len(members)) as pool:
+            for end in [pool.submit(each.kill if kill and hasattr(each, "kill") else each.close) for each in members]:
+                end.result()
 
 
 def _settings(kind):
@@ -169,40 +191,3 @@ def _settings(kind):
         none = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
         return {**kind.settings, **dict.fromkeys(none)}
     return kind.settings
-
-
-class Source:
-    """Writes numbered records; ``written``: those that Kafka acknowledged, as (partition, offset)."""
-
-    def __init__(self, bootstrap, topic):
-        self.written = set()
-        self._topic, self._stop, self._clock = topic, threading.Event(), SystemClock()
-        settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0}
-        self._producer = Producer({**settings, "delivery.timeout.ms": 300_000})
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-
-    def stop(self):
-        """Nothing more is written."""
-        self._stop.set()
-        self._thread.join(PATIENCE_S)
-        self._producer.flush(PATIENCE_S)
-
-    def _run(self):
-        number = 0
-        while not self._stop.wait(1 / RECORDS_PER_S):
-            number += 1
-            with contextlib.suppress(BufferError):  # brokers are away: less is written then
-                self._producer.produce(self._topic, str(number), partition=number % PARTITIONS, on_delivery=self._note)
-            self._producer.poll(0)
-
-    def _note(self, error, message):
-        # Of one that was sent again and turned out to have been taken before, nobody knows the offset.
-        if error is None and message.offset() is not None:
-            self.written.add((message.partition(), message.offset()))

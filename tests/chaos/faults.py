@@ -1,4 +1,4 @@
-"""How each fault of the timetable is done, and undone before the next one."""
+"""How each fault of the timetable is done, and undone before the next one, even if somebody presses Ctrl-C."""
 
 from __future__ import annotations
 
@@ -7,47 +7,63 @@ import json
 import os
 import random
 import signal
+import subprocess
 import threading
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from confluent_kafka.admin import AdminClient
 
 from chaos.agents import Agent
+from chaos.programs import ENVIRONMENT, MODULE
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import BrokerError, EmbeddedKafka
 from support.network import Network
+from support.observing import PATIENCE_S, eventually
+
+if TYPE_CHECKING:
+    from chaos.stream import Stream
 
 OFFSETS = "__consumer_offsets"
-FLOOD_LINES = 200
 MEMORY_BYTES = 4 << 20
 BURSTS_S = (0.2, 1.2)
+HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
+"""A process that is slow: it is held up for so long, and then gets so much done."""
+
+DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
+WRONG_CLOCK_S = 3
 ELECTION = "LeaderElectionCommand"
 TOOL_S = 240
 
 
 @dataclass
 class Stage:
-    """What faults happen to. ``events_url``: the sidecar's."""
+    """What faults happen to. ``events``: address of the sidecar's endpoint."""
 
     kafka: EmbeddedKafka
     network: Network
     observer: Agent
     sidecar: Agent
-    events_url: str
+    events: str
+    stream: Stream | None  # none without Spark
     chance: random.Random
     pause: threading.Event = field(default_factory=threading.Event)
     clock: SystemClock = field(default_factory=SystemClock)
 
-    def wait(self, seconds):
-        """Nothing; time passes."""
-        self.pause.wait(seconds)
+    def wait(self, seconds, then=lambda: None):
+        """Time passes; ``then`` is done however that ends."""
+        try:
+            self.pause.wait(seconds)
+        finally:
+            then()
 
 
 def inflict(stage, fault):
     """Do it, for as long as it lasts, and undo it."""
     DOINGS[fault.name](stage, fault)
+
+
+# Brokers
 
 
 def _broker_killed(stage, fault):
@@ -65,13 +81,13 @@ def _start_broker(stage, broker):
 
 
 def _broker_stopped(stage, fault):
+    """As a machine that nobody hears of, with its connections open."""
+    _hold_up(stage, stage.kafka.pid(fault.broker), fault.seconds)
+
+
+def _broker_stopped_in_bursts(stage, fault):
     """As a disk that stands still again and again."""
-    pid, until = stage.kafka.pid(fault.broker), stage.clock.monotonic() + fault.seconds
-    while stage.clock.monotonic() < until:
-        _signal(pid, signal.SIGSTOP)
-        stage.wait(stage.chance.uniform(*BURSTS_S))
-        _signal(pid, signal.SIGCONT)
-        stage.wait(stage.chance.uniform(*BURSTS_S))
+    _hold_up_again(stage, stage.kafka.pid(fault.broker), fault.seconds, BURSTS_S, BURSTS_S)
 
 
 def _brokers_restarted(stage, _fault):
@@ -81,14 +97,23 @@ def _brokers_restarted(stage, _fault):
 
 
 def _coordinators_moved(stage, _fault):
-    """Every partition of the offsets topic is led by the next of its replicas."""
+    _move(stage, lambda partitions: partitions)
+
+
+def _one_coordinator_moved(stage, _fault):
+    _move(stage, lambda partitions: [stage.chance.choice(sorted(partitions))])
+
+
+def _move(stage, chosen):
+    """Partitions of the offsets topic, ``chosen`` of all, are led by the next of their replicas."""
     admin = AdminClient({"bootstrap.servers": stage.kafka.bootstrap_servers, "log_level": 0})
-    topic = admin.list_topics(OFFSETS, 30).topics[OFFSETS]
+    partitions = admin.list_topics(OFFSETS, 30).topics[OFFSETS].partitions
+    replicas = {number: partitions[number].replicas for number in chosen(partitions)}
     moved = {
         "version": 1,
         "partitions": [
-            {"topic": OFFSETS, "partition": number, "replicas": [*each.replicas[1:], each.replicas[0]]}
-            for number, each in topic.partitions.items()
+            {"topic": OFFSETS, "partition": number, "replicas": [*rest, first]}
+            for number, (first, *rest) in replicas.items()
         ],
     }
     path = stage.kafka.directory / "moved.json"
@@ -99,32 +124,34 @@ def _coordinators_moved(stage, _fault):
     stage.kafka.run_tool(elect, *servers, "--election-type", "preferred", "--all-topic-partitions", timeout=TOOL_S)
 
 
+# The network between agents and brokers
+
+
 def _network_cut(stage, fault):
     stage.network.cut()
-    stage.wait(fault.seconds)
-    stage.network.heal()
+    stage.wait(fault.seconds, then=stage.network.heal)
 
 
 def _network_frozen(stage, fault):
     stage.network.freeze()
-    stage.wait(fault.seconds)
-    stage.network.heal()
+    stage.wait(fault.seconds, then=stage.network.heal)
 
 
 def _network_slow(stage, fault):
-    stage.network.delay_s = stage.chance.uniform(0.05, 0.6)
-    stage.wait(fault.seconds)
-    stage.network.heal()
+    stage.network.delay_s = stage.chance.uniform(*DELAY_S)
+    stage.wait(fault.seconds, then=stage.network.heal)
 
 
 def _network_loses(stage, fault):
-    stage.network.loss = stage.chance.uniform(0.05, 0.4)
-    stage.wait(fault.seconds)
-    stage.network.heal()
+    stage.network.loss = stage.chance.uniform(*LOSS)
+    stage.wait(fault.seconds, then=stage.network.heal)
 
 
 def _connections_reset(stage, _fault):
     stage.network.reset()
+
+
+# The observer
 
 
 def _agent_killed(stage, fault):
@@ -134,6 +161,7 @@ def _agent_killed(stage, fault):
 
 
 def _agent_killed_early(stage, fault):
+    """While it reads the past."""
     stage.observer.life.kill()
     for _ in range(2):
         stage.observer.start()
@@ -143,9 +171,7 @@ def _agent_killed_early(stage, fault):
 
 
 def _agent_stopped(stage, fault):
-    stage.observer.life.send(signal.SIGSTOP)
-    stage.wait(fault.seconds)
-    stage.observer.life.send(signal.SIGCONT)
+    _hold_up(stage, stage.observer.life.pid, fault.seconds)
 
 
 def _agent_restarted(stage, fault):
@@ -166,15 +192,19 @@ def _agent_starved(stage, fault):
 
 
 def _clock_forward(stage, fault):
-    stage.observer.set_clock(fault.seconds * 1000)
-    stage.wait(3)
-    stage.observer.set_clock(0)
+    _set_clock(stage, fault.seconds)
 
 
 def _clock_back(stage, fault):
-    stage.observer.set_clock(-fault.seconds * 1000)
-    stage.wait(3)
-    stage.observer.set_clock(0)
+    _set_clock(stage, -fault.seconds)
+
+
+def _set_clock(stage, seconds):
+    stage.observer.set_clock(seconds * 1000)
+    stage.wait(WRONG_CLOCK_S, then=lambda: stage.observer.set_clock(0))
+
+
+# The sidecar
 
 
 def _sidecar_gone(stage, fault):
@@ -184,22 +214,43 @@ def _sidecar_gone(stage, fault):
 
 
 def _sidecar_hangs(stage, fault):
-    stage.sidecar.life.send(signal.SIGSTOP)
-    stage.wait(fault.seconds)
-    stage.sidecar.life.send(signal.SIGCONT)
+    _hold_up(stage, stage.sidecar.life.pid, fault.seconds)
+
+
+def _sidecar_slow(stage, fault):
+    _hold_up_again(stage, stage.sidecar.life.pid, fault.seconds, HELD_S, GOES_ON_S)
 
 
 def _sidecar_flooded(stage, fault):
-    """Posts that are no events, as fast as it takes them."""
-    until, body = stage.clock.monotonic() + fault.seconds, b'{"kind": "member", "nonsense": true}\n' * FLOOD_LINES
+    """By somebody else; then it is as well as before."""
+    if stage.sidecar.life.port is None:
+        return  # it has only just begun
+    web = f"127.0.0.1:{stage.sidecar.life.port}"
+    command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
+    print(f"           flooded: {done.stdout.strip()}", flush=True)
+    eventually(stage.sidecar.life.ready, told="the sidecar, which was flooded")
+
+
+# The pipeline
+
+
+def _stream_killed(stage, fault):
+    stage.stream.kill()
+    stage.wait(fault.seconds)
+    stage.stream.start()
+
+
+def _hold_up(stage, pid, seconds):
+    _signal(pid, signal.SIGSTOP)
+    stage.wait(seconds, then=lambda: _signal(pid, signal.SIGCONT))
+
+
+def _hold_up_again(stage, pid, seconds, held_s, goes_on_s):
+    until = stage.clock.monotonic() + seconds
     while stage.clock.monotonic() < until:
-        try:
-            with urllib.request.urlopen(f"{stage.events_url}/v1/events", body, timeout=2):
-                pass
-        except urllib.error.HTTPError as error:
-            error.close()
-        except OSError:
-            stage.wait(0.1)
+        _hold_up(stage, pid, stage.chance.uniform(*held_s))
+        stage.wait(stage.chance.uniform(*goes_on_s))
 
 
 def _signal(pid, number):
@@ -209,9 +260,11 @@ def _signal(pid, number):
 
 DOINGS = {
     "broker killed": _broker_killed,
-    "broker stopped in bursts": _broker_stopped,
+    "broker stopped": _broker_stopped,
+    "broker stopped in bursts": _broker_stopped_in_bursts,
     "brokers restarted in turn": _brokers_restarted,
     "coordinators moved": _coordinators_moved,
+    "one coordinator moved": _one_coordinator_moved,
     "network cut": _network_cut,
     "network frozen": _network_frozen,
     "network slow": _network_slow,
@@ -226,5 +279,7 @@ DOINGS = {
     "clock set back": _clock_back,
     "sidecar gone": _sidecar_gone,
     "sidecar hangs": _sidecar_hangs,
+    "sidecar slow": _sidecar_slow,
     "sidecar flooded": _sidecar_flooded,
+    "stream killed": _stream_killed,
 }

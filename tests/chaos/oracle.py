@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from dataclasses import dataclass
 
+from chaos.crowd import group_name
+from chaos.verdict import Verdict
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.ledger import Ledger, Window
 from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.events import MemberEvent
 from rebalance_agent.runtime.verifying import VerifiedCluster, scraped
 from support.member_lines import Lines
 
 GRACE_MS = 20_000
 SETTLED_MS = 60_000
-POLLS_MIN = 300
-"""Fewer have no 99th percentile to speak of."""
-
-LATE_S, LATE_TIMES = 0.05, 1.5
-"""99 of 100 polls of an instrumented consumer return no later than so many times a bare one's, and so much more: their
-groups' rebalances are not the same."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One look: what it found in words, and what is wrong."""
-
-    what: str
-    wrong: tuple[str, ...] = ()
 
 
 def balance(bootstrap, topic, since_ms, groups):
@@ -61,7 +48,7 @@ def _events(path):
     events = []
     for line in path.read_bytes().splitlines():
         try:
-            events.append(event_from_json(json_object(line)))
+            events.append(_event(line))
         except InvalidInputError:
             continue  # the last line of one that was killed
     return events
@@ -76,7 +63,7 @@ def read_at_least_once(crowd, written):
             continue
         read = Counter()
         for member in members:
-            read.update(member.read)
+            read.update(dict(member.read))  # a copy: it may still read
         missing = sorted(written - read.keys())
         again = sum(read.values()) - len(read)
         what = f"{kind.name}: {len(members)} members read {len(read)} records, {again} once more"
@@ -85,22 +72,24 @@ def read_at_least_once(crowd, written):
     return verdicts
 
 
-def polls(crowd, bare="eager-bare", instrumented="eager-instrumented"):
-    """How much later polls returned than asked for, of instrumented members and of those beside them."""
-    if not {bare, instrumented} <= crowd.members.keys():
-        return Verdict("polls are not compared: one of the two groups was left out")
-    late = {
-        name: sorted(late for each in crowd.members[name] for late in getattr(each, "late_s", ()))
-        for name in (bare, instrumented)
-    }
-    if min(map(len, late.values())) < POLLS_MIN:
-        what = f"too few polls to compare: {sorted(map(len, late.values()))}"
-        return Verdict(what, (what,))
-    cut = {name: statistics.quantiles(each, n=100) for name, each in late.items()}
-    p50, p99 = ({name: each[place] * 1000 for name, each in cut.items()} for place in (49, 98))
-    what = (
-        f"polls return late by p50 {p50[instrumented]:.1f} ms, p99 {p99[instrumented]:.1f} ms instrumented; "
-        f"bare p50 {p50[bare]:.1f} ms, p99 {p99[bare]:.1f} ms"
+def reported(crowd, published):
+    """Whether members that are instrumented were heard by a sidecar that is well again."""
+    told = Counter(event.group for event in map(_event, published) if isinstance(event, MemberEvent))
+    groups = [group_name(kind) for kind in crowd.kinds if kind.instrumented]
+    what = "reports of members: " + (", ".join(f"{each} {told[each]}" for each in groups) or "nobody is instrumented")
+    return Verdict(
+        what, tuple(f"nothing that members of {each} report was published" for each in groups if not told[each])
     )
-    too_late = p99[instrumented] > LATE_TIMES * p99[bare] + LATE_S * 1000
-    return Verdict(what, (f"instrumented polls are later than bare ones: {what}",) if too_late else ())
+
+
+def back(agents):
+    """Whether each `Agent` is well in the end, and the most memory that it took."""
+    well = {each.life.name: each.life.ready() for each in agents}
+    took = ", ".join(f"{each.life.name} {each.life.peak_mib():.0f} MiB" for each in agents)
+    return Verdict(
+        f"memory at most: {took}", tuple(f"{name} is not ready in the end" for name in well if not well[name])
+    )
+
+
+def _event(value):
+    return event_from_json(json_object(value))

@@ -16,9 +16,11 @@ BROKERS = 3
 FAULTS = {
     # weight, shortest and longest duration in seconds
     "broker killed": (3, 3, 9),
+    "broker stopped": (2, 2, 8),
     "broker stopped in bursts": (2, 4, 10),
     "brokers restarted in turn": (1, 0, 0),
-    "coordinators moved": (3, 0, 0),
+    "coordinators moved": (2, 0, 0),
+    "one coordinator moved": (2, 0, 0),
     "network cut": (2, 2, 12),
     "network frozen": (2, 2, 12),
     "network slow": (2, 4, 10),
@@ -33,9 +35,13 @@ FAULTS = {
     "clock set back": (1, 2, 900),
     "sidecar gone": (2, 2, 8),
     "sidecar hangs": (2, 2, 8),
+    "sidecar slow": (2, 4, 10),
     "sidecar flooded": (2, 2, 6),
+    "stream killed": (2, 0, 5),
 }
 """Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set."""
+
+STREAM = "stream killed"
 
 
 @dataclass(frozen=True)
@@ -47,14 +53,20 @@ class Fault:
     seconds: float
     broker: int
 
+    @property
+    def what(self):
+        """In words."""
+        lasts = f" ({self.seconds:.1f} s)" if self.seconds else ""
+        return f"{self.name.replace('broker ', f'broker {self.broker} ', 1)}{lasts}"
+
     def __str__(self):
-        return f"{self.at_s:6.1f} s  {self.name} ({self.seconds:.1f} s, broker {self.broker})"
+        return f"{self.at_s:6.1f} s  {self.what}"
 
 
-def timetable(seed, minutes, only=()):
+def timetable(seed, minutes, only=(), without=()):
     """Faults in order. Each kind comes once before any comes by its weight."""
     chance = random.Random(seed)
-    names = [name for name in FAULTS if not only or name in only]
+    names = [name for name in FAULTS if name not in without and (not only or name in only)]
     first = chance.sample(names, len(names))
     at_s, end_s, faults = float(QUIET_S), minutes * 60 - QUIET_S, []
     while at_s < end_s:

@@ -6,6 +6,7 @@ what it did as JSON in its last line, and ends with 1 where it found a fault, wh
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import importlib.util
 import json
@@ -17,7 +18,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from fuzz.limits import taken
+from fuzz.limits import HANGING_S, in_time, taken
 from fuzz.mutations import mutated
 from fuzz.target import Target, joined, kept_inputs, parts
 from rebalance_agent.clock import SystemClock
@@ -36,8 +37,6 @@ WHOLE, FEWER_OR_MORE = 0.15, 0.1
 """Shares of damage to an input of several pieces that looks at none of them, and that is to their number."""
 
 RSS_MAX_MIB = 2_048
-HANGING_S = 120
-"""A wall-clock end for what never comes back; `Target.seconds_max` is the limit that is meant."""
 
 
 def inputs_of(target: Target) -> list[bytes]:
@@ -60,7 +59,14 @@ def damaged(chance: random.Random, target: Target, data: bytes, known: Sequence[
     return head + joined(*pieces)
 
 
-def plainly(target: Target, seed: int, inputs: int, seconds: float = float("inf"), folder: Path | None = None) -> int:
+def plainly(
+    target: Target,
+    seed: int,
+    inputs: int,
+    seconds: float = float("inf"),
+    folder: Path | None = None,
+    hanging_s: float = HANGING_S,
+) -> int:
     """Try all there is to begin with, then so many damaged inputs, or as many as the time allows; how many it were.
 
     Raises:
@@ -75,7 +81,8 @@ def plainly(target: Target, seed: int, inputs: int, seconds: float = float("inf"
         else:
             data = damaged(chance, target, chance.choice(known), known)[: target.length_max]
         try:
-            taken(target, data, weigh=number % WEIGHED_EVERY == 0)
+            with in_time(hanging_s):
+                taken(target, data, weigh=number % WEIGHED_EVERY == 0)
         except BaseException:
             if folder is not None:
                 (folder / f"fault-{hashlib.sha256(data).hexdigest()[:16]}").write_bytes(data)
@@ -93,6 +100,7 @@ def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path)
         from fuzz.targets import TARGETS  # noqa: PLC0415
     target = TARGETS[name]
     known = inputs_of(target)
+    _freeze()
     corpus = folder / "corpus"
     corpus.mkdir()
     for number, data in enumerate(known):
@@ -126,6 +134,12 @@ def by_coverage(name: str, seed: int, inputs: int, seconds: float, folder: Path)
     atheris.Fuzz()
 
 
+def _freeze() -> None:
+    """Let the collector leave alone what stays: to look through all modules again and again is a fifth of a target."""
+    gc.collect()
+    gc.freeze()
+
+
 def _main() -> int:
     name, folder, seconds, inputs, seed, engine = sys.argv[1:]
     logging.disable(logging.WARNING)  # a warning about each of a million members would be all that is written
@@ -133,6 +147,8 @@ def _main() -> int:
         by_coverage(name, int(seed), int(inputs), float(seconds), Path(folder))
     from fuzz.targets import TARGETS  # noqa: PLC0415 - not before atheris could look on
 
+    inputs_of(TARGETS[name])
+    _freeze()
     try:
         done = plainly(TARGETS[name], int(seed), int(inputs), float(seconds), Path(folder))
     except BaseException:  # noqa: BLE001 - whatever it is, it is what was looked for

@@ -1,13 +1,19 @@
-"""What one input may cost: CPU of the thread that takes it, always; memory, of some of them, for looking is slow."""
+"""What one input may cost: CPU, always; memory, of some of them, for looking is slow; and it must come back at all."""
 
 from __future__ import annotations
 
+import signal
 import time
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from fuzz.target import Target
 
-__all__ = ["TooDearError", "taken"]
+__all__ = ["HANGING_S", "TooDearError", "in_time", "taken"]
+
+HANGING_S = 120
+"""A wall-clock end for what never comes back; `Target.seconds_max` is the limit that is meant."""
 
 
 class TooDearError(AssertionError):
@@ -23,9 +29,10 @@ def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
     if weigh:
         _weighed(target, data)
         return
-    begun = time.thread_time()
+    cpu = time.process_time if target.threaded else time.thread_time
+    begun = cpu()
     target.take(data)
-    seconds = time.thread_time() - begun
+    seconds = cpu() - begun
     if seconds > target.seconds_max:
         raise TooDearError(f"{len(data)} bytes took {seconds:.2f} s of CPU, more than {target.seconds_max}")
 
@@ -42,3 +49,25 @@ def _weighed(target: Target, data: bytes) -> None:
     most = target.bytes_max + target.bytes_per_byte * len(data)
     if peak > most:
         raise TooDearError(f"{len(data)} bytes took {peak} bytes of memory, more than {most}")
+
+
+@contextmanager
+def in_time(seconds: float) -> Iterator[None]:
+    """Ends the block after so long; in the main thread alone. An alarm from before it (a test's) goes on behind it.
+
+    Raises:
+        TooDearError: it took longer.
+    """
+
+    def ended(_number: int, _frame: object) -> None:
+        raise TooDearError(f"did not come back within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ended)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        rest, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        if left:
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, left - (seconds - rest)))

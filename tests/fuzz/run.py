@@ -1,7 +1,8 @@
 """``make fuzz``: every parser of bytes from outside under damaged inputs, for as long as one likes.
 
 ``python tests/fuzz/run.py --seconds 300`` shares the time out among all targets, as many at once as there are
-processors; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one target one input.
+processors, or ``--at-once N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one
+target one input.
 Exit code 0 only when nothing was found. An input that was a fault belongs into ``tests/fuzz/corpus/TARGET``, beside the
 mending: from then on it is tried first, and with every ``make test``.
 """
@@ -24,7 +25,7 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 
 from fuzz.engines import HAS_ATHERIS  # noqa: E402
-from fuzz.limits import taken  # noqa: E402
+from fuzz.limits import HANGING_S, taken  # noqa: E402
 from rebalance_agent.clock import Clock, SystemClock  # noqa: E402
 
 ENDLESS = 2**31 - 1
@@ -54,6 +55,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300.0, help="for all together (default 300)")
     parser.add_argument("--target", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--inputs", type=int, default=ENDLESS, help="most inputs of each")
+    parser.add_argument("--at-once", type=int, metavar="N", help="targets side by side (default: one a processor)")
     parser.add_argument("--seed", type=int, default=1, help="what damage follows from (default 1)")
     parser.add_argument("--engine", choices=("atheris", "plain"), help="default: atheris, where it is installed")
     parser.add_argument("--replay", type=Path, metavar="FILE", help="give this input to the one --target")
@@ -74,7 +76,7 @@ def main() -> int:
         if not HAS_ATHERIS and os.environ.get("CI") == "true":
             print("atheris is not installed, and under CI=true it must be; or say --engine plain", file=sys.stderr)
             return 1
-    at_once = min(os.cpu_count() or 1, len(chosen))
+    at_once = min(options.at_once or os.cpu_count() or 1, len(chosen))
     seconds = max(1.0, options.seconds * at_once / len(chosen))
     folder = Path(tempfile.mkdtemp(prefix="rebalance-agent-fuzz-"))
     print(f"{len(chosen)} targets, {seconds:.0f} s each, {at_once} at once, seed {options.seed}, {options.engine}")
@@ -89,19 +91,28 @@ def _fuzzed(name: str, folder: Path, seconds: float, options: argparse.Namespace
     path = os.pathsep.join([str(TESTS), str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
     given = (name, str(own), str(seconds), str(options.inputs), str(options.seed), options.engine)
     begun = clock.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "fuzz.engines", *given],
-        env={**os.environ, "PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    text = done.stdout.decode(errors="replace")
+    text, ended = _run([sys.executable, "-m", "fuzz.engines", *given], path, seconds + HANGING_S * 2)
     stats = _stats(text)
-    fault = "" if done.returncode == 0 else f"ended with {done.returncode}\n{text[-SHOWN_MAX:]}"
+    fault = f"{ended}\n{text[-SHOWN_MAX:]}" if ended else ""
     result = Done(name, int(stats["inputs"]), clock.monotonic() - begun, stats["peak_mib"], fault)
     print(f"{name}: {result.inputs:,} inputs{', A FAULT' if fault else ''}", flush=True)
     return result
+
+
+def _run(command: list[str], path: str, seconds: float) -> tuple[str, str]:
+    """What it wrote, and how it ended if that was not well."""
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:  # where not even an alarm gets through
+        return (error.stdout or b"").decode(errors="replace"), f"did not end within {seconds:.0f} s"
+    return done.stdout.decode(errors="replace"), f"ended with {done.returncode}" if done.returncode else ""
 
 
 def _stats(text: str) -> dict[str, float]:

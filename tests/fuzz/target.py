@@ -20,10 +20,10 @@ _T = TypeVar("_T")
 class Target:
     """``take`` is given any bytes; whatever it raises is a fault, and so is what one input costs beyond the bounds.
 
-    ``seeds``: real inputs to begin from. ``words``: texts that mean something here. ``seconds_max`` (of the thread's
-    own CPU) and ``bytes_max`` plus ``bytes_per_byte`` of the input bound it; ``length_max``: bytes of an input.
-    ``text``: it is damaged as JSON and text is, and not as numbers and lengths are. ``framed_from``: where `joined`
-    pieces begin in it, one of which is damaged at a time; None: there are none.
+    ``seeds``: real inputs to begin from. ``words``: texts that mean something. ``seconds_max`` (of the thread's own
+    CPU; of the process's, where it is ``threaded``) and ``bytes_max`` plus ``bytes_per_byte`` of the input bound it;
+    ``length_max``: bytes of an input. ``text``: it is damaged as JSON and text is, and not as numbers and lengths are.
+    ``framed_from``: where `joined` pieces begin in it, one of which is damaged at a time; None: there are none.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Target:
     length_max: int = 4 * KB
     text: bool = False
     framed_from: int | None = None
+    threaded: bool = False
 
 
 def read_or_refused(parse: Callable[[bytes], _T], data: bytes, refusal: type[Exception]) -> _T | None:

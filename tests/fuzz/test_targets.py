@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -58,6 +60,29 @@ def test_an_input_that_takes_long_is_a_fault():
         taken(target(lambda _: sum(range(1_000_000)), seconds_max=0.001), b"x")
 
 
+def test_an_input_that_never_comes_back_is_a_fault_and_kept(tmp_path):
+    """A test's own alarm goes on behind it."""
+    waits = target(lambda data: data and threading.Event().wait())
+    signal.setitimer(signal.ITIMER_REAL, 250.0)
+    with pytest.raises(TooDearError, match=r"did not come back within 0\.05 s"):
+        plainly(waits, seed=1, inputs=10, folder=tmp_path, hanging_s=0.05)
+    left, _ = signal.getitimer(signal.ITIMER_REAL)
+    assert 200 < left < 250
+    (kept,) = tmp_path.iterdir()
+    assert kept.read_bytes() == b"seed"
+
+
+def test_what_other_threads_do_for_an_input_counts_where_they_do_it():
+    def elsewhere(_data):
+        worker = threading.Thread(target=lambda: sum(range(1_000_000)))
+        worker.start()
+        worker.join()
+
+    taken(target(elsewhere, seconds_max=0.001), b"x")
+    with pytest.raises(TooDearError, match="of CPU"):
+        taken(target(elsewhere, seconds_max=0.001, threaded=True), b"x")
+
+
 def test_an_input_that_takes_much_memory_is_a_fault():
     greedy = target(lambda data: [bytes(1_000)] * 2 + [bytes(100_000 * len(data))], bytes_max=50_000)
     taken(greedy, b"", weigh=True)
@@ -89,11 +114,12 @@ def test_the_corpus_is_small_and_of_targets_that_there_are():
 
 
 def test_the_runner_reports_every_target_that_was_chosen():
-    chosen = ("--target", "accept", "--target", "subscription", "--inputs", "50", "--seconds", "20")
+    chosen = ("--target", "accept", "--target", "subscription", "--inputs", "50", "--seconds", "20", "--at-once", "1")
     done = subprocess.run([*RUN, *chosen], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for line in ("| accept | 50 |", "| subscription | 50 |", "| in all | 100 |"):
         assert line in done.stdout
+    assert "2 targets, 10 s each, 1 at once" in done.stdout
 
 
 def test_the_runner_gives_a_target_one_input_again(tmp_path):

@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import Backfilled, Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epoch_model import EpochCoordinator
@@ -46,8 +47,9 @@ def _classic(draw):
 
 
 @st.composite
-def _consumer(draw):
-    coordinator = EpochCoordinator(PARTITIONS)
+def _assigned(draw):
+    group_type = draw(st.sampled_from([GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS]))
+    coordinator = EpochCoordinator(PARTITIONS, group_type=group_type)
     for step in draw(STEPS):
         coordinator.step(*step)
     coordinator.settle()
@@ -57,7 +59,7 @@ def _consumer(draw):
     return observations, _told(observations, named(t=PARTITIONS)), {ID: "t"}
 
 
-HISTORIES = _classic() | _consumer()
+HISTORIES = _classic() | _assigned()
 
 
 def _report(observations, events, names):
@@ -65,6 +67,7 @@ def _report(observations, events, names):
     return ledger_of(events, records, names=names)
 
 
+@settings(max_examples=500)
 @given(HISTORIES)
 def test_they_agree(history):
     observations, events, names = history
@@ -91,6 +94,9 @@ def _changes(event):
     """What may be wrong with an event, each way a different event."""
     yield replace(event, moved=event.moved + 1)
     yield replace(event, revoked=event.revoked + 1)
+    yield replace(event, lost=event.lost + 1)
+    yield replace(event, assigned=event.assigned + 1)
+    yield replace(event, previous_generation=event.previous_generation - 1)
     yield replace(event, followups=event.followups + 1)
     yield replace(event, noop=not event.noop)
     yield replace(event, episode_generation=event.episode_generation - 1)
@@ -99,8 +105,12 @@ def _changes(event):
         yield replace(event, members=(*others,))
         yield replace(event, members=(replace(first, assigned={"t": (99,)}), *others))
         yield replace(event, members=(replace(first, client_id="somebody"), *others))
+        if others and first.assigned != others[0].assigned:
+            swapped = replace(first, assigned=others[0].assigned), replace(others[0], assigned=first.assigned)
+            yield replace(event, members=(*swapped, *others[1:]))
     if event.stall:
         yield replace(event, stall=replace(event.stall, lower_seconds=event.stall.seconds + 1))
+        yield replace(event, stall=replace(event.stall, lower_seconds=90_000.0, seconds=90_000.0))
 
 
 @settings(max_examples=50)

@@ -20,3 +20,4 @@ def test_whatever_goes_wrong_for_two_minutes_the_ledger_is_clean():
     run = subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert run.returncode == 0, run.stdout
     assert "no difference" in run.stdout
+    assert "chaos: nothing is wrong" in run.stdout

@@ -24,30 +24,12 @@ from rebalance_agent.pipeline.ingest import events_at_rest, ingest_batch
 from rebalance_agent.pipeline.retold import Shown
 from rebalance_agent.rebalances.retelling import Facts
 from support.observing import create_topic, events, eventually, everything, members, observing
+from support.pipelines import generations, stored
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
 WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
 FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
-
-EQUAL = (
-    "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
-    "topics", "moved", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance",
-)  # fmt: skip
-"""What is said of a generation whoever says it; start, stall and trigger may be weaker."""
-
-
-def facts_of(told):
-    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in told["members"]]
-    return {name: told.get(name) for name in EQUAL} | {"members": members}
-
-
-def generations(told):
-    return {each["event_id"]: facts_of(each) for each in told if each["kind"] == "generation"}
-
-
-def stored(tables):
-    return [json.loads(row["body"]) for row in tables.read("events").collect()]
 
 
 @pytest.fixture

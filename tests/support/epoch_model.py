@@ -1,4 +1,4 @@
-"""A small coordinator of one KIP-848 group: it takes members' steps and writes the records that a real one would."""
+"""A small coordinator of one group that it assigns: it takes members' steps and writes the records of a real one."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from rebalance_agent.model.epochs import (
     MemberState,
     MemberTarget,
     TargetEpoch,
+    Topology,
 )
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import EpochRecord
 from support.epochs import ID
 from support.tracking import T0
+
+SUBTOPOLOGY = "0"
 
 
 @dataclass
@@ -29,14 +32,17 @@ class _Member:
 class EpochCoordinator:
     """One group over one topic. Every step is one batch of records with one timestamp, as the broker's is.
 
-    ``reached``: the epochs that all members have reached, in order.
+    ``reached``: the epochs that all members have reached, in order. A share group's members take what they are given at
+    once; those of a streams group have tasks of one subtopology.
     """
 
-    def __init__(self, partitions, group="g", *, at=1_000):
+    def __init__(self, partitions, group="g", *, at=1_000, group_type=GroupType.CONSUMER):
         self.batches = []
         self.reached = []
         self.at = at
         self._group = group
+        self._type = group_type
+        self._key = SUBTOPOLOGY if group_type is GroupType.STREAMS else ID
         self._partitions = range(partitions)
         self._epoch = self._target_epoch = 1
         self._members = {}
@@ -76,6 +82,8 @@ class EpochCoordinator:
     def _join(self, name):
         if name in self._members:
             return
+        if self._type is GroupType.STREAMS and not self.batches:
+            yield self._write(Topology({SUBTOPOLOGY: ("t",)}))
         self._members[name] = _Member(self._target_epoch)
         self._epoch += 1
         yield self._write(EpochMember(f"client-{name}", "/10.0.0.1", topics=("t",)), name)
@@ -98,9 +106,11 @@ class EpochCoordinator:
         names = sorted(self._members)
         for place, name in enumerate(names):
             share = {number for number in self._partitions if number % len(names) == place}
+            if self._type is GroupType.SHARE:
+                share.add(0)  # everybody has the first one
             if self._targets.get(name) != share:
                 self._targets[name] = share
-                yield self._write(MemberTarget(_named(share)), name)
+                yield self._write(MemberTarget(self._named(share)), name)
         yield self._write(TargetEpoch(self._target_epoch))
 
     def _beat(self, name):
@@ -110,7 +120,9 @@ class EpochCoordinator:
         before = (member.epoch, member.state, set(member.assigned), set(member.revoking))
         target = self._targets.get(name, set())
         member.revoking = set()
-        if surplus := member.assigned - target:
+        if self._type is GroupType.SHARE:
+            member.assigned, member.epoch = set(target), self._target_epoch
+        elif surplus := member.assigned - target:
             member.assigned &= target
             member.revoking, member.state = surplus, MemberState.UNREVOKED
         else:
@@ -137,13 +149,12 @@ class EpochCoordinator:
 
     def _current(self, name):
         member = self._members[name]
-        assigned, revoking = _named(member.assigned), _named(member.revoking)
+        assigned, revoking = self._named(member.assigned), self._named(member.revoking)
         return self._write(CurrentAssignment(member.epoch, member.epoch, member.state, assigned, revoking), name)
 
     def _write(self, value, subject="", kind=None):
         times = (T0 + self.at, T0 + self.at + 3)
-        return EpochRecord(self._group, *times, GroupType.CONSUMER, kind or type(value), value, subject)
+        return EpochRecord(self._group, *times, self._type, kind or type(value), value, subject)
 
-
-def _named(numbers):
-    return {ID: tuple(sorted(numbers))} if numbers else {}
+    def _named(self, numbers):
+        return {self._key: tuple(sorted(numbers))} if numbers else {}

@@ -22,10 +22,12 @@ from confluent_kafka import Consumer
 from rebalance_agent.clock import SystemClock
 
 from . import kube_tools
+from .node import NODE, packages
 from .observing import PATIENCE_S
 
 HERE = Path(__file__).parent
 GO_MEMBER = HERE / "go_member"
+KAFKAJS_MEMBER = HERE / "kafkajs_member"
 WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 BUILD_S = 600
 """Three modules are downloaded and built."""
@@ -62,6 +64,7 @@ class ProcessMember(Lines):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is not for it
         )
         self._threads = [
             threading.Thread(target=self._listen, daemon=True),
@@ -83,12 +86,16 @@ class ProcessMember(Lines):
         try:
             assert self._process.wait(PATIENCE_S) == 0, self.errors
         finally:
-            self._process.kill()
-            self._process.wait()
-            for each in self._threads:
-                each.join(PATIENCE_S)
-            self._process.stdout.close()
-            self._process.stderr.close()
+            self.kill()
+
+    def kill(self):
+        """It ends without a word; what it had said is heard."""
+        self._process.kill()
+        self._process.wait()
+        for each in self._threads:
+            each.join(PATIENCE_S)
+        for each in (self._process.stdin, self._process.stdout, self._process.stderr):
+            each.close()
 
 
 def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **properties):
@@ -115,6 +122,13 @@ def go_program():
 def go_member(bootstrap, group, topic, client_id, assignor="range"):
     """franz-go's consumer."""
     return ProcessMember([go_program(), bootstrap, group, topic, client_id, assignor])
+
+
+def kafkajs_member(bootstrap, group, topic, client_id):
+    """KafkaJS' consumer, with the only assignor that it has."""
+    modules = packages("kafkajs", KAFKAJS_MEMBER) / "node_modules"
+    command = [NODE, str(KAFKAJS_MEMBER / "member.js"), bootstrap, group, topic, client_id]
+    return ProcessMember(command, {**os.environ, "NODE_PATH": str(modules)})
 
 
 class LibrdkafkaMember(Lines):

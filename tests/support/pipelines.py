@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -90,18 +90,20 @@ def _line(event):
 class Ingest:
     """``rebalance-agent pipeline ingest`` that goes on until it is killed."""
 
-    def __init__(self, bootstrap, topic, tables, log):
+    def __init__(self, bootstrap, topic, tables, log, every_s=0):
         self.log = log
-        arguments = ["--bootstrap-servers", bootstrap, "--topic", topic, "--tables", str(tables), "--every", "0"]
+        arguments = ["--bootstrap-servers", bootstrap, "--topic", topic, "--tables", str(tables), f"--every={every_s}"]
         spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]
-        command = [sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", "ingest", *arguments, *spark]
+        # On a leash: it ends with these tests, however they end.
+        program = ["rebalance_agent.demo.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
+        command = [sys.executable, "-m", *program, *arguments, *spark]
         with log.open("ab") as file:
             self.process = subprocess.Popen(
                 command,
                 cwd=log.parent,  # where Spark leaves a folder if it cannot tidy up
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=file,
                 stderr=file,
                 start_new_session=True,
@@ -113,12 +115,16 @@ class Ingest:
 
     def kill(self):
         """SIGKILL for Python, Java and the workers at once."""
-        os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has ended by itself, and Java with it
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait(60)
+        self.process.stdin.close()
 
     def interrupt(self):
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(120)
+        status = self.process.wait(120)
+        self.process.stdin.close()
+        return status
 
 
 def commits(tables):
@@ -155,3 +161,25 @@ def assert_exactly_once(tables, told):
     for row in rejected:
         newer = b"schema_version" in bytes(row["value"])
         assert row["reason"].startswith("newer_schema: " if newer else "malformed: ")
+
+
+EQUAL = (
+    "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
+    "topics", "moved", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance",
+)  # fmt: skip
+"""What is said of a generation whoever says it; start, stall and trigger may be weaker."""
+
+
+def generations(told):
+    """By id, what must be said of each generation whether it was observed or found in the coordinator's log."""
+    return {each["event_id"]: _facts_of(each) for each in told if each["kind"] == "generation"}
+
+
+def _facts_of(told):
+    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in told["members"]]
+    return {name: told.get(name) for name in EQUAL} | {"members": members}
+
+
+def stored(tables):
+    """All events of the table."""
+    return [json.loads(row["body"]) for row in tables.read("events").collect()]

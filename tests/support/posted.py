@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
-from rebalance_agent.groupprotocol.tables import consumer as tables
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA, consumer, share, streams
 from rebalance_agent.ledger.entries import Record
 from rebalance_agent.ledger.ledger import Ledger, Window
 from rebalance_agent.ledger.sheets import Place
@@ -15,29 +14,47 @@ from rebalance_agent.model.epochs import (
     MemberState,
     MemberTarget,
     TargetEpoch,
+    Topology,
 )
+from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import GroupRecord
 
 STATES = {MemberState.STABLE: 0, MemberState.UNREVOKED: 1, MemberState.UNRELEASED: 2}
 
-TABLES = {
-    GroupEpoch: tables.CONSUMER_GROUP_METADATA,
-    EpochMember: tables.CONSUMER_GROUP_MEMBER_METADATA,
-    TargetEpoch: tables.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
-    MemberTarget: tables.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
-    CurrentAssignment: tables.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+CONSUMER = {
+    GroupEpoch: consumer.CONSUMER_GROUP_METADATA,
+    EpochMember: consumer.CONSUMER_GROUP_MEMBER_METADATA,
+    TargetEpoch: consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
+    MemberTarget: consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    CurrentAssignment: consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
 }
+SHARE = {
+    GroupEpoch: share.SHARE_GROUP_METADATA,
+    EpochMember: share.SHARE_GROUP_MEMBER_METADATA,
+    TargetEpoch: share.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA,
+    MemberTarget: share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    CurrentAssignment: share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+}
+STREAMS = {
+    GroupEpoch: streams.STREAMS_GROUP_METADATA,
+    EpochMember: streams.STREAMS_GROUP_MEMBER_METADATA,
+    TargetEpoch: streams.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA,
+    MemberTarget: streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    CurrentAssignment: streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    Topology: streams.STREAMS_GROUP_TOPOLOGY,
+}
+TABLES = {GroupType.CONSUMER: CONSUMER, GroupType.SHARE: SHARE, GroupType.STREAMS: STREAMS}
 
 
 def posted(observation, offset, partition=0):
-    """The ledger's record of a `GroupRecord`, or of an `EpochRecord` of a consumer group."""
+    """The ledger's record of a `GroupRecord` or an `EpochRecord`."""
     key, value = _classic(observation) if isinstance(observation, GroupRecord) else _epoch(observation)
     return Record(Place("__consumer_offsets", partition, offset), observation.timestamp_ms, key, value)
 
 
-def ledger_of(events, records, **window):
+def ledger_of(events, records, *, once=False, **window):
     """The report on these events and records of ``cluster``."""
-    ledger = Ledger("cluster")
+    ledger = Ledger("cluster", once=once)
     for number, event in enumerate(events, 1):
         ledger.tell(event, Place("events", -1, number))
     ledger.expect(Window(**window))
@@ -75,41 +92,86 @@ def _classic(observation):
 
 
 def _epoch(observation):
-    table, subject = TABLES[observation.kind], observation.subject
+    table, subject = TABLES[observation.group_type][observation.kind], observation.subject
     key = table.key.encode(table.key.versions[0], {"group": observation.group, "member_id": subject})
-    return key, None if observation.value is None else table.value.encode(0, _fields(observation.value))
+    value = observation.value
+    if value is None:
+        return key, None
+    return key, table.value.encode(0, _streams(value) if observation.group_type is GroupType.STREAMS else _named(value))
 
 
 def _fields(fact):
     match fact:
         case GroupEpoch():
-            return {"epoch": fact.epoch}
+            return {"epoch": fact.epoch, "metadata_hash": 0}
         case TargetEpoch():
             return {"assignment_epoch": fact.epoch}
-        case MemberTarget():
-            return {"topic_partitions": _rows(fact.assigned)}
         case CurrentAssignment():
-            return {
-                "member_epoch": fact.epoch,
-                "previous_member_epoch": fact.previous_epoch,
-                "state": STATES[fact.state],
-                "assigned_partitions": _rows(fact.assigned),
-                "partitions_pending_revocation": _rows(fact.revoking),
-            }
+            return {"member_epoch": fact.epoch, "previous_member_epoch": fact.previous_epoch}
         case EpochMember():
             return {
                 "instance_id": fact.instance_id,
                 "rack_id": fact.rack,
                 "client_id": fact.client_id,
                 "client_host": fact.client_host,
+                "rebalance_timeout_ms": fact.rebalance_timeout_ms,
+            }
+    return {}
+
+
+def _named(fact):
+    """Of consumer and share groups, the fields of both: partitions stand under their topics' ids."""
+    match fact:
+        case MemberTarget():
+            more = {"topic_partitions": _rows("topic_id", fact.assigned)}
+        case CurrentAssignment():
+            more = {
+                "state": STATES[fact.state],
+                "assigned_partitions": _rows("topic_id", fact.assigned),
+                "partitions_pending_revocation": _rows("topic_id", fact.revoking),
+            }
+        case EpochMember():
+            more = {
                 "subscribed_topic_names": fact.topics,
                 "subscribed_topic_regex": fact.pattern,
-                "rebalance_timeout_ms": fact.rebalance_timeout_ms,
                 "server_assignor": fact.assignor,
                 "classic_member_metadata": None,
             }
-    raise TypeError(fact)
+        case _:
+            more = {}
+    return _fields(fact) | more
 
 
-def _rows(partitions):
-    return [{"topic_id": topic, "partitions": numbers} for topic, numbers in partitions.items()]
+def _streams(fact):
+    """Of streams groups: tasks, by their subtopologies."""
+    match fact:
+        case MemberTarget():
+            more = _tasks(active=fact.assigned, standby=fact.standbys)
+        case CurrentAssignment():
+            more = {"state": STATES[fact.state] + 1, **_tasks(active=fact.assigned, standby=fact.standbys)}
+            more |= {f"{name}_pending_revocation": [] for name in ("standby_tasks", "warmup_tasks")}
+            more["active_tasks_pending_revocation"] = _rows("subtopology_id", fact.revoking)
+        case EpochMember():
+            more = {"topology_epoch": 0, "process_id": fact.process or "p", "user_endpoint": None, "client_tags": []}
+        case Topology():
+            more = {"epoch": 0, "subtopologies": [_subtopology(*each) for each in fact.sources.items()]}
+        case _:
+            more = {}
+    return _fields(fact) | more
+
+
+def _subtopology(name, sources):
+    lists = (
+        "source_topic_regex", "state_changelog_topics", "repartition_sink_topics", "repartition_source_topics",
+        "copartition_groups",
+    )  # fmt: skip
+    return {"subtopology_id": name, "source_topics": sources, **{each: [] for each in lists}}
+
+
+def _tasks(*, active, standby):
+    rows = {"active": active, "standby": standby, "warmup": {}}
+    return {f"{name}_tasks": _rows("subtopology_id", partitions) for name, partitions in rows.items()}
+
+
+def _rows(name, partitions):
+    return [{name: key, "partitions": numbers} for key, numbers in partitions.items()]

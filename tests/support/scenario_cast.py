@@ -101,6 +101,7 @@ class ProcessMember(PythonMember):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
+            start_new_session=True,  # Ctrl-C is not for it
         )
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()

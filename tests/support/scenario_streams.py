@@ -20,6 +20,9 @@ from .scenario_member import HERE, act_as
 LOCK = HERE / "kafka-streams-4.3.0.lock"
 STREAMS = "org.apache.kafka.streams"
 FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LEAVING_S = 60
+"""Longer it does not wait for brokers, which may be gone for good."""
+
 SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
 
 
@@ -95,7 +98,7 @@ def run(config, timed, stop):
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()
-        streams.close()
+        streams.close(jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S))
 
 
 if __name__ == "__main__":

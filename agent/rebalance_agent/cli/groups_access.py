@@ -10,15 +10,13 @@ from collections.abc import Mapping
 import structlog
 
 from rebalance_agent.cli.agent_api import Access, AgentApi
+from rebalance_agent.cli.cluster_flags import add_cluster_flags, names_cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.bearer import checked_token
-from rebalance_agent.runtime.flags import kafka_flags
-from rebalance_agent.runtime.kafka_config import client_properties, read_secret
+from rebalance_agent.runtime.kafka_config import read_secret
 from rebalance_agent.runtime.logs import configure_logs
-from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.sources import load
 
-__all__ = ["URL", "add_access_flags", "agent_api", "direct_settings", "quiet_logs", "wants_direct"]
+__all__ = ["URL", "add_access_flags", "agent_api", "quiet_logs", "wants_direct"]
 
 URL = "http://localhost:29308"
 """Where an observer on this machine listens."""
@@ -32,15 +30,7 @@ def add_access_flags(parser: argparse.ArgumentParser) -> None:
     agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
     agent.add_argument("--cert-file", metavar="FILE", help="PEM certificate of one's own, where the agent wants one")
     agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
-    cluster = parser.add_argument_group("or watch a cluster from here, without an agent")
-    cluster.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="short for --kafka bootstrap.servers=...")
-    cluster.add_argument(
-        "--kafka",
-        metavar="KEY=VALUE",
-        action="append",
-        help="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file; repeatable",
-    )
-    cluster.add_argument("--config", metavar="FILE", help="settings as `observe` takes them")
+    add_cluster_flags(parser, "or watch a cluster from here, without an agent")
 
 
 def wants_direct(options: argparse.Namespace) -> bool:
@@ -49,7 +39,7 @@ def wants_direct(options: argparse.Namespace) -> bool:
     Raises:
         InvalidInputError: both ways were asked for.
     """
-    direct = bool(options.bootstrap_servers or options.kafka or options.config)
+    direct = names_cluster(options)
     given = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
     if direct and given:
         flag = given[0].replace("_", "-")
@@ -70,18 +60,6 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
         token = checked_token("--token-file", read_secret("--token-file", options.token_file))
     url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
     return AgentApi(Access(url, token, options.ca_file, options.cert_file, options.key_file))
-
-
-def direct_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
-    """Settings and complete Kafka properties for a watch from here: flags, else the environment, else the file.
-
-    Raises:
-        InvalidInputError: one of them is wrong, or names no brokers.
-    """
-    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
-    if not settings.kafka.get("bootstrap.servers"):
-        raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
-    return settings, client_properties(settings.kafka)
 
 
 def quiet_logs() -> None:

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from rebalance_agent.cli.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline_flags import (
     Progress,
     add_kafka_flags,
     add_tables_flags,
-    kafka_settings,
     open_tables,
     stage_parser,
 )
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     """Aggregate; the exit code."""
     progress = Progress("aggregate", every_s=0)
     try:
-        properties = kafka_settings(options)[1] if options.publish else {}
+        properties = cluster_settings(options)[1] if options.publish else {}
         with open_tables(options, "aggregate", progress) as tables:
             if options.dry_run:
                 print(json.dumps({"events": tables.read("events").count()}))

@@ -9,11 +9,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from rebalance_agent.cli.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline_flags import (
     Progress,
     add_kafka_flags,
     add_tables_flags,
-    kafka_settings,
     open_tables,
     stage_parser,
 )
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
     """Backfill; the exit code."""
     progress = Progress("backfill", every_s=0)
     try:
-        properties = None if options.records else kafka_settings(options)[1]
+        properties = None if options.records else cluster_settings(options)[1]
         facts = _facts_of(options) if options.records else Facts("")
         with open_tables(options, "backfill", progress) as tables:
             if properties is None:

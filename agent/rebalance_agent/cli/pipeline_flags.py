@@ -11,21 +11,17 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
+from rebalance_agent.cli.cluster_flags import add_cluster_flags
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables import Tables
 from rebalance_agent.pipeline.tasks import tasks_told
-from rebalance_agent.runtime.flags import kafka_flags
-from rebalance_agent.runtime.kafka_config import client_properties
-from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.sources import load
 
 __all__ = [
     "Progress",
     "add_kafka_flags",
     "add_tables_flags",
-    "kafka_settings",
     "open_tables",
     "pairs",
     "stage_parser",
@@ -62,27 +58,7 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
 
 def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
     """Which cluster, as `observe` takes it."""
-    kafka = parser.add_argument_group("Kafka (flags, else the environment, else the file, as `observe` takes them)")
-    kafka.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="short for --kafka bootstrap.servers=...")
-    kafka.add_argument(
-        "--kafka",
-        metavar="KEY=VALUE",
-        action="append",
-        help="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file; repeatable",
-    )
-    kafka.add_argument("--config", metavar="FILE", help="settings as `observe` takes them")
-
-
-def kafka_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dict[str, str]]:
-    """The observer's settings and complete Kafka properties.
-
-    Raises:
-        InvalidInputError: one of them is wrong, or names no brokers.
-    """
-    settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
-    if not settings.kafka.get("bootstrap.servers"):
-        raise InvalidInputError("--bootstrap-servers", "is missing: name the brokers, such as localhost:9092")
-    return settings, client_properties(settings.kafka)
+    add_cluster_flags(parser, "Kafka (flags, else the environment, else the file, as `observe` takes them)")
 
 
 def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:

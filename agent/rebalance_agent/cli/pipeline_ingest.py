@@ -7,11 +7,11 @@ import json
 import sys
 import threading
 
+from rebalance_agent.cli.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline_flags import (
     Progress,
     add_kafka_flags,
     add_tables_flags,
-    kafka_settings,
     open_tables,
     stage_parser,
     stop_on_signals,
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
     """Ingest; the exit code."""
     progress = Progress("ingest")
     try:
-        kafka = None if options.events else kafka_settings(options)
+        kafka = None if options.events else cluster_settings(options)
         with open_tables(options, "ingest", None if kafka else progress) as tables:
             if kafka is None:
                 done = _files(tables, options)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from rebalance_agent.cli.agent_api import Groups
-from rebalance_agent.cli.groups_access import agent_api, direct_settings, wants_direct
+from rebalance_agent.cli.cluster_flags import cluster_settings
+from rebalance_agent.cli.groups_access import agent_api, wants_direct
 from rebalance_agent.cli.line_files import lines_of, open_lines
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -49,7 +50,7 @@ def find_past(options: argparse.Namespace) -> FoundPast:
             raise InvalidInputError("--events", "is for a file alone, without --url and --bootstrap-servers")
         return _from_file(options.events, options.group)
     if direct:
-        settings, properties = direct_settings(options)
+        settings, properties = cluster_settings(options)
         past = read_past(properties, settings.events_topic, options.group, SystemClock())
         if not past.known:
             raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")

@@ -47,7 +47,7 @@ class ClassicBook:
     def take(self, value: ClassicGroup, at_ms: int, place: Place) -> Iterator[Entry]:
         """A record of it."""
         now, last, origin = classic_sheet(value, at_ms), self.last, self._origin
-        certain = self.certain or (last is None and now.number <= 1)  # nothing was before it
+        certain = self.certain or (last is None and _begins(now))
         self.certain, self.last = True, now
         before = origin or last
         missing = max(0, now.number - last.number - 1) if last and not origin else 0
@@ -73,6 +73,11 @@ class ClassicBook:
         for number in range(now.number - missing + each - 1, now.number, each):
             kind, group_type = AbortedEvent.KIND, GroupType.CLASSIC
             yield Entry(kind, self.group, group_type, number, now.at_ms, place, before=self.last, count=each)
+
+
+def _begins(now: Sheet) -> bool:
+    """Whether nothing was before its first record; static members may have been there, and have returned."""
+    return now.number <= 1 and all(row.instance_id is None for row in now.rows)
 
 
 def _leaps(missing: int, elapsed_ms: int) -> bool:

@@ -2,7 +2,9 @@
 
 A process counts what it tells, but for what it tells again of the time before it began; and a group that was deleted,
 or became another replica's, begins again at 0. So the counters of a group are the sums of one run of its events: it
-begins with the first one, or where one of these may have happened, and ends with the last one before the scrape.
+begins with the first one, or where one of these may have happened, and ends with the last one before the scrape. What
+is told again comes first by the records' time, and not always by the order of telling: an aborted generation is told at
+once, and one that may go on is waited for.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
 
 __all__ = ["COUNTERS", "Lifetime", "check_lifetime"]
@@ -56,40 +60,66 @@ class Lifetime:
 
 
 def check_lifetime(lifetime: Lifetime, report: Report) -> None:
-    """Compare every group that has counters."""
+    """Compare every group that has counters, or events.
+
+    One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
+    """
     told = _by_group(lifetime.events)
-    for group, counters in lifetime.counters.items():
-        report.counters += 1
-        events = told.get(group, [])
-        sums = _running_sums(events)
-        if all(_apart(sums, begin, end, counters) for begin, end in _runs(lifetime, events)):
+    for group in sorted(lifetime.counters.keys() | told.keys()):
+        counters, events = lifetime.counters.get(group), told.get(group, [])
+        if counters is None and lifetime.began_amid:
+            report.leave("groups without counters, which may be another replica's")
+            continue
+        report.counters += counters is not None
+        if not any(not _apart(run, counters or {}) for run in _runs(lifetime, events)):
             number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
-            what = ", ".join(_apart(sums, 0, len(events), counters)) or "of no run of its events"
-            report.differ(Difference(group, number, f"counters of {lifetime.name}: {what}"))
+            whole = _Run({}, _running_sums(events)[-1], len(events))
+            what = ", ".join(_apart(whole, counters or {})) or "of no run of its events"
+            none = "none, and " if counters is None else ""
+            report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
 
 
 def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
-    """The first telling of each fact: metrics do not change with its revisions."""
+    """The first telling of each fact: metrics do not change with its revisions. What polls saw is counted otherwise."""
     found: dict[str, list[Event]] = defaultdict(list)
     known = set()
     for event in events:
-        if isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) and event.event_id not in known:
+        if not isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) or event.source is not Source.RECORDS:
+            continue
+        if event.event_id not in known:
             known.add(event.event_id)
             found[event.group].append(event)
     return found
 
 
-def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[tuple[int, int]]:
-    """From where to where (exclusive) all runs of events go that may be what was counted."""
-    starts = [
-        place
-        for place in range(len(events) + 1)
-        if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent)
-    ]
+class _Run(NamedTuple):
+    """Sums of what was told, and counted, until its end, without those of ``before``; of so many events."""
+
+    before: Mapping[str, float]
+    until: Mapping[str, float]
+    events: int
+
+
+def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
+    """All runs of events that may be what was counted."""
+    told = _running_sums(events)
     must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
-    for start in starts:
-        for end in range(max(start, must), len(events) + 1):
-            yield start, end
+    for before, left_out, first in _starts(lifetime, events, told):
+        for end in range(max(first, must), len(events) + 1):
+            yield _Run(before, told[end], end - left_out)
+
+
+def _starts(lifetime: Lifetime, events: Sequence[Event], told: Sequence[_Sums]) -> Iterator[tuple[_Sums, int, int]]:
+    """Where a run may begin: sums and number of what is left out, and the place after all of that."""
+    for place in range(len(events) + 1):
+        if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent):
+            yield told[place], place, place
+    if lifetime.began_amid:
+        in_time = sorted(range(len(events)), key=lambda place: events[place].timestamp_ms)
+        first = 0
+        for number, sums in enumerate(_running_sums([events[place] for place in in_time])[1:], start=1):
+            first = max(first, in_time[number - 1] + 1)
+            yield sums, number, first
 
 
 def _may_come_later(lifetime: Lifetime, event: Event) -> bool:
@@ -122,11 +152,11 @@ def _add(sums: _Sums, event: Event) -> None:
         sums[SECONDS] += event.stall.seconds
 
 
-def _apart(sums: Sequence[_Sums], begin: int, end: int, counters: Mapping[str, float]) -> list[str]:
-    """What was counted otherwise than the events from ``begin`` to ``end`` (exclusive) add up to, in words."""
+def _apart(run: _Run, counters: Mapping[str, float]) -> list[str]:
+    """What was counted otherwise than the events of ``run`` add up to, in words."""
     found = []
-    for name in sorted(sums[end].keys() | counters.keys()):
-        counted, told = counters.get(name, 0), sums[end].get(name, 0) - sums[begin].get(name, 0)
-        if abs(counted - told) > (ROUNDING * max(1, end - begin) if name == SECONDS else 0):
+    for name in sorted(run.until.keys() | counters.keys()):
+        counted, told = counters.get(name, 0), run.until.get(name, 0) - run.before.get(name, 0)
+        if abs(counted - told) > (ROUNDING * max(1, run.events) if name == SECONDS else 0):
             found.append(f"{name} is {counted:g}, its events add up to {told:g}")
     return found

@@ -8,6 +8,7 @@ record of a batch, so nothing is concluded from it before the next record.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rebalance_agent.ledger.entries import Entry
 from rebalance_agent.ledger.sheets import Partition, Place, Row, Sheet
@@ -25,6 +26,9 @@ from rebalance_agent.model.group import GroupType
 
 __all__ = ["EpochBook"]
 
+SESSION_MS = 45_000
+"""A member's session timeout where no record says it: Kafka's default, which events assume, too."""
+
 
 class EpochBook:
     """One life of such a group; ``origin``: how it ended as a group of another type, if it goes on from there."""
@@ -35,7 +39,7 @@ class EpochBook:
         self.group_type = group_type
         self.last = origin
         self.certain = True
-        self.topology: Topology | None = None
+        self._topology: Topology | None = None
         self._inherits = origin is not None and bool(origin.rows)
         self._repeated: int | None = None
         self._epoch: int | None = None
@@ -94,7 +98,7 @@ class EpochBook:
         elif kind is TargetEpoch:
             self._target = fact.epoch if isinstance(fact, TargetEpoch) else -1
         elif kind is Topology:
-            self.topology = fact if isinstance(fact, Topology) else None
+            self._topology = fact if isinstance(fact, Topology) else None
         elif kind is EpochMember:
             self._members.pop(subject, None)
             if isinstance(fact, EpochMember):
@@ -140,7 +144,18 @@ class EpochBook:
             partitions = {key: tuple(sorted(held[key])) for key in sorted(held)}
             rows.append(Row(name, member.instance_id, member.client_id, member.client_host, partitions))
         empty_handed = bool(rows) and not any(row.held for row in rows)
-        return Sheet(self.group_type, self._epoch or 0, at_ms, tuple(rows), owing=empty_handed)
+        session_ms = max((each.session_timeout_ms or SESSION_MS for each in self._members.values()), default=0)
+        number = self._epoch or 0
+        sheet = Sheet(self.group_type, number, at_ms, tuple(rows), session_ms=session_ms, owing=empty_handed)
+        if self.group_type is not GroupType.STREAMS:
+            return sheet
+        names = self._topics_of_tasks()
+        return replace(sheet.named(names), vague=any(key not in names for row in rows for key in row.held))
+
+    def _topics_of_tasks(self) -> dict[str, str]:
+        """Subtopology -> its topic, where it has one alone: how many partitions each of several has nobody knows."""
+        sources = self._topology.sources if self._topology else {}
+        return {key: topics[0] for key, topics in sources.items() if len(topics) == 1}
 
 
 def _held(current: CurrentAssignment | None) -> set[Partition]:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 
 from rebalance_agent.ledger.cleaned import Cleaned
 from rebalance_agent.ledger.entries import Entry, Record
 from rebalance_agent.ledger.epochs import EpochBook
 from rebalance_agent.ledger.matching import Account
 from rebalance_agent.ledger.posting import Posting
-from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.ledger.report import Difference, Differences, Report
 from rebalance_agent.ledger.sheets import Place
-from rebalance_agent.ledger.told import GroupFact, Told, inconsistencies, told_of
-from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import Event, GenerationEvent, event_id
+from rebalance_agent.ledger.tellings import KINDS, Tellings
+from rebalance_agent.ledger.told import Told
+from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 
 __all__ = ["Ledger", "Window"]
 
 FOLLOWUP_MS = 300_000
 """So long, at most, an announced follow-up is waited for before anything is told of its episode."""
+
+SOFT_MAX = 1_000
+"""Differences of one partition that are kept until it is known whether records are missing there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,58 +47,32 @@ class Ledger:
     Records come in order within each partition, and up to an end that is no earlier than that of the events.
     """
 
-    def __init__(self, cluster_id: str, shows: Callable[[str], bool] = lambda _group: True) -> None:
-        """Of one cluster, and the groups that ``shows`` allows.
+    def __init__(
+        self,
+        cluster_id: str,
+        shows: Callable[[str], bool] = lambda _group: True,
+        *,
+        kinds: Collection[str] = KINDS,
+        once: bool = False,
+    ) -> None:
+        """Of one cluster, the groups that ``shows`` allows, and facts of these ``kinds``.
 
-        ``first_ms``: when the earliest fact was (epoch ms) that was told from this cluster's records, of any group.
+        ``once``: of what tells each fact only once, where a copy is a difference.
         """
         self.report = Report()
-        self.first_ms: int | None = None
-        self._cluster_id = cluster_id
+        self.told = Tellings(self.report, cluster_id, shows, kinds, once=once)
         self._window = Window()
-        self._shows = shows
-        self._told: dict[str, Told] = {}
-        self._posting = Posting(shows)
+        self._cleaned = Cleaned()
+        self._posting = Posting(shows, self._cleaned.maybe)
         self._accounts: dict[str, Account] = {}
         self._next: dict[int, int] = {}
         self._gap_ms: dict[int, int] = {}
-        self._cleaned = Cleaned()
-        self._soft: dict[int, list[Difference]] = {}
+        self._soft: dict[int, Differences] = {}
         self._uncertain: set[tuple[str, int]] = set()
-
-    # Events
 
     def tell(self, event: Event, place: Place) -> None:
         """An event that was published; those that are about members, and those of polls, are not for the ledger."""
-        if not isinstance(event, GroupFact) or event.source is not Source.RECORDS:
-            return
-        if event.cluster_id != self._cluster_id:
-            return
-        self.first_ms = event.timestamp_ms if self.first_ms is None else min(self.first_ms, event.timestamp_ms)
-        if not self._shows(event.group):
-            return
-        if isinstance(event, GenerationEvent):
-            for what in inconsistencies(event):
-                self.report.differ(Difference(event.group, event.generation, what, (place,)))
-        told, key = told_of(event, place), self._key(event)
-        known = self._told.get(key)
-        if known is None or told.revision > known.revision:
-            self._told[key] = told
-        elif told.revision == known.revision and not told.parts_seen <= known.parts_seen:
-            known.parts_seen |= told.parts_seen
-            known.totals = known.totals.plus(told.totals)
-        elif told.parts == 1:
-            self.report.copies += 1
-            if told.totals != known.totals and told.revision == known.revision:
-                places = (known.place, place)
-                self.report.differ(Difference(told.group, told.number, "it is told twice, with other members", places))
-
-    def _key(self, event: GroupFact) -> str:
-        """The event's id; of a part of one, that of its first part."""
-        if not (isinstance(event, GenerationEvent) and event.part):
-            return event.event_id
-        known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
-        return event_id(*known)
+        self.told.take(event, place)
 
     # Records
 
@@ -128,13 +105,16 @@ class Ledger:
     def _doubt(self, partition: int) -> None:
         """What follows cannot be held against what was before; what differed by now, because of what was removed."""
         self._posting.doubt(partition)
-        self.report.leave("whose neighbours were compacted away", len(self._soft.pop(partition, ())))
+        if soft := self._soft.pop(partition, None):
+            self.report.leave("whose neighbours were compacted away", soft.found)
 
     def _match(self, entry: Entry) -> None:
+        if entry.kind not in self.told.kinds:
+            return
         account = self._accounts.setdefault(entry.group, Account())
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
-        told = self._told_of(entry)
+        told = self.told.of(entry)
         if told is None:
             account.lose()
             self._missing(entry)
@@ -142,22 +122,11 @@ class Ledger:
         told.matched = True
         self.report.groups.add(entry.group)
         book = self._posting.book(entry.group)
-        topology = book.topology if isinstance(book, EpochBook) else None
         places, wrong = (entry.place, told.place), 0
-        for what in account.compare(entry, told, self._window.names, topology):
+        for what in account.compare(entry, told, self._window.names):
             wrong += 1
             self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
         self.report.agreed += not wrong
-
-    def _told_of(self, entry: Entry) -> Told | None:
-        told = self._told.get(entry.event_id(self._cluster_id))
-        if told is not None and told.parts > 1 and entry.returned:
-            # The ids of its further parts do not say who returned.
-            plain = replace(entry, returned=()).event_id(self._cluster_id)
-            if rest := self._told.pop(plain, None):
-                told.parts_seen |= rest.parts_seen
-                told.totals = told.totals.plus(rest.totals)
-        return told
 
     def _missing(self, entry: Entry) -> None:
         window = self._window
@@ -170,7 +139,8 @@ class Ledger:
             return
         # The record of a classic generation says by itself that there was one.
         soft = isinstance(self._posting.book(entry.group), EpochBook) or entry.kind != GenerationEvent.KIND
-        if soft and not entry.certain:
+        cleaned = not entry.certain or self._cleaned.maybe(entry.place.partition)
+        if (soft and not entry.certain) or (cleaned and self.told.as_epoch(entry)):
             self.report.leave("whose neighbours were compacted away")
         else:
             self._differ(entry, f"{entry} is not told", (entry.place,), soft=soft)
@@ -184,7 +154,7 @@ class Ledger:
         """Note a difference; ``soft``: if records turn out to be missing here, they may be the reason."""
         difference = Difference(entry.group, entry.number, what, places)
         if soft and not self._window.complete:
-            self._soft.setdefault(entry.place.partition, []).append(difference)
+            self._soft.setdefault(entry.place.partition, Differences(SOFT_MAX)).add(difference)
         else:
             self.report.differ(difference)
 
@@ -196,13 +166,13 @@ class Ledger:
             self._match(entry)
         for partition in list(filter(self._cleaned.maybe, self._soft)):
             self._doubt(partition)
-        for differences in self._soft.values():
-            for each in differences:
-                self.report.differ(each)
-        for told in self._told.values():
-            if not told.matched:
-                self._invented(told)
-        self.report.leave("without what was before them", sum(each.loose for each in self._accounts.values()))
+        for soft in self._soft.values():
+            self.report.wrong.add(*soft.kept, found=soft.found)
+        for told in self.told.unmatched():
+            self._invented(told)
+        for account in self._accounts.values():
+            for why, number in account.unjudged.items():
+                self.report.leave(why, number)
         self.report.leave("records that cannot be read", self._posting.unread)
         return self.report
 

@@ -14,7 +14,7 @@ from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.ledger.classic import ClassicBook
 from rebalance_agent.ledger.entries import Entry, Record
 from rebalance_agent.ledger.epochs import EpochBook
-from rebalance_agent.ledger.sheets import Place, Sheet
+from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.model.epochs import GroupEpoch
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
@@ -40,16 +40,19 @@ class Posting:
     ``orphans``: groups and times of deletions of which all that was before is missing.
     """
 
-    def __init__(self, shows: Callable[[str], bool]) -> None:
-        """Only groups that ``shows`` allows are followed."""
+    def __init__(self, shows: Callable[[str], bool], cleaned: Callable[[int], bool]) -> None:
+        """Only groups that ``shows`` allows are followed; ``cleaned``: whether records may be missing in a partition.
+
+        A group that begins where none can be has all of its records: of each key cleaning leaves the last one.
+        """
         self.unread = 0
         self.orphans: set[tuple[str, int]] = set()
         self._shows = shows
+        self._cleaned = cleaned
         self._books: dict[str, _Book] = {}
         self._ends: dict[str, _End] = {}
         self._partitions: dict[str, int] = {}
         self._heard: dict[int, set[str]] = {}
-        self._doubted: set[int] = set()
 
     def book(self, group: str) -> _Book | None:
         """The group's book, if it is there."""
@@ -61,7 +64,6 @@ class Posting:
 
     def doubt(self, partition: int) -> None:
         """Records were missing here: what follows cannot be compared with what was before."""
-        self._doubted.add(partition)
         # Of all others it is known already: gaps may be as many as records.
         for group in self._heard.pop(partition, ()):
             if book := self._books.get(group):
@@ -92,7 +94,7 @@ class Posting:
         group_type = GroupType.CLASSIC if subject is None else subject[0]
         book = self._books.get(group)
         if decoded.tombstone and (book is None or book.group_type is not group_type):
-            if record.place.partition in self._doubted:
+            if self._cleaned(record.place.partition):
                 self.orphans.add((group, at_ms))
             return
         if not decoded.tombstone:
@@ -108,21 +110,22 @@ class Posting:
 
     def _turn(self, group: str, group_type: GroupType, record: Record) -> Iterator[Entry]:
         """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""
-        book, end, origin = self._books.get(group), self._ends.get(group), None
+        book, end = self._books.get(group), self._ends.get(group)
         if book and end is None and book.group_type is group_type:
             return
-        if book and (end is None or (record.timestamp_ms == end.at_ms and group_type is not book.group_type)):
+        goes_on = book and (end is None or (record.timestamp_ms == end.at_ms and group_type is not book.group_type))
+        if goes_on:
             self._ends.pop(group, None)
-            origin = book.last
         elif end:
             yield from self._end(group)
-        self._begin(group, group_type, record.place.partition, origin)
+        self._begin(group, group_type, record.place.partition, book if goes_on else None)
 
-    def _begin(self, group: str, group_type: GroupType, partition: int, origin: Sheet | None) -> None:
+    def _begin(self, group: str, group_type: GroupType, partition: int, heir_of: _Book | None) -> None:
         self._partitions[group] = partition
+        origin = heir_of.last if heir_of else None
         classic = group_type is GroupType.CLASSIC
         book = ClassicBook(group, origin) if classic else EpochBook(group, group_type, origin)
-        book.certain = origin is not None or partition not in self._doubted
+        book.certain = heir_of.certain if heir_of else not self._cleaned(partition)
         self._books[group] = book
 
     def _end(self, group: str) -> Iterator[Entry]:

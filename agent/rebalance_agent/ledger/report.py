@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.ledger.sheets import Place
 
-__all__ = ["Difference", "Report"]
+__all__ = ["Difference", "Differences", "Report"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,26 @@ DIFFERENCES_MAX = 10_000
 
 
 @dataclass(slots=True)
+class Differences:
+    """Those that were ``found``, of which the first ``most`` are ``kept``."""
+
+    most: int = DIFFERENCES_MAX
+    found: int = 0
+    kept: list[Difference] = field(default_factory=list)
+
+    def add(self, *some: Difference, found: int | None = None) -> None:
+        """Add them; ``found``: how many they stand for."""
+        self.found += len(some) if found is None else found
+        self.kept += some[: self.most - len(self.kept)]
+
+
+@dataclass(slots=True)
 class Report:
     """What was judged and what was not.
 
     ``agreed``: facts that were told, and told right. ``copies``: events that came again, from another observer or after
     a restart. ``unjudged``: why nothing can be said -> of how many facts. ``pending``: so new that their events may
-    still come. ``counters``: groups of which some process's counters were compared. ``found``: differences, of which
-    ``differences`` holds the first.
+    still come. ``counters``: groups of which some process's counters were compared.
     """
 
     agreed: int = 0
@@ -43,15 +56,22 @@ class Report:
     pending: int = 0
     groups: set[str] = field(default_factory=set)
     unjudged: dict[str, int] = field(default_factory=dict)
-    differences: list[Difference] = field(default_factory=list)
-    found: int = 0
     counters: int = 0
+    wrong: Differences = field(default_factory=Differences)
+
+    @property
+    def found(self) -> int:
+        """How many differences there are."""
+        return self.wrong.found
+
+    @property
+    def differences(self) -> list[Difference]:
+        """The first of them."""
+        return self.wrong.kept
 
     def differ(self, difference: Difference) -> None:
         """Note a difference."""
-        self.found += 1
-        if len(self.differences) < DIFFERENCES_MAX:
-            self.differences.append(difference)
+        self.wrong.add(difference)
 
     def leave(self, why: str, number: int = 1) -> None:
         """Note that so many facts cannot be judged."""

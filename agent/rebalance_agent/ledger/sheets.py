@@ -24,24 +24,27 @@ __all__ = [
     "Totals",
     "changes",
     "classic_sheet",
+    "digest",
     "row_of",
     "totals",
 ]
 
 Partition = tuple[str, int]
 
-_DIGEST = 1 << 64
+_WRAPS = 1 << 64
 
 
 class Place(NamedTuple):
-    """Where something was read: a partition and offset of a topic, or a file (partition -1) and its line."""
+    """Where something was read: a partition and offset of a topic, a file (partition -1) and its line, or a row."""
 
     source: str
-    partition: int
-    offset: int
+    partition: int = -1
+    offset: int = -1
 
     def __str__(self) -> str:
         """As a person looks it up."""
+        if self.offset < 0:
+            return self.source
         return f"{self.source}:{self.offset}" if self.partition < 0 else f"{self.source}-{self.partition}@{self.offset}"
 
 
@@ -79,7 +82,7 @@ class Totals(NamedTuple):
 
     def plus(self, other: Totals) -> Totals:
         """Both together."""
-        return Totals(*((one + two) % _DIGEST for one, two in zip(self, other, strict=True)))
+        return Totals(*((one + two) % _WRAPS for one, two in zip(self, other, strict=True)))
 
 
 NOBODY = Totals()
@@ -91,6 +94,7 @@ class Sheet:
     """A group as one generation or epoch left it. ``joined_ms``: the end of its join phase, where a record says so.
 
     ``owing``: a member has yet to give something up, or nobody was given anything: another generation follows.
+    ``vague``: tasks of several topics are held, of which only their numbers can be compared.
     """
 
     group_type: GroupType
@@ -101,6 +105,7 @@ class Sheet:
     joined_ms: int | None = None
     session_ms: int = 0
     owing: bool = False
+    vague: bool = False
 
     @cached_property
     def holders(self) -> dict[Partition, set[str]]:
@@ -111,6 +116,11 @@ class Sheet:
                 for number in numbers:
                     found.setdefault((name, number), set()).add(row.identity)
         return found
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether a static member may be away since any time, and what is meant for it be without an owner as long."""
+        return self.group_type is not GroupType.CLASSIC and any(row.instance_id is not None for row in self.rows)
 
     @property
     def ids(self) -> set[str]:
@@ -183,6 +193,11 @@ def classic_sheet(value: ClassicGroup, at_ms: int) -> Sheet:
     return Sheet(GroupType.CLASSIC, value.generation, at_ms, rows, value.protocol or None, joined_ms, session_ms, owing)
 
 
+def digest(*what: object) -> int:
+    """Of the text: a tuple's own hash is so nearly linear that two who swap something often leave the sum as it is."""
+    return hash(repr(what))
+
+
 def row_of(member: MemberSnapshot, group_type: GroupType) -> Row:
     """A member as an event shows it."""
     classic = group_type is GroupType.CLASSIC
@@ -196,16 +211,16 @@ def totals(rows: Iterable[Row], names: Mapping[str, str]) -> Totals:
     found = NOBODY
     for row in rows:
         name = row.member_id
-        held = [(names.get(key, key), numbers) for key, numbers in row.held.items() if numbers]
+        held = sorted((names.get(key, key), numbers) for key, numbers in row.held.items() if numbers)
         found = found.plus(
             Totals(
                 1,
                 sum(len(numbers) for _, numbers in held),
-                hash((name, row.instance_id, row.client_id, row.host)),
-                hash((name, row.wants)),
-                hash((name, tuple(sorted(held)))),
-                hash((name, tuple(sorted(numbers for _, numbers in held)))),
-                hash((name, frozenset(number for _, numbers in held for number in numbers))),
+                digest(name, row.instance_id, row.client_id, row.host),
+                digest(name, row.wants),
+                digest(name, held),
+                digest(name, sorted(numbers for _, numbers in held)),
+                digest(name, sorted({number for _, numbers in held for number in numbers})),
             )
         )
     return found

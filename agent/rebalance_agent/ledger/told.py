@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_agent.ledger.sheets import NOBODY, Place, Totals, row_of, totals
-from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
@@ -17,6 +17,9 @@ GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
 WHOLE = frozenset((0,))
 """The parts of an event that is in one piece: one set for millions of them."""
 
+_SEEN = (Evidence.LIST, Evidence.RECORD)
+"""Members know only when they were asked themselves."""
+
 ROUNDING_S = 0.0015
 """Seconds are told in whole milliseconds."""
 
@@ -25,7 +28,8 @@ ROUNDING_S = 0.0015
 class Told:
     """One event: the highest revision of it, of equal ones the first.
 
-    ``parts_seen``: of an event that is spread over several, those that were read. ``matched``: a record was found.
+    ``parts_seen``: of an event that is spread over several, those that were read; ``first_id``: the first one's id.
+    ``seen_start``: a poll or record shows when it began. ``matched``: a record was found.
     """
 
     kind: str
@@ -43,6 +47,8 @@ class Told:
     followups: int = 0
     assignor: str | None = None
     protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
+    started_ms: int | None = None
+    seen_start: bool = False
     joined_ms: int | None = None
     moved: int = 0
     revoked: int = 0
@@ -52,7 +58,12 @@ class Told:
     stall: Stall | None = None
     totals: Totals = NOBODY
     parts_seen: frozenset[int] = WHOLE
+    first_id: str = ""
     matched: bool = False
+
+    def again(self, known: Told) -> bool:
+        """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
+        return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
 
     def __str__(self) -> str:
         """In words."""
@@ -76,12 +87,15 @@ def told_of(event: GroupFact, place: Place) -> Told:
         told.count = event.generations
     elif isinstance(event, GenerationEvent):
         told.parts, told.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
+        told.first_id = event.event_id if event.parts > 1 and not event.part else ""
         told.previous, told.episode, told.closes = (
             event.previous_generation,
             event.episode_generation,
             event.closes_episode,
         )
         told.followups, told.assignor, told.protocol = event.followups, event.assignor, event.protocol
+        told.started_ms = event.phases.started_ms
+        told.seen_start = event.phases.started_evidence in _SEEN
         told.joined_ms, told.stall = event.phases.joined_ms, event.stall
         told.moved, told.revoked, told.assigned = event.moved, event.revoked, event.assigned
         told.lost, told.noop = event.lost, event.noop

@@ -21,6 +21,7 @@ from rebalance_agent.model.baseline import (
     BaselineScope,
     GroupBaseline,
 )
+from rebalance_agent.pipeline.percentiles import in_order, percentile
 from rebalance_agent.pipeline.schemas import BASELINES
 
 __all__ = ["SCHEMA", "BaselineSettings", "baseline_messages", "baselines"]
@@ -69,8 +70,11 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
     found = (
         stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
         .groupBy(*_GROUP, "slot")
-        .agg(F.count("*").alias("samples"), F.count_distinct("day").alias("days"), *_percentiles())
+        .agg(in_order("stall_seconds").alias("stalls"), F.size(F.collect_set("day")).alias("days"))
+        .withColumn("samples", F.size("stalls").cast("long"))
         .where((F.col("samples") >= settings.samples) & (F.col("days") >= settings.days))
+        .withColumn("stall_p50", percentile(F.col("stalls"), 50))
+        .withColumns({f"stall_p{percent}": _high_percentile(percent) for percent in (95, 99)})
     )
     told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
     groups = found.groupBy(*_GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
@@ -114,12 +118,10 @@ def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
     }
 
 
-def _percentiles() -> list[Column]:
-    def one(percent: int) -> Column:
-        value = F.expr(f"percentile_disc({percent / 100}) WITHIN GROUP (ORDER BY stall_seconds)")
-        return F.when(F.count("*") * (100 - percent) >= 100, value).alias(f"stall_p{percent}")  # noqa: PLR2004 - percent
-
-    return [F.expr("percentile_disc(0.5) WITHIN GROUP (ORDER BY stall_seconds)").alias("stall_p50"), one(95), one(99)]
+def _high_percentile(percent: int) -> Column:
+    """Null where it would rest on a single rebalance."""
+    enough = F.col("samples") * (100 - percent) >= 100  # noqa: PLR2004 - percent
+    return F.when(enough, percentile(F.col("stalls"), percent))
 
 
 def _narrowest(found: Column, hour_of_week: Column) -> Column:

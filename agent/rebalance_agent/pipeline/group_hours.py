@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.pipeline.percentiles import in_order, percentile
 from rebalance_agent.pipeline.schemas import GROUP_HOURS
 
 __all__ = ["INTERVAL_HOURS_MAX", "SCHEMA", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
@@ -32,6 +33,12 @@ INTERVAL_HOURS_MAX = 366 * 24
 _GROUP = ("cluster_id", "group")
 _HOUR_MS = 3_600_000
 
+_SUMS = (
+    *("rebalances", "noops", "followups", "moved", "moved_excess"),
+    *("aborted", "storms", "stalled_partition_seconds", "served_seconds"),
+)
+"""What is zero, and not unknown, where there was nothing to add up."""
+
 
 def group_hours(
     generations: DataFrame,
@@ -43,59 +50,64 @@ def group_hours(
     """Rows of tables ``generations`` and ``events`` -> rows of table ``group_hours``."""
     episodes = generations.where("closes_episode")
     facts = (
-        _completed(episodes),
         _aborted(events),
         _served(generations, events),
         _stalled(episodes),
         _storms(episodes, storm_gap_seconds, storm_rebalances),
     )
-    together = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
-    hours = together.groupBy(*_GROUP, "hour").agg(*_totals())
-    stalled, served = F.col("stalled_partition_seconds"), F.col("served_seconds")
+    lived = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
+    # Apart from these, for most hours have no rebalance, and what is told of one is dear to add up.
+    rebalanced = _by_hours(_completed(episodes), _of_rebalances())
+    hours = _by_hours(lived, _of_time()).join(rebalanced, [*_GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
         hours.withColumns(
             {
                 "hour": F.timestamp_millis(F.col("hour") * _HOUR_MS),
+                "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
+                "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
                 # What stood still before anybody could count must not exceed the whole.
-                "partition_seconds": F.greatest(served, stalled),
+                "partition_seconds": F.greatest("served_seconds", "stalled_partition_seconds"),
+                **{f"stall_p{percent}": percentile(F.col("stalls"), percent) for percent in (50, 95, 99)},
+                "stall_max": F.array_max("stalls"),
                 "slowest_seconds": F.col("slowest.seconds"),
                 "slowest_client_id": F.col("slowest.client_id"),
             }
         )
         .withColumn(
             "availability",
-            F.when(F.col("partition_seconds") > 0, 1 - stalled / F.col("partition_seconds")),
+            F.when(F.col("partition_seconds") > 0, 1 - F.col("stalled_partition_seconds") / F.col("partition_seconds")),
         )
         .select(*SCHEMA.names)
     )
 
 
-def _totals() -> list[Column]:
-    """One aggregate over the facts of all kinds: each has the columns that it knows, and null in the others."""
+def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
+    return facts.groupBy(*_GROUP, "hour").agg(*totals)
+
+
+def _of_time() -> list[Column]:
+    """Of facts that have the columns which they know, and null in the others."""
+    return [
+        F.sum("aborted").alias("aborted"),
+        F.sum("storms").alias("storms"),
+        F.sum("stalled").alias("stalled_partition_seconds"),
+        F.sum("served").alias("served_seconds"),
+        F.max("skew_ratio").alias("skew_max"),
+    ]
+
+
+def _of_rebalances() -> list[Column]:
     counts = [each for kind in Trigger for each in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
     flapping = F.array_sort(F.array_distinct(F.flatten(F.collect_list("flapping"))))
     return [
         F.count("trigger").alias("rebalances"),
         F.map_filter(F.create_map(*counts), lambda _trigger, count: count > 0).alias("by_trigger"),
         F.count_if("noop").alias("noops"),
-        *(_sum(name, 0).alias(name) for name in ("followups", "aborted", "moved", "moved_excess", "storms")),
-        *(_percentile(percent).alias(f"stall_p{percent}") for percent in (50, 95, 99)),
-        F.max("stall_seconds").alias("stall_max"),
-        _sum("stalled", 0.0).alias("stalled_partition_seconds"),
-        _sum("served", 0.0).alias("served_seconds"),
-        F.max("skew_ratio").alias("skew_max"),
+        *(F.sum(name).alias(name) for name in ("followups", "moved", "moved_excess")),
+        in_order("stall_seconds").alias("stalls"),
         flapping.alias("flapping"),
         F.max("slowest").alias("slowest"),
     ]
-
-
-def _sum(name: str, nothing: float) -> Column:
-    return F.coalesce(F.sum(name), F.lit(nothing).cast("double" if isinstance(nothing, float) else "long"))
-
-
-def _percentile(percent: int) -> Column:
-    """A stall that there was: at least so many percent of them are no longer than it."""
-    return F.expr(f"percentile_disc({percent / 100}) WITHIN GROUP (ORDER BY stall_seconds)")
 
 
 def _completed(episodes: DataFrame) -> DataFrame:

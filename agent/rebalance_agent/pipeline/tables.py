@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from delta.tables import DeltaTable
+from delta.tables import DeltaMergeBuilder, DeltaTable
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession, Window
@@ -87,7 +87,8 @@ class Tables:
         rows = _one_of_each(_checked(table, frame), table)
         if not self.exists(name):
             self._create(table)
-        _again(lambda: self._merge(table, rows))
+        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_near(table, frame)))
+        _again(lambda: self._merge(table, rows, same))
 
     def overwrite(self, name: str, frame: DataFrame) -> None:
         """Make these rows all that there are; readers see the old ones until the new ones are complete.
@@ -174,15 +175,24 @@ class Tables:
         except AnalysisException as error:
             raise PipelineError(f"cannot make the table {self.path(table.name)}: {_line(error)}") from error
 
-    def _merge(self, table: Table, rows: DataFrame) -> None:
-        same = [f"old.`{key}` <=> new.`{key}`" for key in table.keys] + list(_near(table, rows))
-        merge = (
-            DeltaTable.forPath(self.spark, self.path(table.name))
-            .alias("old")
-            .merge(rows.alias("new"), " AND ".join(same))
-            .withSchemaEvolution()
-        )
-        (merge.whenMatchedUpdateAll(_higher(table)).whenNotMatchedInsertAll().execute())
+    def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
+        """First what is new, then what is better.
+
+        A merge that may do both writes again each file in which it finds a key, and what is known is told again all the
+        time by those who know no more. In this order nothing is lost to a writer who adds worse of a key meanwhile.
+        """
+
+        def merge(source: DataFrame) -> DeltaMergeBuilder:
+            return self._delta(table).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
+
+        merge(rows).whenNotMatchedInsertAll().execute()
+        known = self._delta(table).toDF().alias("old")
+        better = rows.alias("new").join(known, F.expr(same) & _higher(table), "left_semi")
+        if not better.isEmpty():
+            merge(better).whenMatchedUpdateAll(_higher(table)).execute()
+
+    def _delta(self, table: Table) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, self.path(table.name))
 
 
 def _known(name: str) -> Table:
@@ -220,12 +230,12 @@ def _one_of_each(frame: DataFrame, table: Table) -> DataFrame:
     return frame.withColumn("_place", F.row_number().over(window)).where("_place = 1").drop("_place")
 
 
-def _higher(table: Table) -> Column | None:
-    """Whether the new row is of a higher rank: by the first expression that differs."""
-    higher: Column | None = None
+def _higher(table: Table) -> Column:
+    """Whether the new row is of a higher rank: by the first expression that differs. Without a rank it always is."""
+    higher = F.lit(not table.rank)
     for expression in reversed(table.rank):
         new, old = (F.expr(_of_side(table, expression, side)) for side in ("new", "old"))
-        higher = new > old if higher is None else (new > old) | (new.eqNullSafe(old) & higher)
+        higher = (new > old) | (new.eqNullSafe(old) & higher)
     return higher
 
 
@@ -235,7 +245,7 @@ def _of_side(table: Table, expression: str, side: str) -> str:
     return " ".join(f"{side}.`{word}`" if word in columns else word for word in expression.split(" "))
 
 
-def _near(table: Table, rows: DataFrame) -> Iterable[str]:
+def _near(table: Table, rows: DataFrame) -> Iterator[str]:
     """Only folders in which the row of a key can be; a merge looks through nothing else."""
     if "day" in table.divided_by:
         days = rows.agg(F.min("day"), F.max("day")).first()

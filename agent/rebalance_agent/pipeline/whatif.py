@@ -8,6 +8,7 @@ tables and for `recommendations`. All thinking is in the room ``advice``; the co
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ LEAD_SHARE = 8
 
 EVENT_BYTES_MAX = 64 << 20
 """Characters of one generation's JSON, parts joined: a quarter of a million members."""
+
+OBJECTS_NEW_MAX = 100_000
+"""Between two looks of Python's collector in a worker, which is a process that is all ours. With its 700 it looked
+through a piece's objects again and again: an eighth of the time."""
 
 TASKS_PER_CORE = 4
 _SHUFFLES = "spark.sql.shuffle.partitions"
@@ -68,7 +73,19 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     Of the events only those count in which leaders say that they assigned.
     """
     pieces = _with_reports(_pieces(generations), events)
-    rows = pieces.select(*_GROUP, "chunk", "leads", "event_id", "body", "largest", "instrumented", "generation")
+    # Bodies are nearly all of the bytes: they come last, so that they are moved about once and not by each step before.
+    bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
+    rows = pieces.join(bodies, "event_id", "left").select(
+        *_GROUP,
+        "chunk",
+        "leads",
+        "event_id",
+        # Of a group that is refused nothing may reach a task.
+        F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")).alias("body"),
+        "largest",
+        "instrumented",
+        "generation",
+    )
     return (
         rows.repartition(_tasks(rows), *_GROUP, "chunk").groupBy(*_GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
     )
@@ -81,14 +98,17 @@ def _tasks(rows: DataFrame) -> int:
 
 
 def _pieces(generations: DataFrame) -> DataFrame:
-    """With ``chunk``, the number of the piece, and ``leads``: it is of the piece before, and leads into this one."""
+    """By ``event_id`` the number of the piece (``chunk``), and ``leads``: it is of the piece before, and leads into it.
+
+    ``largest``: characters of the group's largest event.
+    """
     whole = Window.partitionBy(*_GROUP)
     # To the last tie, so that the pieces of two runs are the same.
     ordered = whole.orderBy("completed_at", "generation", "event_id")
-    size = F.length("body")
-    end = F.sum(size).over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    sized = generations.select(*_GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
+    end = F.sum("size").over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     placed = (
-        generations.withColumns({"size": size, "end": end, "largest": F.max(size).over(whole)})
+        sized.withColumns({"end": end, "largest": F.max("size").over(whole)})
         .withColumn("_piece", ((F.col("end") - F.col("size")) / CHUNK_BYTES).cast("int"))
         # A generation may be larger than a piece: so that numbers follow each other, and the next is the one after.
         .withColumn("chunk", F.dense_rank().over(whole.orderBy("_piece")) - 1)
@@ -102,13 +122,11 @@ def _pieces(generations: DataFrame) -> DataFrame:
         placed.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
         .withColumns(
             {
-                # Nothing of it may reach a task, so nothing of it is moved there.
-                "body": F.when(known, F.col("body")),
                 "chunk": F.when(known, F.col("chunk") + F.col("leads")).otherwise(0),
                 "leads": F.col("leads") == 1,
             }
         )
-        .select(*_GROUP, "chunk", "leads", "event_id", "body", "largest", "generation")
+        .select(*_GROUP, "chunk", "leads", "event_id", "largest", "generation")
     )
 
 
@@ -152,6 +170,7 @@ def _with_reports(pieces: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
+    gc.set_threshold(OBJECTS_NEW_MAX)
     cluster_id, group, chunk = key
     study = json.dumps(value_to_json(_study(cluster_id, group, rows)))
     return pd.DataFrame({"cluster_id": [cluster_id], "group": [group], "chunk": [chunk], "study": [study]})

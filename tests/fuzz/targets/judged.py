@@ -51,7 +51,7 @@ def take_told(data):
         event = read_or_refused(lambda line: event_from_json(json_object(line)), line, InvalidInputError)
         if event is not None:
             ledger.tell(event, Place("events", -1, number))
-    ledger.expect(Window(ledger.first_ms or 0))
+    ledger.expect(Window(ledger.told.first_ms or 0))
     for record in records():
         ledger.post(record)
     _is_shown(ledger.close())

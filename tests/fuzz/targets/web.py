@@ -85,4 +85,4 @@ def requests():
     ]
 
 
-TARGETS = (Target("http", take_http, requests, WORDS, 2.0, 8 * MB, 400, 20 * KB),)
+TARGETS = (Target("http", take_http, requests, WORDS, 2.0, 8 * MB, 400, 20 * KB, threaded=True),)

@@ -1,29 +1,54 @@
-"""How polls of instrumented members are held against those of bare ones."""
+"""What must be true in the end, and who is named where it is not."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
-import pytest
+from chaos.crowd import Kind
+from chaos.flood import post
+from chaos.oracle import back, read_at_least_once, reported
+from support.member_lines import Lines
 
-from chaos.oracle import POLLS_MIN, polls
-
-QUICK = [0.001] * POLLS_MIN
-
-
-def crowd(**late_s):
-    members = {f"eager-{name}": [SimpleNamespace(late_s=each)] for name, each in late_s.items()}
-    return SimpleNamespace(members=members)
+WRITTEN = {(0, 0), (0, 1), (1, 0)}
 
 
-def test_polls_that_are_as_late_are_right():
-    assert polls(crowd(bare=QUICK, instrumented=QUICK)).wrong == ()
+def member(*records):
+    lines = Lines()
+    for each in records:
+        lines.hear("read", 1, *each)
+    return lines
 
 
-@pytest.mark.parametrize("instrumented", [[0.2] * POLLS_MIN, QUICK[1:], []])
-def test_polls_that_are_later_or_were_hardly_made_are_wrong(instrumented):
-    assert polls(crowd(bare=QUICK, instrumented=instrumented)).wrong
+def crowd(*members):
+    return SimpleNamespace(kinds=[Kind("orders", "librdkafka")], members={"orders": list(members)})
 
 
-def test_who_left_a_group_out_compares_nothing():
-    assert polls(crowd(bare=QUICK)).wrong == ()
+def test_records_may_be_read_by_anybody_and_more_than_once():
+    (verdict,) = read_at_least_once(crowd(member((0, 0), (0, 1)), member((0, 1), (1, 0))), WRITTEN)
+    assert verdict.wrong == ()
+    assert verdict.what == "orders: 2 members read 3 records, 1 once more"
+
+
+def test_a_record_that_nobody_read_is_wrong():
+    (verdict,) = read_at_least_once(crowd(member((0, 0)), member((1, 0))), WRITTEN)
+    assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
+
+
+def test_who_says_nothing_of_what_it_reads_is_not_judged():
+    assert read_at_least_once(crowd(SimpleNamespace()), WRITTEN) == []
+
+
+def test_instrumented_groups_of_which_nothing_was_published_are_wrong():
+    kinds = [Kind("python", "kafka-python", instrumented=True), Kind("bare", "librdkafka")]
+    verdict = reported(SimpleNamespace(kinds=kinds), post().splitlines())
+    assert verdict.wrong == ("nothing that members of chaos-python report was published",)
+
+
+def test_an_agent_that_is_not_well_in_the_end_is_wrong():
+    well, ill = (
+        SimpleNamespace(life=SimpleNamespace(name=name, ready=lambda ready=ready: ready, peak_mib=lambda: 70.4))
+        for name, ready in (("observe-2", True), ("sidecar-1", False))
+    )
+    verdict = back((well, ill))
+    assert verdict.what == "memory at most: observe-2 70 MiB, sidecar-1 70 MiB"
+    assert verdict.wrong == ("sidecar-1 is not ready in the end",)

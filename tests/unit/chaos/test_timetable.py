@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaos.faults import DOINGS
-from chaos.timetable import FAULTS, QUIET_S, timetable
+from chaos.timetable import FAULTS, QUIET_S, STREAM, Fault, timetable
 
 
 def test_the_same_seed_gives_the_same_and_another_one_another():
@@ -21,8 +21,14 @@ def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
     assert [each.at_s for each in faults] == sorted(each.at_s for each in faults)
 
 
-def test_only_some():
+def test_only_some_or_all_but_some():
     assert {each.name for each in timetable(1, 2, ("network cut",))} == {"network cut"}
+    assert {each.name for each in timetable(1, 10, without=(STREAM,))} == FAULTS.keys() - {STREAM}
+
+
+def test_a_fault_says_whom_it_meets():
+    assert str(Fault(12.0, "broker stopped in bursts", 3.25, 2)) == "  12.0 s  broker 2 stopped in bursts (3.2 s)"
+    assert str(Fault(12.0, "brokers restarted in turn", 0, 2)) == "  12.0 s  brokers restarted in turn"
 
 
 def test_every_fault_can_be_done():

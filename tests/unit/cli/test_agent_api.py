@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import pytest
 
 from rebalance_agent.cli.agent_api import Access, AgentApi, AgentError
-from rebalance_agent.cli.groups_access import add_access_flags, agent_api, direct_settings, wants_direct
+from rebalance_agent.cli.cluster_flags import cluster_settings
+from rebalance_agent.cli.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.api_query import GroupQuery, NotKnownError
 from rebalance_agent.exposition.health import Readiness
@@ -149,8 +150,8 @@ def test_flags_that_contradict_each_other_are_refused(tmp_path):
 
 
 def test_a_watch_from_here_needs_brokers_and_takes_kafkas_properties():
-    settings, properties = direct_settings(options("--bootstrap-servers", "x:1", "--kafka", "client.id=me"))
+    settings, properties = cluster_settings(options("--bootstrap-servers", "x:1", "--kafka", "client.id=me"))
     assert (properties["bootstrap.servers"], properties["client.id"]) == ("x:1", "me")
     assert settings.events_topic == "rebalance-events"
     with pytest.raises(InvalidInputError, match="--bootstrap-servers: is missing"):
-        direct_settings(options("--kafka", "client.id=me"))
+        cluster_settings(options("--kafka", "client.id=me"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,8 @@ def test_json(verify):
     ("flags", "told"),
     [
         (["--bootstrap-servers", "localhost:1"], "--records: is instead of a cluster"),
+        (["--tables", "tables"], "--tables: is instead of --events and --events-topic"),
+        (["--spark", "spark.ui.enabled=true"], "--spark: is for --tables, which is missing"),
         (["--lifetime", "absent.txt", "absent.ndjson"], "--lifetime: absent.txt: No such file or directory"),
     ],
 )
@@ -110,6 +114,15 @@ def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
     assert "moved is 1000, its events add up to" in out
     metrics.write_text('rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000\n', encoding="utf-8")
     assert verify("--lifetime", str(metrics), str(published))[0] == 0
+
+
+def test_tables_without_the_pipelines_packages_tell_how_to_get_them(tmp_path):
+    (tmp_path / "records.ndjson").write_text("", encoding="utf-8")
+    without = "import sys; sys.modules['pyspark'] = None; from rebalance_agent.cli.main import main; sys.exit(main())"
+    command = [sys.executable, "-c", without, "verify", "--records", "records.ndjson", "--tables", "tables"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = "needs the package 'pyspark': pip install 'kafka-rebalance-agent[pipeline]'"
+    assert (done.returncode, done.stderr) == (2, f"rebalance-agent verify: --tables: {told}\n")
 
 
 @pytest.mark.parametrize("text", ["", "up 1\n", "<!doctype html>\n"])

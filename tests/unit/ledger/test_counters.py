@@ -9,6 +9,7 @@ import pytest
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.report import Report
+from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.runtime.verifying import scraped
@@ -85,6 +86,17 @@ def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
     assert report_of(counted(EVENTS[1:]), began_amid=True).clean
 
 
+def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_telling():
+    aborted = next(each for each in EVENTS if each.KIND == "aborted")
+    rest = [each for each in EVENTS if each is not aborted]
+    told = [aborted, *rest]  # it is told at once, and generations may go on
+    since = [each for each in rest if each.timestamp_ms >= aborted.timestamp_ms]
+    assert 0 < len(since) < len(rest)
+    assert not report_of(counted([aborted, *since]), told).clean
+    assert report_of(counted([aborted, *since]), told, began_amid=True).clean
+    assert not report_of(counted([aborted, *rest[:1]]), told, began_amid=True).clean
+
+
 def test_what_came_after_the_scrape_may_be_missing():
     assert not report_of(counted(EVENTS[:-1])).clean
     last_ms = EVENTS[-1].timestamp_ms
@@ -103,6 +115,31 @@ def test_a_group_that_was_deleted_begins_anew():
 def test_counters_without_any_event_must_be_zero():
     assert report_of({"completed": 0}, []).clean
     assert not report_of({"completed": 1}, []).clean
+
+
+def report_without_counters(events, **more):
+    report = Report()
+    check_lifetime(Lifetime("metrics.txt", {}, events, **more), report)
+    return report
+
+
+def test_a_group_with_events_and_no_counters_is_named():
+    (difference,) = report_without_counters(EVENTS).differences
+    assert (difference.group, difference.number) == ("g", 5)
+    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, its events add up to 2")
+
+
+def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
+    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert report_without_counters(gone).clean
+    assert report_without_counters(EVENTS, scraped_ms=T0 + 1_500, settled_ms=5_000).clean
+    assert report_without_counters([replace(each, source=Source.ADMIN) for each in EVENTS]).clean
+
+
+def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas():
+    report = report_without_counters(EVENTS, began_amid=True)
+    assert (report.clean, report.counters) == (True, 0)
+    assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
 def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():

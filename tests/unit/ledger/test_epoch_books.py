@@ -11,7 +11,7 @@ from rebalance_agent.rebalances.observations import Backfilled, Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epochs import ID, current, fact, gone, joins, named, target
 from support.posted import ledger_of, posted
-from support.tracking import T0, tell
+from support.tracking import T0, record, tell
 
 STARTED = [
     joins(0, "a"),
@@ -39,6 +39,11 @@ def told(observations):
 
 def report(events, observations):
     records = [posted(each, offset) for offset, each in enumerate(observations)]
+    return ledger_of(events, records, names={ID: "t"})
+
+
+def report_at(events, observations, offsets):
+    records = [posted(*each) for each in zip(observations, offsets, strict=True)]
     return ledger_of(events, records, names={ID: "t"})
 
 
@@ -92,3 +97,40 @@ def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact
     events = told(there + back)
     assert [each.event_id for each in events] == [each.event_id("cluster") for each in entries(there + back)]
     assert report(events, there + back).clean
+
+
+def other(at, generation):
+    """A record of another group in the same partition, whose key tells how far the partition may have been cleaned."""
+    return record(at, generation, group="other")
+
+
+def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_its_beginning():
+    observations = [other(0, 0), other(50, 0), *STARTED]
+    events = told(STARTED)
+    offsets = range(7, 7 + len(observations))
+    assert report_at(events, observations, offsets).agreed == len(events) == 1
+    (difference,) = report_at([], observations, offsets).differences
+    assert difference.what == "epoch 2 is not told"
+
+
+def test_a_group_that_begins_where_records_may_have_been_cleaned_is_not():
+    observations = [other(0, 0), *STARTED]
+    found = report_at([], observations, range(7, 7 + len(observations)))
+    assert (found.clean, found.unjudged) == (True, {"whose neighbours were compacted away": 1})
+
+
+def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():
+    """It sees the next epoch begin, and not what was before."""
+    there = [replace(each, live=False) for each in STARTED[:2]]
+    observations = [
+        *there,
+        *[fact(90, GroupEpoch(3)), *STARTED[2:3], fact(100, TargetEpoch(3))],
+        current(200, "a", 3, (0,)),
+    ]
+    tracker = Tracker("cluster", settle_ms=1_000)
+    began = [*there, Backfilled(T0, frozenset({0})), *observations[2:], Tick(T0 + 60_000)]
+    events = tell(tracker, named(t=4), *began)
+    assert [(each.previous_generation, each.stall, each.phases.started_ms) for each in events] == [
+        (None, None, T0 + 90)
+    ]
+    assert report(events, observations).clean

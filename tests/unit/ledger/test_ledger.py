@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.ledger import ledger
+from rebalance_agent.ledger.report import Difference, Differences
 from rebalance_agent.model.events import GenerationEvent, event_id
 from rebalance_agent.rebalances.observations import Tick
 from rebalance_agent.rebalances.tracker import Tracker
@@ -162,6 +164,44 @@ def test_parts_of_a_static_members_return_are_one_fact_too():
     assert not report(parts[:-1], observations).clean
 
 
+def test_a_first_part_under_another_id_is_not_the_records():
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    first, *others = [part for part, _ in event_lines(event, 1_500)]
+    found = report([replace(first, event_id="0" * 32), *others], observations)
+    assert said(found) == [
+        ("g", 1, "generation 1 is not told"),
+        ("g", 1, "generation 1 is told, and no record says so"),
+    ]
+
+
+def test_a_return_that_does_not_say_who_returned_is_not_told():
+    before, after = (member(name, (0, 1, 2, 3), instance="one") for name in ("a", "b"))
+    observations = (record(0, 0), record(1_000, 1, before), record(5_000, 1, after))
+    first, back = told(*observations)
+    nobody = event_id("generation", "cluster", "g", "classic", 1, T0 + 5_000)
+    found = report([first, replace(back, event_id=nobody)], observations)
+    assert said(found) == [
+        ("g", 1, "generation 1 (return of b) is not told"),
+        ("g", 1, "generation 1 is told, and no record says so"),
+    ]
+
+
+def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
+    events = told(*EAGER)
+    again = report([*events, replace(events[1], revision=1)], EAGER, once=True)
+    assert said(again) == [("g", 2, "generation 2 is there twice")]
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    parts = [part for part, _ in event_lines(event, 1_500)]
+    assert report(parts, observations, once=True).clean
+    # What a revision in fewer parts left over.
+    assert report([replace(event, revision=1), *parts[1:]], observations, once=True).clean
+    assert said(report([*parts, parts[1]], observations, once=True)) == [("g", 1, "generation 1 is there twice")]
+
+
 def test_an_id_that_is_none_is_of_no_fact():
     """Whoever may write events may write anything."""
     events = told(*EAGER)
@@ -209,6 +249,28 @@ def test_a_gap_leaves_open_what_lies_before_it_and_not_what_lies_behind():
     assert not report(events[:-1], EAGER[2:], [2, 3]).clean
 
 
+@pytest.mark.parametrize("left", [[4], [3, 4], [2, 3, 4]])
+@pytest.mark.parametrize("first", [1, 5])
+def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is_left(first, left):
+    """Who returned is part of the event's id, and cannot be seen from its record alone."""
+
+    def static(name):
+        return member(name, (0, 1), instance="one")
+
+    observations = (
+        record(0, 0),
+        record(1_000, first, static("a")),
+        record(5_000, first, static("b")),
+        record(9_000, first + 1, static("b"), member("c", (2, 3))),
+        record(12_000, first + 1, static("d"), member("c", (2, 3))),
+    )
+    events = told(*observations)
+    found = report(events, [observations[each] for each in left], left)
+    assert (said(found), found.agreed) == ([], len(left))
+    last = replace(events[-1], members=events[-1].members[:1])
+    assert not report([*events[:-1], last], [observations[each] for each in left], left).clean
+
+
 def test_where_nothing_was_compacted_a_gap_is_the_end_of_a_transaction():
     events, offsets = told(*EAGER), [0, 2, 4, 6]
     assert report(events, EAGER, offsets, complete=True).unjudged == {}
@@ -224,3 +286,21 @@ def test_records_that_cannot_be_read_are_counted():
 def test_generation_events_of_polls_are_no_concern():
     (event,) = (each for each in told(*EAGER[:2]) if isinstance(each, GenerationEvent))
     assert report([replace(event, source="admin")], ()).clean
+
+
+def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
+    each = Difference("g", 1, "odd")
+    few = Differences(most=2)
+    few.add(each, each, each)
+    few.add(each, found=1_000_000)
+    assert (len(few.kept), few.found) == (2, 1_000_003)
+
+
+def test_differences_that_a_gap_may_excuse_are_bounded_too(monkeypatch):
+    monkeypatch.setattr(ledger, "SOFT_MAX", 3)
+    observations = [record(1_000 * number, 10 * number, member("a", (0,))) for number in range(1, 6)]
+    found = report([], observations, range(7, 12))
+    assert found.clean is False
+    aborted = [each for each in found.differences if "aborted" in each.what]
+    assert len(aborted) == 3
+    assert found.found == 32

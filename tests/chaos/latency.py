@@ -1,0 +1,74 @@
+"""Do polls of an instrumented consumer return later than those of bare ones? As much as two bare ones differ is noise.
+
+The three groups have processes of one make, which come, go and are killed at the same moments, and one coordinator. The
+run is cut into windows; in each of them the same happens to all three, whatever that is.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+
+from chaos.verdict import Verdict
+
+BARE, ALSO_BARE, INSTRUMENTED = TRIED = ("eager-bare", "eager-bare-also", "eager-instrumented")
+WINDOW_MS = 30_000
+WINDOWS_MIN = 3
+POLLS_MIN = 100
+"""Of a group in a window: fewer have no 99th percentile to speak of."""
+
+NOISE_SHARE = 0.9
+"""Of the windows: so many have bare groups that differ by no more than what is called noise."""
+
+CHANCE = 0.001
+"""Of being the latest of three alike in so many windows or more: what is likelier is no finding."""
+
+FELT_US = 1_000
+"""Nobody feels less, whatever a ratio of small numbers is. A poll of these waits for 100 ms."""
+
+
+def compared(late):
+    """The verdict on ``late``: group -> (epoch ms, microseconds of each poll that was late), in no order."""
+    windows = _windows(late)
+    if len(windows) < WINDOWS_MIN:
+        what = f"polls: {len(windows)} windows of {WINDOW_MS // 1000} s have enough of them, too few to compare"
+        return Verdict(what, (what,))
+    told = [_judged(f"p{percent}", [_percentiles(each, percent) for each in windows]) for percent in (50, 99)]
+    lines = [f"polls return late, in {len(windows)} windows:", *(what for what, _ in told)]
+    return Verdict("\n  ".join(lines), tuple(f"instrumented polls are later: {what}" for what, later in told if later))
+
+
+def _windows(late):
+    """Of each window that has enough: what was late in each group."""
+    found = defaultdict(lambda: defaultdict(list))
+    for name in TRIED:
+        for at_ms, late_us in late.get(name, ()):
+            found[at_ms // WINDOW_MS][name] += late_us
+    return [each for _, each in sorted(found.items()) if all(len(each[name]) >= POLLS_MIN for name in TRIED)]
+
+
+def _percentiles(window, percent):
+    return [statistics.quantiles(window[name], n=100)[percent - 1] for name in TRIED]
+
+
+def _judged(name, rows):
+    """In words, and whether instrumented ones are later than noise explains."""
+    noise = [math.log(also / bare) for bare, also, _ in rows]
+    most = sorted(map(abs, noise))[math.ceil(NOISE_SHARE * len(noise)) - 1]
+    more = statistics.median(math.log(tried / math.sqrt(bare * also)) for bare, also, tried in rows)
+    latest = sum(tried > max(bare, also) for bare, also, tried in rows)
+    bare, also, tried = (statistics.median(each) for each in zip(*rows, strict=True))
+    what = (
+        f"{name} {tried / 1000:.2f} ms instrumented, {bare / 1000:.2f} and {also / 1000:.2f} ms bare: instrumented is "
+        f"{math.exp(more):.2f} of bare and the latest in {latest} of {len(rows)}; bare is "
+        f"{math.exp(statistics.median(noise)):.2f} of bare, and in one window up to {math.exp(most):.2f} of it"
+    )
+    felt = tried - math.sqrt(bare * also) > FELT_US
+    return what, felt and more > most and _by_chance(latest, len(rows)) < CHANCE
+
+
+def _by_chance(latest, windows):
+    """How likely one of three alike is the latest so often, or oftener."""
+    ways = sum(math.comb(windows, often) * 2 ** (windows - often) for often in range(latest, windows + 1))
+    return ways / 3**windows

@@ -1,0 +1,178 @@
+"""The whole of it: the cluster, who plays, faults in their time, and the judgement."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import random
+from contextlib import ExitStack
+
+from confluent_kafka import KafkaException
+
+from chaos import latency, oracle
+from chaos.agents import Agent
+from chaos.crowd import KINDS, PARTITIONS, Crowd, group_name
+from chaos.faults import Stage, inflict
+from chaos.source import Source
+from chaos.stream import Stream
+from chaos.timetable import BROKERS
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing import EmbeddedKafka, Listener
+from rebalance_agent.testing.settings import free_ports
+from support.network import Network
+from support.observing import create_topic, eventually, everything
+
+SETTLED_S = 240
+LOOKS_S = 2.0
+REBALANCES_A_MINUTE = 50
+TOPIC, EVENTS = "orders", "rebalance-events"
+EVENTS_PARTITIONS = 3
+SESSIONS = {
+    "session.timeout.ms": "6000",
+    "min.session.timeout.ms": "1000",
+    "heartbeat.interval.ms": "1500",
+    "min.heartbeat.interval.ms": "100",
+}
+BROKER = {
+    "offsets.topic.segment.bytes": str(1 << 30),  # one segment, which is never compacted
+    "group.min.session.timeout.ms": "1000",
+    "group.streams.initial.rebalance.delay.ms": "0",
+    **{f"group.{kind}.{name}": value for kind in ("consumer", "share", "streams") for name, value in SESSIONS.items()},
+}
+
+
+def play(options, faults, folder):
+    """What is wrong, a line each; None if somebody pressed Ctrl-C."""
+    fronted = {"AGENT": Listener("PLAINTEXT", fronted=True)}
+    with EmbeddedKafka(BROKERS, properties=BROKER, listeners=fronted, startup_timeout=180) as kafka:
+        try:
+            wrong = _play(kafka, options, faults, folder)
+        except KeyboardInterrupt:
+            return None
+        except Exception:
+            _keep(kafka.bootstrap_servers, folder)
+            raise
+        if wrong:
+            _keep(kafka.bootstrap_servers, folder)
+            kafka.keep_logs = True
+            print(f"the brokers' logs are kept in {kafka.directory}")
+        return wrong
+
+
+def _play(kafka, options, faults, folder):
+    kinds = tuple(each for each in KINDS if not options.kinds or each.name in options.kinds)
+    bootstrap, since_ms = kafka.bootstrap_servers, SystemClock().now_ms()
+    create_topic(bootstrap, TOPIC, PARTITIONS, BROKERS)
+    create_topic(bootstrap, EVENTS, EVENTS_PARTITIONS, BROKERS)
+    with ExitStack() as stack:
+        stage = _set(stack, kafka, options, folder)
+        source = stack.enter_context(Source(bootstrap, TOPIC))
+        crowd = stack.enter_context(Crowd(kafka, TOPIC, f"http://{stage.events}", options.seed, kinds))
+        _go_wrong(stage, faults, options.minutes)
+        source.stop()
+        with contextlib.suppress(AssertionError):  # who has not read it by then is named in the end
+            eventually(
+                lambda: not any(each.wrong for each in oracle.read_at_least_once(crowd, source.written)),
+                between=lambda: stage.wait(LOOKS_S),
+            )
+        crowd.calm()
+        return _judge(stage, crowd, source, since_ms, options)
+
+
+def _set(stack, kafka, options, folder):
+    """Agents behind their own network, and the stream: all begun."""
+    fronts, behind = (kafka.address("AGENT", behind=each).split(",") for each in (False, True))
+    ways = [tuple(int(each.rpartition(":")[2]) for each in way) for way in zip(fronts, behind, strict=True)]
+    network = stack.enter_context(Network(ways, options.seed))
+    (port,) = free_ports(1)
+    events = f"127.0.0.1:{port}"
+    shared = [f"--bootstrap-servers={','.join(fronts)}", f"--events-topic={EVENTS}"]
+    observer = Agent(folder, "observe", [*shared, "--settle-seconds=1", "--groups-allow=chaos-.*"])
+    sidecar = Agent(folder, "sidecar", [*shared, f"--events-listen={events}"])
+    for agent in (observer, sidecar):
+        stack.callback(agent.end)
+        agent.start()
+    stream = Stream(kafka.bootstrap_servers, EVENTS, folder) if options.spark else None
+    if stream:
+        stack.callback(stream.end)
+        stream.start()
+    eventually(lambda: observer.life.ready() and sidecar.life.ready(), SETTLED_S)
+    return Stage(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
+
+
+def _go_wrong(stage, faults, minutes):
+    began = stage.clock.monotonic()
+    for fault in faults:
+        stage.wait(max(0.0, fault.at_s - (stage.clock.monotonic() - began)))
+        if stage.clock.monotonic() - began > minutes * 60:
+            print("  (no time for the rest)", flush=True)
+            break
+        print(f"  {stage.clock.monotonic() - began:6.1f} s  {fault.what}", flush=True)
+        inflict(stage, fault)
+        if died := stage.observer.life.died or stage.sidecar.life.died:
+            raise AssertionError(died)
+        if stage.stream:
+            stage.stream.look()
+    stage.wait(max(0.0, minutes * 60 - (stage.clock.monotonic() - began)))
+
+
+def _judge(stage, crowd, source, since_ms, options):
+    bootstrap, groups = stage.kafka.bootstrap_servers, {group_name(kind) for kind in crowd.kinds}
+    latest = []
+
+    def balanced():
+        latest[:] = [oracle.balance(bootstrap, EVENTS, since_ms, groups)]
+        return latest[0].clean and not latest[0].pending
+
+    with contextlib.suppress(AssertionError):  # told by its differences
+        eventually(balanced, SETTLED_S, between=lambda: stage.wait(LOOKS_S))
+    observer = stage.observer
+    observer.life.scrape()
+    (report,) = latest
+    oracle.counted(observer.lives, report)
+    wrong = [*map(str, report.differences), *crowd.errors, *filter(None, (each.died for each in observer.lives))]
+    print(report.summary(), f"{len(observer.lives)} lives of the observer", sep="\n")
+    for verdict in _verdicts(stage, crowd, source):
+        print(verdict.what, flush=True)
+        wrong += verdict.wrong
+    left, may_be = sum(report.unjudged.values()), len(observer.lives) * len(groups)
+    if left > may_be:
+        wrong.append(f"{left} facts were not judged: once for each start of an observer and group, {may_be}, at most")
+    wanted = REBALANCES_A_MINUTE * options.minutes
+    if report.agreed < wanted and not (options.only or options.kinds):
+        wrong.append(f"only {report.agreed} rebalances, {wanted:.0f} were wanted: the machine is too busy")
+    return wrong
+
+
+def _verdicts(stage, crowd, source):
+    """On all but the ledger, one after the other."""
+    yield from oracle.read_at_least_once(crowd, source.written)
+    if set(latency.TRIED) <= crowd.members.keys():
+        yield latency.compared(crowd.late())
+    agents = stage.observer, stage.sidecar
+    yield oracle.back(agents)
+    for agent in agents:
+        agent.end()  # from here on nothing more is published
+    published = [each.value() for each in everything(stage.kafka.bootstrap_servers, EVENTS)]
+    yield oracle.reported(crowd, published)
+    if stage.stream:
+        yield stage.stream.judge(published)
+
+
+def _keep(bootstrap, folder):
+    """Both topics as files, for ``rebalance-agent verify``; as far as the brokers are there."""
+    with contextlib.suppress(AssertionError, KafkaException, KeyError):
+        _write(bootstrap, folder)
+
+
+def _write(bootstrap, folder):
+    with (folder / "records.ndjson").open("w") as file:
+        for each in everything(bootstrap, "__consumer_offsets"):
+            row = {"partition": each.partition(), "offset": each.offset(), "timestamp": each.timestamp()[1]}
+            for name, part in (("key", each.key()), ("value", each.value())):
+                row[name] = None if part is None else base64.b64encode(part).decode()
+            file.write(json.dumps(row) + "\n")
+    with (folder / "events.ndjson").open("wb") as file:
+        for each in everything(bootstrap, EVENTS):
+            file.write(each.value() + b"\n")

@@ -1,0 +1,18 @@
+"""How our own Python programs are started: each in a session of its own, so that Ctrl-C is for the run alone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parents[1]
+MODULE = (sys.executable, "-W", "ignore", "-m")
+LEASHED = (*MODULE, "rebalance_agent.demo.leash")
+"""What is started by this ends when its standard input does: however the run ends."""
+
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join((str(TESTS.parent / "agent"), str(TESTS))),
+    "PYTHONFAULTHANDLER": "1",
+}

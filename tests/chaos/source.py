@@ -1,0 +1,50 @@
+"""What there is to read."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from confluent_kafka import Producer
+
+from chaos.crowd import PARTITIONS
+from support.observing import PATIENCE_S
+
+RECORDS_PER_S = 20
+
+
+class Source:
+    """Writes numbered records; ``written``: those that Kafka acknowledged, as (partition, offset)."""
+
+    def __init__(self, bootstrap, topic):
+        self.written = set()
+        self._topic, self._stop = topic, threading.Event()
+        settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0}
+        self._producer = Producer({**settings, "delivery.timeout.ms": 300_000})
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def stop(self):
+        """Nothing more is written."""
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        self._producer.flush(PATIENCE_S)
+
+    def _run(self):
+        number = 0
+        while not self._stop.wait(1 / RECORDS_PER_S):
+            number += 1
+            with contextlib.suppress(BufferError):  # brokers are away: less is written then
+                self._producer.produce(self._topic, str(number), partition=number % PARTITIONS, on_delivery=self._note)
+            self._producer.poll(0)
+
+    def _note(self, error, message):
+        # Of one that was sent again and turned out to have been taken before, nobody knows the offset.
+        if error is None and message.offset() is not None:
+            self.written.add((message.partition(), message.offset()))

@@ -1,0 +1,76 @@
+"""The pipeline's stream beside it all: killed, started again, and in the end its tables are held against the topic."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+
+import psutil
+
+from chaos.exactly_once import refused, unlike
+from chaos.verdict import Verdict
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.pipeline.ingest import events_of_topic
+from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.tables import Tables
+from support.pipelines import SHORT_LIVED, Ingest, commits
+
+EVERY_S = 10
+NICE = 10
+"""Spark takes what brokers and consumers leave of the processors: a start alone is half a minute of one."""
+
+RECORDS = 50_000
+
+
+class Stream:
+    """``rebalance-agent pipeline ingest`` of the topic of events into tables of its own."""
+
+    def __init__(self, bootstrap, topic, folder):
+        self._bootstrap, self._topic = bootstrap, topic
+        self._tables, self._log = folder / "tables", folder / "stream.log"
+        self._ingest = None
+        self._killed_after, self._ended = [], 0
+
+    def start(self):
+        """Another process, which goes on from the checkpoint."""
+        self._ingest = Ingest(self._bootstrap, self._topic, self._tables, self._log, every_s=EVERY_S)
+        with suppress(psutil.Error):  # it has ended already, as `look` will find
+            process = psutil.Process(self._ingest.process.pid)
+            process.nice(max(NICE, process.nice()))
+
+    def look(self):
+        """Start it again if it ended by itself, as whoever runs one does: brokers may be away for too long."""
+        if self._ingest is not None and not self._ingest.alive():
+            self._ended += 1
+            self.end()
+            self.start()
+
+    def kill(self):
+        """SIGKILL, whatever it is at; Python and Java."""
+        self._killed_after.append(commits(self._tables))
+        self.end()
+
+    def end(self):
+        """It is not needed any more."""
+        if self._ingest is not None:
+            self._ingest.kill()
+            self._ingest = None
+
+    def judge(self, published):
+        """Kill it once more, read what is left, and compare the tables with ``published``, the topic's values."""
+        self.kill()
+        settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
+        with open_session(settings) as spark:
+            tables = Tables(spark, str(self._tables))
+            records = events_of_topic(spark, {"bootstrap.servers": self._bootstrap}, self._topic, records_max=RECORDS)
+            checkpoint = StreamSettings(f"{self._tables}/_checkpoints/ingest-{self._topic}")
+            ingest_stream(tables, records, checkpoint, SystemClock(), threading.Event())
+            rows = [tuple(row) for row in tables.read("events").select("event_id", "revision", "body").collect()]
+            rejected = [bytes(row["value"]) for row in tables.read("events_rejected").select("value").collect()]
+        after = ", ".join(map(str, self._killed_after))
+        what = (
+            f"stream: {len(rows)} events in its table of {len(published)} records; killed {len(self._killed_after)} "
+            f"times (when its table had {after} transactions), ended by itself {self._ended} times"
+        )
+        return Verdict(what, tuple(f"stream: {each}" for each in [*unlike(rows, published), *refused(rejected)]))

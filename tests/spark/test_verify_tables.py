@@ -1,0 +1,154 @@
+"""`rebalance-agent verify --tables`: tables that a captured topic's events came to, true and damaged."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.cli import pipeline_flags, verify_tables
+from rebalance_agent.cli.main import main
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+LINES = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
+RECORDS = (GOLDEN / "captured_topic.ndjson").read_text(encoding="utf-8").splitlines()[1:]
+GENERATIONS = sum(json.loads(line)["kind"] == "generation" for line in LINES)
+ONE = next(each for each in map(json.loads, LINES) if each["group"] == "eager" and each.get("moved"))
+"""An event with moves."""
+WHERE = f"event_id = '{ONE['event_id']}'"
+
+
+@pytest.fixture(scope="module")
+def made(spark, tmp_path_factory):
+    """Tables as the pipeline makes them of all events, and the records that these are about."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "events").mkdir()
+    _write(folder / "events" / "events.ndjson", LINES)
+    _write(folder / "records.ndjson", RECORDS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline_flags, "open_session", lambda *_: nullcontext(spark))
+        tables = ("--tables", str(folder / "tables"))
+        assert main(["pipeline", "ingest", *tables, "--events", str(folder / "events")]) == 0
+        assert main(["pipeline", "aggregate", *tables]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made, tmp_path):
+    shutil.copytree(made, tmp_path / "own")
+    return tmp_path / "own"
+
+
+@pytest.fixture
+def verify(spark, folder, monkeypatch, capsys):
+    monkeypatch.setattr(verify_tables, "open_session", lambda *_: nullcontext(spark))
+
+    def run(*flags):
+        capsys.readouterr()
+        files = ("--records", str(folder / "records.ndjson"), "--tables", str(folder / "tables"))
+        code = main(["verify", *files, "--grace-seconds", "0", *flags])  # all that is captured took seconds
+        told = capsys.readouterr()
+        return code, told.out, told.err
+
+    return run
+
+
+def _write(path, lines):
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _differences(found, table):
+    report = found if table == "events" else found["tables"][table]
+    return [(each["group"], each["generation"], each["what"]) for each in report["differences"]]
+
+
+def test_what_the_pipeline_made_is_clean(verify):
+    code, out, err = verify()
+    assert code == 0
+    assert out == (
+        "table events: no difference; 24 facts of 4 groups are told right and once; "
+        "not judged: 2 without what was before them\n"
+        f"table generations: no difference; {GENERATIONS} facts of 4 groups are told right and once; "
+        "not judged: 2 without what was before them\n"
+    )
+    assert [line for line in err.splitlines() if line.startswith("verify: ")] == [
+        f"verify: table {name}" for name in ("events", "generations", "members")
+    ]
+
+
+MOVED = f"replace(body, '\"moved\":{ONE['moved']}', '\"moved\":1')"
+SOMEBODY = f"member_id = '{ONE['members'][0]['member_id']}'"
+LIES = {
+    f"DELETE FROM generations WHERE {WHERE}": "is not told",
+    f"INSERT INTO generations SELECT * FROM generations WHERE {WHERE}": "is there twice",
+    f"UPDATE generations SET moved = moved + 1 WHERE {WHERE}": "moved is",
+    f"UPDATE generations SET body = '{{}}' WHERE {WHERE}": "its body is no event",
+    f"UPDATE generations SET moved = 1, body = {MOVED} WHERE {WHERE}": "by the records, 1 by the event",
+    f"DELETE FROM members WHERE {WHERE} AND {SOMEBODY}": "rows of members",
+    f"UPDATE members SET partitions = partitions + 1 WHERE {WHERE}": "rows of members",
+}
+
+
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: " ".join(lie.split()[:5]))
+def test_a_damaged_table_is_named(lie, verify, spark, folder):
+    spark.sql(re.sub(r"(FROM|INTO|UPDATE) (\w+)", rf"\1 delta.`{folder}/tables/\2`", lie))
+    code, out, _ = verify("--json")
+    found = json.loads(out)
+    assert (code, found["clean"], _differences(found, "events")) == (1, False, [])
+    told = _differences(found, "generations")
+    assert any(LIES[lie] in what for _, _, what in told), told
+    assert ("eager", ONE["generation"]) in [each[:2] for each in told]
+
+
+def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_twice(verify, spark, folder):
+    events = f"delta.`{folder}/tables/events`"
+    spark.sql(f"INSERT INTO {events} SELECT * FROM {events} WHERE kind = 'group_gone'")
+    spark.sql(f"DELETE FROM {events} WHERE {WHERE}")
+    code, out, _ = verify("--json")
+    told = _differences(json.loads(out), "events")
+    assert code == 1
+    assert ("eager", ONE["generation"], f"generation {ONE['generation']} is not told") in told
+    assert any(what == "deletion is there twice" for _, _, what in told)
+
+
+def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spark, folder):
+    """`ingest` ran since, and `aggregate` did not."""
+    events, since = f"delta.`{folder}/tables/events`", f"timestamp_millis({ONE['timestamp_ms']})"
+    for name in ("generations", "members"):
+        spark.sql(f"DELETE FROM delta.`{folder}/tables/{name}` WHERE completed_at >= {since}")
+    assert verify()[0] == 1
+    later = f"timestamp >= {since}"
+    spark.sql(f"UPDATE {events} SET ingested_at = ingested_at + INTERVAL 1 DAY WHERE {later}")
+    code, out, _ = verify()
+    assert code == 0
+    assert "table generations: no difference" in out
+    assert " are too new to be told" in out.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    ("tables", "flags", "told"),
+    [
+        (
+            "elsewhere",
+            (),
+            "must have events of one cluster alone, or of a cluster that is asked; there are none at all",
+        ),
+        ("tables", ("--groups", "copo.*"), "--groups: neither records nor events are of a group like 'copo.*'"),
+    ],
+)
+def test_nothing_to_judge_is_no_success(tables, flags, told, verify, folder):
+    code, out, err = verify("--tables", str(folder / tables), *flags)
+    assert (code, out) == (2, "")
+    assert told in err
+
+
+def test_tables_of_two_clusters_are_of_none_without_a_cluster(verify, spark, folder):
+    events = f"delta.`{folder}/tables/events`"
+    spark.sql(f"UPDATE {events} SET cluster_id = 'other' WHERE {WHERE}")
+    code, _, err = verify()
+    assert code == 2
+    assert "those there are of captured, other" in err

@@ -1,0 +1,18 @@
+"""A flood is more than nonsense: some of it is what the endpoint has to take."""
+
+from __future__ import annotations
+
+from chaos.flood import EVENTS_A_POST, HELD, post
+from rebalance_agent.exposition.connection import Limits
+from rebalance_agent.exposition.events_settings import EventsSettings
+from rebalance_agent.exposition.posted_events import parse_events
+
+
+def test_events_of_nobody_are_events_that_fit():
+    body = post()
+    assert len(parse_events(body.splitlines())) == EVENTS_A_POST <= EventsSettings().lines_max
+    assert len(body) <= EventsSettings().body_bytes_max
+
+
+def test_more_connections_are_held_than_a_listener_has():
+    assert Limits().connections < HELD

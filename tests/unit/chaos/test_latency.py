@@ -1,0 +1,62 @@
+"""How polls of instrumented members are held against those of bare ones, and these against each other."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, POLLS_MIN, TRIED, WINDOW_MS, WINDOWS_MIN, compared
+
+WINDOWS = 20
+
+
+def late(seed, times=1.0, noise=0.2, windows=WINDOWS, polls=2 * POLLS_MIN):
+    """A group whose polls are late by 5 ms or so, ``times`` as much, in each window by its own chance."""
+    chance = random.Random(seed)
+    for number in range(windows):
+        here = 5_000 * times * chance.lognormvariate(0, noise)
+        yield number * WINDOW_MS, [here * chance.lognormvariate(0, 1) for _ in range(polls)]
+
+
+def run(instrumented, **more):
+    return {
+        BARE: list(late("bare", **more)),
+        ALSO_BARE: list(late("also bare", **more)),
+        INSTRUMENTED: list(instrumented),
+    }
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_differs_as_bare_ones_do_is_right(seed):
+    assert compared(run(late(seed))).wrong == ()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_later_than_noise_explains_is_wrong(seed):
+    verdict = compared(run(late(seed, times=3.0)))
+    assert [each.split()[4] for each in verdict.wrong] == ["p50", "p99"]
+
+
+def test_what_may_be_chance_is_right():
+    assert compared(run(late("instrumented", times=3.0, windows=6), windows=6)).wrong == ()
+    assert compared(run(late("instrumented", times=3.0, windows=7), windows=7)).wrong
+
+
+def test_the_larger_the_noise_the_less_is_told_apart():
+    instrumented = list(late("instrumented", times=1.5))
+    assert compared(run(instrumented, noise=0.05)).wrong
+    assert compared(run(instrumented, noise=1.0)).wrong == ()
+
+
+def test_what_nobody_feels_is_right_however_sure():
+    def short(microseconds):
+        return [(number * WINDOW_MS, [microseconds] * POLLS_MIN) for number in range(WINDOWS)]
+
+    assert compared({BARE: short(100), ALSO_BARE: short(101), INSTRUMENTED: short(300)}).wrong == ()
+
+
+def test_a_window_is_compared_where_all_three_were_polled_enough():
+    few = list(late("few", polls=POLLS_MIN - 1))[WINDOWS_MIN - 1 :]
+    assert "too few to compare" in compared(run([*late("many", windows=WINDOWS_MIN - 1), *few])).wrong[0]
+    assert compared({name: [] for name in TRIED}).wrong
