@@ -1,6 +1,7 @@
-"""A day of micro-batches, one a minute: how many files they leave, how long one takes, and what is left of them.
+"""A day of micro-batches, one every five minutes: how many files they leave, how long one takes, and what is left.
 
-Real streaming: as many batches as a day has minutes, each of the events of a minute, into tables and a checkpoint.
+Real streaming, as fast as it goes: each batch has the events of five minutes. The first Ctrl-C ends it early, and what
+was streamed until then is counted.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from rebalance_agent.pipeline.synthesize.history import history
 from rebalance_agent.pipeline.tables import Tables
 from rebalance_agent.testing import EmbeddedKafka
 
-BATCHES = 1_440
-"""Minutes of a day."""
+BATCHES = 288
+"""Of a day, one every five minutes."""
 
-EVENTS = 35
-"""In a minute, of a thousand groups that rebalance fifty times a day."""
+EVENTS = 175
+"""In five minutes, of a thousand groups that rebalance fifty times a day."""
 
-TOLD_EVERY = 60
+TOLD_EVERY = 24
 TOPIC = "rebalance-events"
 CORES = 2
 

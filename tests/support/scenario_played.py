@@ -32,8 +32,9 @@ class Played:
 
     @property
     def episodes(self):
-        """What was published, in the terms of the table."""
-        return tuple(map(_episode, self.closing))
+        """What was published, in the terms of the table, without what its act leaves open."""
+        episodes = tuple(map(_episode, self.closing))
+        return episodes[1:] if episodes[:1] == (self.act.before,) else episodes
 
     def standstills(self):
         """How each partition that stopped stood still, by its members' own callbacks."""

@@ -116,15 +116,16 @@ class Episode:
 
 @dataclass(frozen=True)
 class Act:
-    """Steps taken at once, and the episodes that they must cause."""
+    """Steps taken at once, the episodes that they must cause, and what the coordinator may make of them ``before``."""
 
     steps: tuple
     episodes: tuple[Episode, ...]
+    before: Episode | None = None
 
 
-def act(*steps, then):
+def act(*steps, then, before=None):
     """An `Act` from its steps; ``then`` is one episode or several."""
-    return Act(steps, (then,) if isinstance(then, Episode) else tuple(then))
+    return Act(steps, (then,) if isinstance(then, Episode) else tuple(then), before)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,8 @@ _MEANING: Mapping[str, str] = {
     "spark.sql.files.ignoreCorruptFiles": "false",
     # What is merged is persisted, or computed by pure functions: no copy is needed for it to be the same twice.
     "spark.databricks.delta.merge.materializeSource": "none",
+    # Few rows have a key twice. Spark would sort all of them to drop these before it moves and sorts them.
+    "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
     "spark.databricks.delta.properties.defaults.autoOptimize.autoCompact": "true",
     "spark.databricks.delta.properties.defaults.autoOptimize.optimizeWrite": "true",
 }
