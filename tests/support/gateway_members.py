@@ -94,7 +94,8 @@ class KafkaPythonMember(_Thread):
         consumer = KafkaConsumer(**self._settings, partition_assignment_strategy=(ASSIGNORS[self._assignor],))
         consumer.subscribe([self._topic], listener=Listener())
         while not self._stop.is_set():
-            self._took(consumer.poll(timeout_ms=100))
+            # kafka-python forgets a join whose answer takes longer than the poll in which it began.
+            self._took(consumer.poll(timeout_ms=1_000))
         consumer.close()
 
 
