@@ -59,7 +59,8 @@ class Tellings:
 
     def of(self, entry: Entry) -> Told | None:
         """What was told of it."""
-        wanted, told = entry.event_id(self._cluster_id), self._told.get(entry.event_id(self._cluster_id))
+        wanted = entry.event_id(self._cluster_id)
+        told = self._told.get(wanted)
         if told is None and entry.returned:
             # The ids of further parts do not say who returned.
             told = self._told.get(replace(entry, returned=()).event_id(self._cluster_id))
