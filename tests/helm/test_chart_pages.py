@@ -2,12 +2,15 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from rebalance_agent.cli.main import main
-from support.chart import HelmError, helm
+from support.chart import EVERYTHING, HelmError, helm, one
+from support.rendered import CHART
 
 ROOT = Path(__file__).parents[2]
 OPERATE, INJECT = (
@@ -40,6 +43,19 @@ def refused(*arguments):
     with pytest.raises(HelmError) as error:
         helm("template", "rebalance-agent", ROOT / "helm" / "rebalance-agent", *arguments)
     return " ".join(str(error.value).split())
+
+
+def test_what_an_installation_says_is_shown(tmp_path):
+    """Without a cluster Helm renders no notes: here they are an object of a copy."""
+    copy = shutil.copytree(CHART, tmp_path / CHART.name)
+    (copy / "templates" / "NOTES.txt").rename(copy / "files" / "NOTES.txt")
+    told = """{kind: Told, told: {{ tpl (.Files.Get "files/NOTES.txt") . | toJson }}}"""
+    (copy / "templates" / "told.yaml").write_text(told)
+    command = OPERATE[OPERATE.index("helm install ") :].partition("\nkubectl ")[0].replace("\\\n", "")
+    _, _, name, _, *given = (each for each in shlex.split(command) if each not in ("--create-namespace", "--wait"))
+    cluster = (*EVERYTHING, "--api-versions", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy")
+    text = helm("template", name, copy, *given, *cluster, "--show-only", "templates/told.yaml")
+    assert one("Told", text)["told"].strip() in OPERATE
 
 
 @pytest.mark.parametrize(("command", "answer"), answers(OPERATE, "helm template"))
@@ -90,3 +106,20 @@ def test_brokers_that_nobody_reaches(capsys):
         for text in (capsys.readouterr().out.strip(), answer)
     )
     assert told[:-1] == written[:-1]
+
+
+def mebibytes(name, text):
+    return [int(number) for number in re.findall(rf"{name}: (\d+)Mi", text)]
+
+
+def test_the_sizes_leave_room_and_the_default_is_that_of_the_chart():
+    rows = OPERATE.partition("| consumer groups |")[2].partition("\n\n")[0].splitlines()[2:]
+    peaks = [int(re.findall(r"(\d+)\*? MiB", row)[-1]) for row in rows]
+    chosen = [(*mebibytes("requests.memory", row), *mebibytes("limits.memory", row)) or "the default" for row in rows]
+    default = next(each for row, each in zip(rows, chosen, strict=True) if "the default: " in row)
+    resources = yaml.safe_load((ROOT / "helm" / "rebalance-agent" / "values.yaml").read_text())["observer"]["resources"]
+    assert [resources[each]["memory"] for each in ("requests", "limits")] == [f"{each}Mi" for each in default]
+    for peak, each in zip(peaks, chosen, strict=True):
+        request, limit = default if each == "the default" else each
+        assert peak <= request
+        assert 2 * peak <= limit

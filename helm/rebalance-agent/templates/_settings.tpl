@@ -19,7 +19,7 @@ events_listen: {{ printf "%s:29309" .Values.listenHost | quote }}
 {{- include "rebalance-agent.listener.settings" (dict "listener" $observer.events "folder" "events" "tls" "events_tls" "token" "events_token") }}
 {{- end }}
 {{- if and (gt (int $observer.replicas) 1) (not (hasKey (default (dict) $observer.settings) "replicas_group")) }}
-replicas_group: rebalance-agent
+replicas_group: {{ include "rebalance-agent.observer.group" . }}
 {{- end }}
 {{- with $observer.settings }}
 {{ toYaml . }}

@@ -34,6 +34,10 @@
 {{- if and $events.enabled (not $events.token.secretName) (not (and $events.tls.secretName $events.tls.clientCaKey)) -}}
 {{- fail "\n\nobserver.events.enabled: anybody could post events. Set observer.events.token.secretName (a Secret with a token of at least 16 characters), or observer.events.tls.secretName and observer.events.tls.clientCaKey for mTLS.\n" -}}
 {{- end -}}
+{{- $settings := default (dict) .Values.observer.settings -}}
+{{- if and (gt (int .Values.observer.replicas) 1) (eq (include "rebalance-agent.observer.group" .) "") (ne (dig "state_topic" "set" $settings) "") -}}
+{{- fail "\n\nobserver.settings.replicas_group is empty: replicas that do not share the groups would write over each other's snapshots. Leave it out, or set observer.settings.state_topic to \"\", too.\n" -}}
+{{- end -}}
 {{- if .Values.pipeline.enabled -}}
 {{- include "rebalance-agent.pipeline.validate" . -}}
 {{- end -}}

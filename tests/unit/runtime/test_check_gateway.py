@@ -25,6 +25,8 @@ from rebalance_agent.runtime.check.gateway import gateway_findings
 from rebalance_agent.runtime.check.plan import findings
 from rebalance_agent.runtime.gateway import places
 from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.listening import web_tls
+from support.certificates import Authority, needs_openssl
 from support.gateway_transport import RawBroker
 from support.gatewaying import free_base
 
@@ -159,13 +161,18 @@ def test_each_broker_has_its_own_address_and_port_here(cluster, monkeypatch):
     assert code == 1
 
 
-def test_ports_that_a_running_agent_has_are_no_failure(cluster):
-    web = HttpServer(HOST, 0, WebApp((), Readiness()))
+@needs_openssl
+@pytest.mark.parametrize("secured", [False, True])
+def test_ports_that_a_running_agent_has_are_no_failure(cluster, tmp_path, secured):
+    made = Authority(tmp_path).issue("gateway")
+    files = {"tls_cert_file": str(made.chain), "tls_key_file": str(made.key)} if secured else {}
+    tls = web_tls(GatewaySettings(**FREE | files), SystemClock())
+    web = HttpServer(HOST, 0, WebApp((), Readiness()), tls=tls)
     web.start()
     try:
         with broker() as port, socket.create_server((HOST, 0)) as own:
             listen = {"listen": f"{HOST}:{web.port}", "gateway_listen": f"{HOST}:{own.getsockname()[1]}"}
-            found, _ = checked(port, **listen)
+            found, _ = checked(port, **listen, **files)
     finally:
         web.stop()
     assert found[f"gateway_listen {listen['gateway_listen']}"] == (OK, "an agent listens there now")

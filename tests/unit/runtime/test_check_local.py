@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import ssl
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -13,6 +17,7 @@ from rebalance_agent.runtime.check.local import local_findings
 from rebalance_agent.runtime.observer import Observer
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.sidecar import Sidecar
+from support.certificates import Authority, needs_openssl
 
 ROLES = {"observer": (Observer, ObserverSettings), "sidecar": (Sidecar, SidecarSettings)}
 
@@ -92,3 +97,83 @@ def test_a_webhooks_token_file_is_no_matter_without_a_webhook(named):
     settings = settings_of(SidecarSettings, {"events_webhook_token_file": named["NOWHERE"]})
     assert {each.status for each in local_findings(settings, SystemClock())} == {Status.OK}
     Sidecar(settings, {})
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Paths of a token and of certificates, by what they are."""
+    folder = tmp_path_factory.mktemp("listening")
+    authority = Authority(folder)
+    named = {"CA": str(authority.certificate.chain), "TOKEN": str(folder / "token")}
+    (folder / "token").write_text("abcdefgh" * 4)
+    for name, expired in (("OWN", False), ("OTHER", False), ("OLD", True)):
+        made = authority.issue(name, expired=expired)
+        named |= {name: str(made.chain), f"{name}_KEY": str(made.key)}
+    return named
+
+
+@contextmanager
+def running(files, chosen):
+    """The settings of a sidecar that listens, with the ports that it has."""
+    settings = settings_of(SidecarSettings, {name: files.get(value, value) for name, value in chosen.items()})
+    sidecar = Sidecar(settings, {})
+    sidecar._events.start()
+    sidecar._web.start()
+    try:
+        ports = {"listen": sidecar.port, "events_listen": sidecar.events_port}
+        yield settings.model_copy(update={name: f"127.0.0.1:{port}" for name, port in ports.items()})
+    finally:
+        sidecar._web.stop()
+        sidecar._events.stop()
+
+
+def listeners(settings):
+    found = local_findings(settings, SystemClock())
+    return {name: each.detail for each in found if (name := each.name.split()[0]) != "file"}
+
+
+TLS = {"tls_cert_file": "OWN", "tls_key_file": "OWN_KEY"}
+ASKS = {"web_token_file": "TOKEN", "web_token_for_health": True}
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {},
+        ASKS,
+        TLS,
+        TLS | ASKS,
+        TLS | {"tls_client_ca_file": "CA"},
+        {"tls_cert_file": "OLD", "tls_key_file": "OLD_KEY"},
+        {"events_tls_cert_file": "OTHER", "events_tls_key_file": "OTHER_KEY", "events_tls_client_ca_file": "CA"},
+    ],
+)
+def test_a_check_beside_a_running_agent_finds_it_whatever_its_ports_ask_for(files, chosen):
+    with running(files, chosen) as settings:
+        assert listeners(settings) == dict.fromkeys(("listen", "events_listen"), "an agent listens there now")
+
+
+@needs_openssl
+@pytest.mark.parametrize("clients", [{}, {"tls_client_ca_file": "CA"}])
+@pytest.mark.parametrize("somebody", [{}, {"tls_cert_file": "OTHER", "tls_key_file": "OTHER_KEY"}])
+def test_who_has_not_the_certificate_of_the_settings_is_somebody_else(files, clients, somebody):
+    wanted = {name: files[value] for name, value in (TLS | clients).items()}
+    with running(files, somebody) as settings:
+        found = listeners(settings.model_copy(update=wanted))
+    assert set(found.values()) == {"cannot be listened on: Address already in use"}
+
+
+@needs_openssl
+def test_who_shows_that_certificate_and_does_not_answer_as_we_do_is_somebody_else(files):
+    chosen = {name: files[value] for name, value in TLS.items()}
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*chosen.values())
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as somebody:
+        somebody.socket = context.wrap_socket(somebody.socket, server_side=True)
+        thread = threading.Thread(target=somebody.serve_forever, args=(0.01,))
+        thread.start()
+        found = listeners(settings_of(ObserverSettings, chosen | {"listen": f"127.0.0.1:{somebody.server_port}"}))
+        somebody.shutdown()
+        thread.join()
+    assert found == {"listen": "cannot be listened on: Address already in use"}

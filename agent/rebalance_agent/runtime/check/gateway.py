@@ -44,7 +44,7 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     except InvalidInputError as error:
         yield Finding("gateway", Status.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}")
         return
-    yield free_address("gateway_listen", settings.gateway_listen, "clients begin there", settings.listen)
+    yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients begin there")
     if settings.gateway_tls_cert_file:
         yield Finding(f"file {settings.gateway_tls_cert_file}", Status.OK, detail="can be read and used")
     rules = parse_rules(settings.gateway_groups)
@@ -106,7 +106,7 @@ def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     if port > PORT_MAX:
         return Finding(name, Status.FAILED, purpose, "there is none of that number", fix=fix)
     host = settings.gateway_listen.rpartition(":")[0]
-    found = free_address("gateway_port_base", f"{host}:{port}", purpose, settings.listen)
+    found = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = found.detail, ephemeral_ports()
     if found.status is Status.OK and port in ephemeral:
         detail += f", but any connection may have it: the system gives out {ephemeral.start} to {ephemeral.stop - 1}"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
-import urllib.request
+import ssl
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 
 from rebalance_agent.clock import Clock
@@ -26,6 +26,12 @@ __all__ = ["free_address", "local_findings"]
 
 _WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
 
+_SERVER = "rebalance-agent"
+"""What our listeners say of themselves in each answer, in those that refuse, too (the header Server)."""
+
+_NO_CHECK_TIME = 0x200000
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: whose a certificate is, and not whether it has expired."""
+
 
 def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     """One finding for each thing that the settings name; files and listeners first.
@@ -33,7 +39,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     What a role refuses to start with is found by the functions by which it refuses.
     """
     yield from _files(settings, clock)
-    yield free_address("listen", settings.listen, "metrics, health and the API are served there")
+    yield free_address(settings, "listen", settings.listen, "metrics, health and the API are served there")
     if isinstance(settings, TakingSettings) and settings.events_listen:
         yield _events_listen(settings, clock)
     if settings.events_file:
@@ -75,11 +81,11 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
 def _events_listen(settings: TakingSettings, clock: Clock) -> Finding:
     purpose = "members' events are posted there"
     refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
-    return refused or free_address("events_listen", settings.events_listen, purpose)
+    return refused or free_address(settings, "events_listen", settings.events_listen, purpose)
 
 
-def free_address(setting: str, address: str, purpose: str, own: str = "") -> Finding:
-    """Whether ``address`` can be listened on. ``own``: that of the agent's web port, where it is not itself one."""
+def free_address(settings: AgentSettings, setting: str, address: str, purpose: str) -> Finding:
+    """Whether ``address``, of the ``setting`` of that name, can be listened on, or is by an agent that runs."""
     name = f"{setting} {address}"
     host, port = split_address(address)
     try:
@@ -88,7 +94,7 @@ def free_address(setting: str, address: str, purpose: str, own: str = "") -> Fin
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(where)
     except OSError as error:
-        if _agent_answers(*(split_address(own) if own else (host, port))):
+        if _agent_answers(settings):
             return Finding(name, Status.OK, purpose, "an agent listens there now")
         flag = "--" + setting.replace("_", "-")
         return Finding(
@@ -97,17 +103,33 @@ def free_address(setting: str, address: str, purpose: str, own: str = "") -> Fin
     return Finding(name, Status.OK, purpose, "is free")
 
 
-def _agent_answers(host: str, port: int) -> bool:
-    """Whether one of ours listens there without TLS; a check beside a running agent is no failure."""
-    name = _WILDCARDS.get(host, host)
-    url = f"http://{f'[{name}]' if ':' in name else name}:{port}/healthz"
+def _agent_answers(settings: AgentSettings) -> bool:
+    """Whether one of ours has the web port of these settings; a check beside a running agent is no failure.
+
+    With TLS it has the certificate of the settings. Tokens are not sent: an agent that asks for one is one.
+    """
+    host, port = split_address(settings.listen)
+    host = _WILDCARDS.get(host, host)
     try:
-        # Straight there, whatever proxy the environment names.
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(url, timeout=TIMEOUT_S) as answer:
-            return bool(json.loads(answer.read(1_000)) == {"alive": True})
-    except (OSError, ValueError):
+        with closing(_connection(host, port, settings.tls_cert_file)) as connection:
+            connection.connect()
+            if settings.tls_client_ca_file:
+                return True  # that certificate is all that whoever has none of a client's gets to see
+            connection.request("GET", "/healthz")
+            return connection.getresponse().getheader("Server") == _SERVER
+    except (OSError, HTTPException):
         return False
+
+
+def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
+    """Straight there, whatever proxy the environment names; with a ``certificate`` only to who has its key."""
+    if not certificate:
+        return HTTPConnection(host, port, timeout=TIMEOUT_S)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # it is for the name by which others come
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    context.load_verify_locations(certificate)
+    return HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
 
 
 def _events_file(settings: AgentSettings) -> Finding:

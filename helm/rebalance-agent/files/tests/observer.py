@@ -1,52 +1,68 @@
 """What ``helm test`` asks the observer, through its Service: whether it is ready, and what it says of itself.
 
-Takes an address and, if it wants one, the file with its token. Exit code 1 with the reason when it is not well.
+Takes an address and, if it wants one, the file with its token, and with HTTPS the one with its certificate. Exit code 1
+with the reason when it is not well.
 """
-# ruff: noqa: INP001, S310, T201 - a program by itself, which asks whom it is told to ask
+# ruff: noqa: INP001, T201 - a program by itself, which tells people
 
 from __future__ import annotations
 
-import re
 import ssl
 import sys
 import urllib.error
 import urllib.request
+from contextlib import closing
 from http import HTTPStatus
 from pathlib import Path
+from urllib.response import addinfourl
 
 SECONDS = 10
 
-
-def asked(address: str, token: str) -> tuple[int, str]:
-    """Status and text of the answer."""
-    request = urllib.request.Request(address, headers={"Authorization": f"Bearer {token}"} if token else {})
-    try:
-        with urllib.request.urlopen(request, timeout=SECONDS, context=trusting()) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
+OWN = (b"rebalance_agent_build_info", b"rebalance_agent_configured")
+"""Of the metrics, which of thousands of groups are more than this pod's memory holds."""
 
 
-def trusting() -> ssl.SSLContext:
-    """Takes any certificate: whether it is for the Service's name is asked by who scrapes."""
-    context = ssl.create_default_context()
+class Observer:
+    """Asked straight, whatever proxy the environment names."""
+
+    def __init__(self, url: str, token_file: str, certificate: str) -> None:
+        """Both files are paths; empty: it wants no token, it speaks HTTP."""
+        token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else ""
+        self._url, self._headers = url, {"Authorization": f"Bearer {token}"} if token else {}
+        secured = [urllib.request.HTTPSHandler(context=trusting(certificate))] if certificate else []
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), *secured)
+
+    def ask(self, path: str) -> closing[addinfourl]:
+        """Its answer, of whatever status."""
+        request = urllib.request.Request(self._url + path, headers=self._headers)  # noqa: S310 - whom it is told to ask
+        try:
+            return closing(self._opener.open(request, timeout=SECONDS))
+        except urllib.error.HTTPError as error:
+            return closing(error)
+
+
+def trusting(certificate: str) -> ssl.SSLContext:
+    """Takes this certificate alone: whether it is for the Service's name is asked by who scrapes."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    context.verify_mode = ssl.CERT_NONE
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
+    context.load_verify_locations(certificate)
     return context
 
 
-def main(url: str, token_file: str = "") -> str:
+def main(url: str, token_file: str = "", certificate: str = "") -> str:
     """Why it is not well; empty: it is."""
-    token = Path(token_file).read_text(encoding="utf-8").strip() if token_file else ""
-    status, reasons = asked(f"{url}/readyz", token)
-    print(f"/readyz: {status}\n{reasons}")
-    if status != HTTPStatus.OK:
-        return "the observer is not ready: above it says of each part why"
-    status, metrics = asked(f"{url}/metrics", token)
-    if status != HTTPStatus.OK:
-        return f"/metrics answers {status}: {metrics}"
-    print(*(line for line in metrics.splitlines() if line.startswith("rebalance_agent_build_info")), sep="\n")
-    if re.search(r"^rebalance_agent_configured(\{.*\})? 0", metrics, re.MULTILINE):
+    observer = Observer(url, token_file, certificate)
+    with observer.ask("/readyz") as answer:
+        print(f"/readyz: {answer.status}\n{answer.read().decode()}")
+        if answer.status != HTTPStatus.OK:
+            return "the observer is not ready: above it says of each part why"
+    with observer.ask("/metrics") as answer:
+        if answer.status != HTTPStatus.OK:
+            return f"/metrics answers {answer.status}: {answer.read().decode()}"
+        own = [line.decode().strip() for line in answer if line.startswith(OWN)]
+    print(*own, sep="\n")
+    if any(line.startswith("rebalance_agent_configured") and line.endswith(" 0") for line in own):
         print("it idles: kafka.bootstrapServers is empty")
     return ""
 

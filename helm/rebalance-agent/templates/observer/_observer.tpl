@@ -11,3 +11,8 @@ httpGet:
   scheme: {{ ternary "HTTPS" "HTTP" (ne $tls.secretName "") }}
 {{- end -}}
 {{- end -}}
+
+{{/* Consumer group in which replicas share the groups; empty where somebody wants them not to. */}}
+{{- define "rebalance-agent.observer.group" -}}
+{{- dig "replicas_group" "rebalance-agent" (default (dict) .Values.observer.settings) -}}
+{{- end -}}

@@ -1,0 +1,99 @@
+"""The program of `helm test`, as its pod runs it, asks real listeners."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.exposition.bearer import Bearer
+from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.exposition.tls import ServerTls, TlsFiles
+from rebalance_agent.exposition.web import WebApp
+from support.certificates import Authority, needs_openssl
+from support.rendered import CHART
+
+PROGRAM = (CHART / "files" / "tests" / "observer.py").read_text(encoding="utf-8")
+TOKEN = "abcdefgh" * 4
+OWN = b'rebalance_agent_build_info{version="1"} 1\nrebalance_agent_configured{cluster="a"} 1\n'
+IDLE = OWN.replace(b"} 1\n", b"} 0\n")
+MEBIBYTE = 1 << 20
+MANY = (b'kafka_rebalance_members{consumergroup="orders"} 3\n' * 21_000)[:MEBIBYTE]
+
+MEASURED = """
+import atexit, resource
+atexit.register(lambda: print("peak KiB", resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+"""
+
+
+@contextmanager
+def observer(page=OWN, readiness=None, tls=None, bearer=None):
+    """Where it listens."""
+    web = WebApp((lambda _dialect: page,), readiness or Readiness(), bearer=bearer)
+    server = HttpServer("127.0.0.1", 0, web, tls=tls)
+    server.start()
+    try:
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{server.port}"
+    finally:
+        server.stop()
+
+
+def asked(*arguments, program=PROGRAM):
+    """Exit code, and what it prints."""
+    environment = os.environ | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:1")
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_an_observer_that_is_well_says_which_it_is():
+    with observer() as url:
+        code, told = asked(url, "", "")
+    assert code == 0
+    assert 'rebalance_agent_build_info{version="1"} 1' in told
+    assert "idles" not in told
+
+
+def test_one_without_brokers_is_well_and_idles():
+    with observer(IDLE) as url:
+        code, told = asked(url)
+    assert code == 0
+    assert "it idles: kafka.bootstrapServers is empty" in told
+
+
+def test_one_that_is_not_ready_says_why():
+    readiness = Readiness()
+    readiness.unready("cluster", "no broker answers")
+    with observer(readiness=readiness) as url:
+        code, told = asked(url)
+    assert code == 1
+    assert "no broker answers" in told
+    assert "the observer is not ready" in told
+
+
+@needs_openssl
+def test_it_is_trusted_by_its_certificate_and_gets_the_token(tmp_path):
+    authority = Authority(tmp_path)
+    own, other = authority.issue("observer", "DNS:rebalance-agent.monitoring.svc"), authority.issue("other")
+    (tmp_path / "token").write_text(f"{TOKEN}\n")
+    tls = ServerTls(TlsFiles(str(own.chain), str(own.key)), SystemClock())
+    with observer(tls=tls, bearer=Bearer(TOKEN)) as url:
+        assert asked(url, tmp_path / "token", own.chain)[0] == 0
+        code, told = asked(url, "", own.chain)
+        assert (code, "/metrics answers 401" in told) == (1, True)
+        code, told = asked(url, tmp_path / "token", other.chain)
+        assert (code, "CERTIFICATE_VERIFY_FAILED" in told) == (1, True)
+
+
+def test_thousands_of_groups_need_no_more_memory_than_a_few():
+    def peak_kib(page):
+        with observer(page) as url:
+            code, told = asked(url, program=PROGRAM.replace("\nimport ssl", f"{MEASURED}\nimport ssl", 1))
+        assert (code, "rebalance_agent_build_info" in told) == (0, True)
+        return int(told.partition("peak KiB ")[2].split()[0])
+
+    few, thousands = peak_kib(OWN), peak_kib([MANY] * 40 + [b"\n" + OWN])
+    assert thousands - few < 10 * 1024
