@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from support.restarts import TICK_MS, Observed, numbered, told_together
 from support.stories import stories
-from support.tracking import T0
+from support.tracking import REBALANCE_MS, T0
 
-END_MS = 20_000
+END_MS = REBALANCE_MS + 20_000
+"""A follow-up that was announced is waited for so long, anew by each successor; and all is settled then."""
 LOGS = st.tuples(stories("g"), stories("h")).map(
     lambda stories: numbered(sorted(stories[0] + stories[1], key=lambda each: each[1].timestamp_ms))
 )

@@ -1,12 +1,17 @@
 """``python -m support.stepped_clock FILE ARGUMENTS...``: the agent, with a clock that is wrong by what FILE says.
 
 FILE holds milliseconds, and is read again with each look at the clock: so that a running agent's clock can be set.
+APScheduler looks at the same clock by itself.
 """
 
 from __future__ import annotations
 
 import sys
+from datetime import datetime
 from pathlib import Path
+
+from apscheduler.schedulers import base
+from apscheduler.triggers import interval
 
 from rebalance_agent.cli.main import main
 from rebalance_agent.clock import SystemClock
@@ -19,7 +24,17 @@ def step_by(path):
     def now_ms(self):
         return right(self) + int(path.read_text() or 0)
 
+    class Stepped(datetime):
+        """Of the wrong clock."""
+
+        @classmethod
+        def now(cls, tz=None):
+            """What it shows."""
+            return datetime.fromtimestamp(SystemClock().now_ms() / 1000, tz)
+
     SystemClock.now_ms = now_ms
+    for module in (base, interval):
+        module.datetime = Stepped
 
 
 if __name__ == "__main__":

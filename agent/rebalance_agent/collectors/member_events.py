@@ -85,11 +85,10 @@ class MemberEvents:
             while not stop.is_set():
                 if self._partitions > len(reader.positions):
                     reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
-                if self._rewind_ms is not None:
-                    since_ms, self._rewind_ms = self._rewind_ms, None
-                    earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
-                    reader.end(earlier)
-                    self._begin(reader, earlier)
+                if (since_ms := self._rewind_ms) is not None:
+                    self._go_back(reader, since_ms)
+                    if self._rewind_ms == since_ms:
+                        self._rewind_ms = None  # not before: brokers that did not answer are asked again
                 for message in reader.read(READ_MAX, WAIT_S):
                     self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
 
@@ -97,6 +96,11 @@ class MemberEvents:
         """A topic that is made just now is news: its reports are wanted before their rebalances settle."""
         while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
             self._partitions = reader.partitions()
+
+    def _go_back(self, reader: TopicReader, since_ms: int) -> None:
+        earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+        reader.end(earlier)
+        self._begin(reader, earlier)
 
     def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
         """What counts begins at ``offsets``."""

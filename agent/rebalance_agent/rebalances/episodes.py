@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from rebalance_agent.model.events import Event
@@ -14,13 +14,16 @@ from rebalance_agent.rebalances.rollouts import Rollouts
 from rebalance_agent.rebalances.settling import Settlement, revise, settle
 from rebalance_agent.rebalances.surroundings import Surroundings
 
-__all__ = ["FOLLOWUP_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
+__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
 FOLLOWUP_WAIT_MAX_MS = 300_000
 """How long an announced follow-up is waited for, at most; Kafka's default ``max.poll.interval.ms``."""
 
 PENDING_MAX = 8
 """Closed episodes of one group that wait to settle; in a storm the oldest settles early."""
+
+NAMES_WAIT_MAX_MS = 15_000
+"""How long it waits for its topics' names besides: they are asked for at once, but brokers may just be restarting."""
 
 REVISABLE_MAX = 2
 """Settled episodes of one group that late reports can still improve."""
@@ -34,6 +37,11 @@ class _Closed:
     episode: Episode
     due_ms: int
     advanced_seconds: float
+
+    @property
+    def settles_ms(self) -> int:
+        """When it is told, whatever is not known by then."""
+        return self.due_ms + NAMES_WAIT_MAX_MS * self.episode.unnamed
 
 
 @dataclass(slots=True)
@@ -67,6 +75,11 @@ class Episodes:
         return self.open is not None or bool(self._closed)
 
     @property
+    def unnamed(self) -> bool:
+        """Whether it has topics in it whose names nobody knew."""
+        return any(episode.unnamed for episode in self._all())
+
+    @property
     def showing(self) -> tuple[object, ...]:
         """What views show of it; it changes when events come out, and sometimes when time passes."""
         return self.shown, self.rollouts.shown, self.flapping.shown
@@ -76,7 +89,7 @@ class Episodes:
         """When `pass_time` has something to do."""
         times = (
             self._followup_due_ms if self.open else None,
-            self._closed[0].due_ms if self._closed else None,
+            self._closed[0].settles_ms if self._closed else None,
             self._revise_due_ms,
             self._settled[0].forget_ms if self._settled else None,
             self.rollouts.due_ms,
@@ -96,6 +109,14 @@ class Episodes:
         else:
             yield from self._close(episode, generation.seen_ms)
 
+    def name(self, named: Callable[[Generation], Generation], now_ms: int) -> None:
+        """Topics have got their names: have each generation ``named``. What was told without them is told again."""
+        told_without = any(settled.episode.unnamed for settled in self._settled)
+        for episode in self._all():
+            episode.name(named)
+        if told_without:
+            self.report(now_ms)
+
     def report(self, now_ms: int) -> None:
         """A member reported something: what is settled may be worth another look, when others had their time too."""
         if self._settled and self._revise_due_ms is None:
@@ -105,7 +126,7 @@ class Episodes:
         """Do what is due."""
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
-        while self._closed and now_ms >= self._closed[0].due_ms:
+        while self._closed and now_ms >= self._closed[0].settles_ms:
             yield from self._settle_next(now_ms)
         if self._revise_due_ms is not None and now_ms >= self._revise_due_ms:
             self._revise_due_ms = None
@@ -133,6 +154,12 @@ class Episodes:
             yield from self._settle_next(now_ms)
         if rollout := self.rollouts.end():
             yield rollout
+
+    def _all(self) -> Iterator[Episode]:
+        if self.open:
+            yield self.open
+        yield from (closed.episode for closed in self._closed)
+        yield from (settled.episode for settled in self._settled)
 
     def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
         self.open = None

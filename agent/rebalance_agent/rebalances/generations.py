@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -81,7 +81,7 @@ class Generation:
 
     Of members that went or came back under a new id, by their old one: their ``last_signs``, and ``departures``, how
     they went, where the records show it. ``restarting``: members that put down all that they have for each epoch, since
-    they still speak the classic protocol, and eagerly.
+    they still speak the classic protocol, and eagerly. ``unnamed``: ids that stand for topics whose names nobody knew.
     """
 
     value: ClassicGroup
@@ -99,6 +99,7 @@ class Generation:
     last_signs: Mapping[str, LastSign] = field(default_factory=dict)
     departures: Mapping[str, Departure] = field(default_factory=dict)
     restarting: frozenset[str] = frozenset()
+    unnamed: frozenset[str] = frozenset()
 
     @property
     def number(self) -> int:
@@ -162,6 +163,16 @@ class Episode:
         if not self.fresh or first.start is None:
             return 0.0
         return len(owners(first.value)) * max(0, first.timestamp_ms - first.start.earliest_ms) / 1000
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it has partitions of topics whose names nobody knew yet."""
+        return any(generation.unnamed for generation in self.generations)
+
+    def name(self, named: Callable[[Generation], Generation]) -> None:
+        """Topics were named: let each generation be ``named`` anew."""
+        self.before = self.before and named(self.before)
+        self.generations[:] = map(named, self.generations)
 
     def steps(self) -> list[tuple[Generation | None, Generation]]:
         """Each generation with the one before it."""

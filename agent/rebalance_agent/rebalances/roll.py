@@ -153,8 +153,11 @@ class Roll:
 
     def named_topics(self, catalogue: TopicCatalogue) -> set[str]:
         """The names, as far as known, of the topics that members have partitions of."""
-        keys = {key for each in self._currents.values() for key in (*each.assigned, *each.revoking)}
-        return {topic for key in keys for topic in self._sources.get(key, (catalogue.name(key),))}
+        return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
+
+    def unnamed(self, catalogue: TopicCatalogue) -> frozenset[str]:
+        """The ids of topics that members have partitions of and that have no name yet."""
+        return frozenset(key for key in self._keys if key not in self._sources and not catalogue.names(key))
 
     def snapshot(self, group: str, catalogue: TopicCatalogue, assigned_ms: int) -> ClassicGroup:
         """The group as one generation: the members with what they have now, partitions by their topics' names."""
@@ -256,6 +259,11 @@ class Roll:
     def _resolved(self, pattern: str | None) -> tuple[str, ...]:
         found = self._patterns.get(pattern) if pattern is not None else None
         return found.topics if found else ()
+
+    @property
+    def _keys(self) -> set[str]:
+        """What stands for topics in members' assignments: ids of topics, or of subtopologies."""
+        return {key for each in self._currents.values() for key in (*each.assigned, *each.revoking)}
 
     @property
     def _sources(self) -> Mapping[str, tuple[str, ...]]:

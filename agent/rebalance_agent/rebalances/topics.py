@@ -62,6 +62,10 @@ class TopicCatalogue:
         """The topic with that id; the id itself while nobody knows."""
         return self._names.get(topic_id, topic_id)
 
+    def names(self, topic_id: str) -> bool:
+        """Whether the topic with that id is known by its name."""
+        return topic_id in self._names
+
     def count(self, topic: str) -> int:
         """Partitions of the topic; 0 where it is not known."""
         return self._counts.get(topic, 0)

@@ -9,7 +9,7 @@ from rebalance_agent.collectors import member_events as module
 from rebalance_agent.collectors.member_events import EVENT_BYTES_MAX, KIND_HEADER, MemberEvents, parse_report
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.topic_reader import BEGINNING
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AssignEvent, Callback, GroupGoneEvent, MemberEvent
@@ -124,3 +124,46 @@ def test_a_topic_that_is_made_after_the_start_is_read_from_its_beginning_without
     members = MemberEvents(fake_context(), "rebalance-events", "here")
     members._follow(stop)
     assert reader.positions == {0: BEGINNING, 1: BEGINNING}
+
+
+class _SilentOnce:
+    """A cluster that does not answer the first time that it is asked where a time begins."""
+
+    def __init__(self):
+        self.asked = []
+
+    def end_offsets(self, _topic, partitions):
+        return dict.fromkeys(partitions, 1_000)
+
+    def start_offsets(self, _topic, partitions):
+        return dict.fromkeys(partitions, 0)
+
+    def offsets_since(self, _topic, partitions, since_ms):
+        self.asked.append(since_ms)
+        if len(self.asked) == 1:
+            raise ClusterError("nobody answers")
+        return dict.fromkeys(partitions, 10)
+
+
+class _Topic(_NewTopic):
+    def partitions(self):
+        return 2
+
+    def end(self, partitions):
+        for partition in partitions:
+            del self.positions[partition]
+
+
+def test_what_is_to_be_read_again_is_asked_for_until_brokers_answer(monkeypatch):
+    stop, cluster = threading.Event(), _SilentOnce()
+    reader = _Topic(stop)
+    monkeypatch.setattr(module, "TopicReader", lambda *_: reader)
+    context = fake_context(cluster=cluster)
+    members = MemberEvents(context, "rebalance-events", "here")
+    members.rewind(context.clock.now_ms() - 1_000)
+    with pytest.raises(ClusterError):
+        members._follow(stop)
+    members._follow(stop)
+    assert len(cluster.asked) == 2
+    assert reader.positions == {0: 0, 1: 0}
+    assert members._past_until == {0: 10, 1: 10}
