@@ -12,6 +12,8 @@ import pytest
 
 from rebalance_agent.cli import pipeline_flags, verify_tables
 from rebalance_agent.cli.main import main
+from rebalance_agent.pipeline.group_hours import group_hours
+from rebalance_agent.pipeline.tables import Tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()
@@ -73,10 +75,10 @@ def test_what_the_pipeline_made_is_clean(verify):
         "table events: no difference; 24 facts of 4 groups are told right and once; "
         "not judged: 2 without what was before them\n"
         f"table generations: no difference; {GENERATIONS} facts of 4 groups are told right and once; "
-        "not judged: 2 without what was before them\n"
+        "4 hours are the sums of their generations; not judged: 2 without what was before them\n"
     )
     assert [line for line in err.splitlines() if line.startswith("verify: ")] == [
-        f"verify: table {name}" for name in ("events", "generations", "members")
+        f"verify: table {name}" for name in ("events", "generations", "members", "group_hours")
     ]
 
 
@@ -104,6 +106,23 @@ def test_a_damaged_table_is_named(lie, verify, spark, folder):
     assert ("eager", ONE["generation"]) in [each[:2] for each in told]
 
 
+@pytest.mark.parametrize(
+    ("lie", "told"),
+    [
+        ("UPDATE {} SET moved = moved + 1", "moved is"),
+        ("UPDATE {} SET by_trigger = CAST(map() AS MAP<STRING, BIGINT>)", "by_trigger is {}, its generations come to "),
+        ("DELETE FROM {}", "it has no row"),
+    ],
+)
+def test_a_damaged_hour_is_named(lie, told, verify, spark, folder):
+    spark.sql(lie.format(f"delta.`{folder}/tables/group_hours`") + " WHERE `group` = 'eager'")
+    code, out, _ = verify("--json")
+    found = json.loads(out)
+    ((group, _, what),) = _differences(found, "generations")
+    assert (code, group, _differences(found, "events")) == (1, "eager", [])
+    assert re.fullmatch(rf"in the hour \d{{4}}-\d\d-\d\dT\d\d:00Z {re.escape(told)}.*", what)
+
+
 def test_an_event_that_is_not_in_the_table_is_named_and_so_is_one_that_is_there_twice(verify, spark, folder):
     events = f"delta.`{folder}/tables/events`"
     spark.sql(f"INSERT INTO {events} SELECT * FROM {events} WHERE kind = 'group_gone'")
@@ -120,6 +139,9 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
     events, since = f"delta.`{folder}/tables/events`", f"timestamp_millis({ONE['timestamp_ms']})"
     for name in ("generations", "members"):
         spark.sql(f"DELETE FROM delta.`{folder}/tables/{name}` WHERE completed_at >= {since}")
+    tables = Tables(spark, str(folder / "tables"))
+    before = tables.read("events").where(f"timestamp < {since}")
+    tables.overwrite("group_hours", group_hours(tables.read("generations"), before))
     assert verify()[0] == 1
     later = f"timestamp >= {since}"
     spark.sql(f"UPDATE {events} SET ingested_at = ingested_at + INTERVAL 1 DAY WHERE {later}")

@@ -22,7 +22,8 @@ DESCRIPTION = """\
 Reads __consumer_offsets, the coordinators' own log, and holds every event that was published against it: each
 generation, aborted generation and deletion told once and none invented, members, assignments and moves the same, stalls
 within what the records show. With --tables the pipeline's tables instead: a row for each, once, with members and moves
-as the records show. With --lifetime also an observer's counters: the sums of the events that it published.
+as the records show, and hours that are the sums of these rows. With --lifetime also an observer's counters: the sums of
+the events that it published.
 
 It shares no code with the observer but for reading records and events. It only reads, and joins no group.
 """
@@ -79,7 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     tables.add_argument(
         "--tables",
         metavar="DIR",
-        help="tables `events`, `generations` and `members` of this folder instead of the topic",
+        help="tables `events`, `generations`, `members` and `group_hours` of this folder instead of the topic",
     )
     tables.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     what = parser.add_argument_group("what is judged")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.cli.pipeline_flags import Progress, pairs
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.ledger.hours import HOUR_COLUMNS, Hours
 from rebalance_agent.ledger.ledger import Ledger
 from rebalance_agent.ledger.report import Difference
 from rebalance_agent.ledger.rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
 from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.ledger.tellings import KINDS
 from rebalance_agent.model.codec import event_from_json, json_object
-from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables import Tables
 
@@ -25,8 +28,11 @@ TIMES = {
     "timestamp_ms": "unix_millis(timestamp)",
     "completed_ms": "unix_millis(completed_at)",
     "started_ms": "unix_millis(started_at)",
+    "hour_ms": "unix_millis(hour)",
 }
 """Columns that a row of the ledger has in milliseconds."""
+
+GENERATION = frozenset((GenerationEvent.KIND,))
 
 _Row = Mapping[str, Any]
 
@@ -55,27 +61,32 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
     progress = Progress("verify", every_s=0)
     with open_session(settings, "rebalance-agent verify") as spark:
         tables = Tables(spark, options.tables)
-        cluster_id = _cluster(tables, cluster_id, options.tables)
-        events = Ledger(cluster_id, shows, once=True)
-        progress.tell("table events")
-        for row in _rows(tables, "events", cluster_id, (*EVENT_COLUMNS, "body")):
-            if row["kind"] in KINDS and shows(row["group"]):
-                _tell(events, "events", row, EVENT_COLUMNS)
-        generations = Ledger(cluster_id, shows, kinds={GenerationEvent.KIND}, once=True)
-        rosters = Rosters()
-        progress.tell("table generations")
-        for row in _rows(tables, "generations", cluster_id, (*GENERATION_COLUMNS, "body")):
-            if shows(row["group"]):
-                event = _tell(generations, "generations", row, GENERATION_COLUMNS)
-                if isinstance(event, GenerationEvent):
-                    rosters.expect(event)
-        progress.tell("table members")
-        for row in _rows(tables, "members", cluster_id, ("event_id", "group", "generation", *MEMBER_COLUMNS)):
-            if shows(row["group"]):
-                rosters.see(row["event_id"], row["group"], row["generation"], row)
-        for difference in rosters.differences():
+        cluster = _cluster(tables, cluster_id, options.tables)
+
+        def rows(name: str, *columns: str) -> Iterator[_Row]:
+            progress.tell(f"table {name}")
+            return (row for row in _rows(tables, name, cluster, columns) if shows(row["group"]))
+
+        reach_ms = _reach_ms(tables, cluster)
+        made_ms = -math.inf if reach_ms is None else reach_ms - options.grace_seconds * 1000
+        events, generations = Ledger(cluster, shows, once=True), Ledger(cluster, shows, kinds=GENERATION, once=True)
+        rosters, hours = Rosters(), Hours()
+        for row in rows("events", *EVENT_COLUMNS, "body"):
+            event = _tell(events, "events", row, EVENT_COLUMNS) if row["kind"] in KINDS else None
+            if isinstance(event, AbortedEvent):
+                hours.abort(event, must=event.timestamp_ms <= made_ms)
+        for row in rows("generations", *GENERATION_COLUMNS, "body"):
+            event = _tell(generations, "generations", row, GENERATION_COLUMNS)
+            if isinstance(event, GenerationEvent):
+                rosters.expect(event)
+                hours.add(event)
+        for row in rows("members", "event_id", "group", "generation", *MEMBER_COLUMNS):
+            rosters.see(row["event_id"], row["group"], row["generation"], row)
+        of_hours = hours.differences(rows("group_hours", "group", "hour_ms", *HOUR_COLUMNS), events.told.first_ms or 0)
+        for difference in itertools.chain(rosters.differences(), of_hours):
             generations.report.differ(difference)
-        return ToldByTables(cluster_id, events, generations, _reach_ms(tables, cluster_id))
+        generations.report.hours = hours.agreed
+        return ToldByTables(cluster, events, generations, reach_ms)
 
 
 def _cluster(tables: Tables, wanted: str | None, folder: str) -> str:

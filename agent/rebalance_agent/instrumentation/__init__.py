@@ -7,6 +7,7 @@ Nothing in here knows a Kafka client (``clients`` does), and nothing in here may
   raises passes through unchanged; what ours raises never gets out.
 - ``reporter``: events into a bounded ``outbox``, out of it by a daemon thread that lives while there is something to
   send; ``endpoint`` is the HTTP of it.
+- ``rehearsal``: what Python does only the first time, done when a consumer is made.
 - ``shapes``: what assignors are given and give back, read by its shape.
 """
 

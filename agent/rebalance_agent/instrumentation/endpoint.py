@@ -95,6 +95,7 @@ class Endpoint:
         try:
             parts = urlsplit(url if _printable(url) else "")
             host, port = parts.hostname, parts.port
+            (host or "").encode("idna")  # as sockets do: Python loads that encoding here, and not amid a rebalance
         except ValueError:
             host = port = None
         if not host or parts.scheme not in _PORTS or parts.username is not None or parts.query or parts.fragment:

@@ -13,6 +13,7 @@ from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, Reb
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.progress import Positions, Progress
 from rebalance_agent.instrumentation.quiet import logger
+from rebalance_agent.instrumentation.rehearsal import rehearse
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.timed import Timed
 from rebalance_agent.instrumentation.witness import HasTopicPartition, Witness
@@ -54,7 +55,7 @@ class Instrumentation:
         self._clock = clock or SystemClock()
         self.progress = None if positions is None else Progress(positions)
         self._witness = Witness(
-            group, client_id, membership, reporter or Reporter(_endpoint(events_url, events_token)), self.progress
+            group, client_id, membership, reporter or _reporter(events_url, events_token), self.progress
         )
 
     def listener(
@@ -88,9 +89,12 @@ class Instrumentation:
         self._witness.explained(reason, callbacks)
 
 
-def _endpoint(url: str | None, token: str | None) -> Endpoint | None:
+def _reporter(url: str | None, token: str | None) -> Reporter:
     try:
-        return Endpoint.of(url, token)
+        endpoint = Endpoint.of(url, token)
     except InvalidInputError as error:
         logger.error("%s; no events are sent", error)
-        return None
+        endpoint = None
+    if endpoint is not None:
+        rehearse()
+    return Reporter(endpoint)

@@ -13,6 +13,7 @@ from rebalance_agent.instrumentation.quiet import quietly
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
 from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.model.quality import AssignmentQuality
 
 __all__ = ["ERROR_TEXT_MAX", "HasTopicPartition", "Witness", "error_text"]
 
@@ -139,11 +140,8 @@ class Witness:
         decision: Decision | None = None,
         error: BaseException | None = None,
     ) -> None:
-        """``assign()`` ran, here in the leader."""
+        """``assign()`` ran, here in the leader. It is judged only if somebody is told."""
         membership = self.membership()
-        quality = None
-        with quietly("judge an assignment"):
-            quality = decision.quality() if decision else None
         self._reporter.emit(
             lambda process, sequence: AssignEvent(
                 event_id=process_event_id(AssignEvent.KIND, process, sequence),
@@ -158,7 +156,7 @@ class Witness:
                 process=process,
                 sequence=sequence,
                 cluster_id=membership.cluster_id,
-                quality=quality,
+                quality=_quality(decision),
                 user_data_errors=decision.assignment.user_data_errors if decision else {},
                 error=error_text(error),
             )
@@ -176,6 +174,12 @@ class Witness:
         if event.callback in _GIVING_UP:
             self._unexplained = event
         return event
+
+
+def _quality(decision: Decision | None) -> AssignmentQuality | None:
+    with quietly("judge an assignment"):
+        return decision.quality() if decision else None
+    return None
 
 
 def error_text(error: BaseException | None) -> str | None:

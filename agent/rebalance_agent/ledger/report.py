@@ -48,7 +48,8 @@ class Report:
 
     ``agreed``: facts that were told, and told right. ``copies``: events that came again, from another observer or after
     a restart. ``unjudged``: why nothing can be said -> of how many facts. ``pending``: so new that their events may
-    still come. ``counters``: groups of which some process's counters were compared.
+    still come. ``counters``: groups of which some process's counters were compared. ``hours``: rows of ``group_hours``
+    that are right.
     """
 
     agreed: int = 0
@@ -57,6 +58,7 @@ class Report:
     groups: set[str] = field(default_factory=set)
     unjudged: dict[str, int] = field(default_factory=dict)
     counters: int = 0
+    hours: int = 0
     wrong: Differences = field(default_factory=Differences)
 
     @property
@@ -95,6 +97,8 @@ class Report:
             parts.append(f"{self.copies} events came again")
         if self.counters:
             parts.append(f"counters of {self.counters} groups are the sums of their events")
+        if self.hours:
+            parts.append(f"{self.hours} hours are the sums of their generations")
         if self.pending:
             parts.append(f"{self.pending} are too new to be told")
         parts += [f"not judged: {number} {why}" for why, number in sorted(self.unjudged.items())]

@@ -11,12 +11,31 @@ from rebalance_agent.ledger.sheets import Place, digest
 from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, Workload
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["EVENT_COLUMNS", "GENERATION_COLUMNS", "MEMBER_COLUMNS", "Rosters", "contradictions"]
+__all__ = [
+    "EVENT_COLUMNS",
+    "GENERATION_COLUMNS",
+    "MEMBER_COLUMNS",
+    "Rosters",
+    "contradictions",
+    "excess",
+    "slowest_client_id",
+]
 
 EVENT_COLUMNS = (
     "event_id", "kind", "cluster_id", "group", "generation", "source", "revision", "part", "parts", "timestamp_ms",
 )  # fmt: skip
 """Of a row of ``events``; times as epoch milliseconds."""
+
+
+def excess(event: GenerationEvent) -> int | None:
+    """How many partitions moved beyond the fewest; None where these are not known."""
+    return None if event.needed is None else max(0, event.moved - event.needed)
+
+
+def slowest_client_id(event: GenerationEvent) -> str | None:
+    """The slowest member's."""
+    return next((each.client_id for each in event.members if each.member_id == event.slowest_member_id), None)
+
 
 _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
     "completed_ms": lambda event: event.phases.completed_ms,
@@ -26,10 +45,8 @@ _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
     "stalled_partition_seconds": lambda event: event.stall.partition_seconds if event.stall else None,
     "member_count": lambda event: len(event.members),
     "partition_count": lambda event: sum(event.topics.values()),
-    "excess": lambda event: None if event.needed is None else max(0, event.moved - event.needed),
-    "slowest_client_id": lambda event: next(
-        (each.client_id for each in event.members if each.member_id == event.slowest_member_id), None
-    ),
+    "excess": excess,
+    "slowest_client_id": slowest_client_id,
 }
 
 GENERATION_COLUMNS = (

@@ -28,7 +28,8 @@ def test_an_empty_url_turns_events_off(environ):
 @pytest.mark.parametrize(
     "url",
     ["127.0.0.1:29309", "ftp://x/", "https://", "http://", "http://x:port", "http://x:99999", "http://u:p@x/",
-     "http://x/\r\nA: b", "http://x/é", "http://[::1", "http://x/?a=b", "http://" + "x" * 5000],
+     "http://x/\r\nA: b", "http://x/é", "http://[::1", "http://x/?a=b", "http://" + "x" * 5000,
+     "http://a..b/", "http://" + "x" * 64],
 )  # fmt: skip
 def test_a_url_that_is_none_is_refused_by_the_name_of_its_variable(url):
     with pytest.raises(InvalidInputError, match=r"^REBALANCE_AGENT_EVENTS_URL: "):

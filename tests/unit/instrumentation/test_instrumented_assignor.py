@@ -8,7 +8,7 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-from rebalance_agent.instrumentation import decision
+from rebalance_agent.instrumentation import Instrumentation, decision
 from support.witnessed import Witnessed
 
 
@@ -47,6 +47,12 @@ def test_anybodys_assignor_is_timed_and_judged_and_its_answer_is_unchanged(seen)
     assert (event.assignor, event.generation, event.members, event.partitions) == ("range", 7, 2, 5)
     assert (event.quality.spread, event.quality.imbalance, event.quality.unassigned) == (1, 0, 0)
     assert (event.quality.moved, event.error) == (2, None)
+
+
+def test_what_nobody_is_told_of_is_not_judged(monkeypatch):
+    monkeypatch.setattr(decision, "judge", lambda *_: pytest.fail("judged"))
+    hooks = Instrumentation(group="g", client_id="c", events_url="")
+    assert set(hooks.assignor(RangePartitionAssignor()).assign(Cluster(t=5), [member("a", "t")])) == {"a"}
 
 
 def test_the_time_is_the_assignors_own(seen):

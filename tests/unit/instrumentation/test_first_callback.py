@@ -1,0 +1,80 @@
+"""What happens first in a process is done as quickly as what comes after it: nothing is left to load or compile."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent import instrumentation
+from support.sidecars import Sidecar
+
+AGENT = Path(instrumentation.__file__).parents[2]
+
+CONSUMER = """
+import json, sys, threading
+from collections import namedtuple
+from types import SimpleNamespace
+from rebalance_agent.instrumentation import Instrumentation, Membership
+
+class Assignor:
+    name = "mine"
+
+    def assign(self, cluster, members):
+        return {"m": SimpleNamespace(partitions=lambda: [("t", 0), ("t", 1)])}
+
+    def supported_protocols(self):
+        return [SimpleNamespace(name="EAGER")]
+
+partitions = [namedtuple("TopicPartition", ["topic", "partition"])("t", number) for number in range(2)]
+cluster = SimpleNamespace(partitions_for_topic=lambda topic: {0, 1})
+subscription = SimpleNamespace(topics=["t"], user_data=b"", owned_partitions=[])
+members = [SimpleNamespace(member_id="m", group_instance_id=None, metadata=subscription)]
+hooks = Instrumentation(
+    group="g",
+    client_id="c",
+    membership=lambda: Membership(3, "m"),
+    positions=lambda partitions: dict.fromkeys(partitions, 7),
+    events_url=sys.argv[1],
+)
+listener, assignor, heard = hooks.listener(), hooks.assignor(Assignor()), []
+
+def hear(event, arguments):
+    if event in ("import", "compile", "exec", "open"):
+        heard.append(f"{event} {arguments[0]}")
+
+sys.addaudithook(hear)
+FIRST
+for thread in threading.enumerate():
+    if thread.name == "rebalance-agent-events":
+        thread.join()
+print(json.dumps(heard))
+"""
+"""A whole life up to FIRST, and from there everything that any thread imports, compiles or opens."""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "listener.on_partitions_assigned(partitions)",
+        "listener.on_partitions_revoked(partitions)",
+        "assignor.assign(cluster, members)",
+        "with hooks.leaving(partitions): pass",
+    ],
+)
+def test_nothing_is_imported_or_compiled_for_what_happens_first_nor_to_send_it(first):
+    with Sidecar() as sidecar:
+        child = subprocess.run(
+            [sys.executable, "-c", CONSUMER.replace("FIRST", first), sidecar.url],
+            env={**os.environ, "PYTHONPATH": str(AGENT)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    assert len(sidecar.taken) == 1
+    assert json.loads(child.stdout) == []
