@@ -32,6 +32,13 @@ __all__ = ["ANSWER_TIMEOUT_S", "Cluster", "GroupListing", "raise_cluster_error"]
 ANSWER_TIMEOUT_S = 3.0
 """Longest wait for an answer. A broker that is up answers within milliseconds."""
 
+_TUNING = {
+    # librdkafka 2.16 waits for a group's coordinator as it has it in its cache, also where that broker was restarted and
+    # is another one to it by now: for ever, if it is asked again and again (its issue 5511). A coordinator that nobody
+    # asked for so long, which is less than lies between two questions of ours, it looks for anew.
+    "metadata.max.age.ms": "1000",
+}
+
 DESCRIBED_MAX = 500
 """Topics described in one request: an answer of some hundred kilobytes."""
 
@@ -63,7 +70,7 @@ class Cluster:
         """Connect in the background with librdkafka ``properties``."""
         self._trouble = ""
         self._lost = False
-        settings: dict[str, Any] = {**properties, "error_cb": self._on_error}
+        settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
         self._ask = Asking(ANSWER_TIMEOUT_S)
 

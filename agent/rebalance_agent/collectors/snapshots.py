@@ -11,10 +11,11 @@ from rebalance_agent.collectors.context import Context, SnapshotProblem
 from rebalance_agent.collectors.snapshot_codec import SnapshotAssembly, StoredRecord
 from rebalance_agent.collectors.to_the_end import records_before
 from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
-from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
 
 __all__ = [
     "SNAPSHOT_BYTES_MAX",
+    "UNREADABLE_MAX_S",
     "Snapshot",
     "SnapshotReader",
     "Snapshots",
@@ -49,7 +50,11 @@ class Snapshots(Protocol):
     """What the tail needs of a store of snapshots. Called from one thread."""
 
     def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
-        """The snapshots that can be built on; ``bounds``: partition -> first offset, and the one after the last."""
+        """The snapshots that can be built on; ``bounds``: partition -> first offset, and the one after the last.
+
+        Raises:
+            ClusterError: brokers do not answer: ask again.
+        """
         ...
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
@@ -73,8 +78,12 @@ class Snapshots(Protocol):
         ...
 
 
+UNREADABLE_MAX_S = 60.0
+"""So long brokers that do not answer are asked again: what happened since a snapshot is told from it alone."""
+
+
 class SnapshotReader:
-    """Loads snapshots from ``topic``; never raises: without a snapshot, the offsets topic itself is read.
+    """Loads snapshots from ``topic``. Where one is of no use, the offsets topic itself is read.
 
     ``kept``: the keys of all that was found, by partition, also of snapshots that are of no use.
     """
@@ -85,16 +94,17 @@ class SnapshotReader:
         self._context = context
         self._topic = topic
         self._owner = owner
+        self._unreadable_since: float | None = None
 
     def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
-        """See `Snapshots`; ``made_from``: what a snapshot must have been made from to be of use here."""
+        """See `Snapshots`; ``made_from``: what a snapshot must have been made from to be of use here.
+
+        Raises:
+            ClusterError: brokers do not answer, and have not for `UNREADABLE_MAX_S` yet.
+        """
         # Of other partitions, which may still wait to begin, it stays.
         self.kept = {partition: keys for partition, keys in self.kept.items() if partition not in bounds}
-        try:
-            assembly = self._read(bounds)
-        except ClusterError as error:
-            self._ignored("unreadable", None, str(error))
-            return {}
+        assembly = self._readable(bounds)
         if assembly is None:
             return {}
         self.kept |= {partition: assembly.keys(partition) for partition in bounds}
@@ -118,6 +128,19 @@ class SnapshotReader:
             except InvalidInputError as error:
                 self._ignored("malformed", partition, str(error))
         return found
+
+    def _readable(self, partitions: Collection[int]) -> SnapshotAssembly | None:
+        try:
+            assembly = self._read(partitions)
+        except ClusterError as error:
+            now = self._context.clock.monotonic()
+            self._unreadable_since = now if self._unreadable_since is None else self._unreadable_since
+            if not isinstance(error, AccessDeniedError) and now - self._unreadable_since < UNREADABLE_MAX_S:
+                raise
+            self._ignored("unreadable", None, str(error))
+            assembly = None
+        self._unreadable_since = None
+        return assembly
 
     def _read(self, partitions: Collection[int]) -> SnapshotAssembly | None:
         clock = self._context.clock

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rebalance_agent.collectors.snapshots import TOMBSTONES_KEPT_MS, SnapshotReader
+from rebalance_agent.collectors.snapshots import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
+from rebalance_agent.errors import AccessDeniedError, ClusterError
 from support.fakes import fake_context
 
 
@@ -39,3 +40,31 @@ def test_keys_of_partitions_that_wait_to_begin_are_kept_while_others_are_loaded(
     monkeypatch.setattr(reader, "_read", lambda _partitions: None)
     reader.load({1: (0, 9)}, "here")
     assert reader.kept == {0: {b"0"}}
+
+
+def _failing(error):
+    def read(_partitions):
+        raise error
+
+    return read
+
+
+def test_brokers_that_do_not_answer_are_asked_again_before_the_snapshot_is_given_up(monkeypatch):
+    context = fake_context()
+    reader = SnapshotReader(context, "state", b"owner")
+    monkeypatch.setattr(reader, "_read", _failing(ClusterError("restarting")))
+    for _ in range(2):  # the next time that brokers are gone they have as long again
+        for _ in range(2):
+            with pytest.raises(ClusterError, match="restarting"):
+                reader.load({0: (0, 9)}, "here")
+            context.clock.advance(round(UNREADABLE_MAX_S * 1000) // 2)
+        assert reader.load({0: (0, 9)}, "here") == {}
+    assert context.meters.of("snapshot_problem") == [("unreadable",)] * 2
+
+
+def test_who_may_not_read_snapshots_does_without_them_at_once(monkeypatch):
+    context = fake_context()
+    reader = SnapshotReader(context, "state", b"owner")
+    monkeypatch.setattr(reader, "_read", _failing(AccessDeniedError("no")))
+    assert reader.load({0: (0, 9)}, "here") == {}
+    assert context.meters.of("snapshot_problem") == [("unreadable",)]

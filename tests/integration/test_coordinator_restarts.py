@@ -1,0 +1,35 @@
+"""What is asked of groups' coordinators goes on when these were killed and are back. Its own broker."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.testing import EmbeddedKafka
+from support.observing import create_topic, eventually, members
+
+pytestmark = pytest.mark.integration
+
+BACK_S = 30
+"""librdkafka 2.16 never finds the coordinator again if it is left to itself."""
+
+
+def test_groups_are_described_again_once_their_killed_coordinator_is_back():
+    with EmbeddedKafka() as kafka:
+        create_topic(kafka.bootstrap_servers, "t", 2)
+        with members(kafka.bootstrap_servers, "g", "t"):
+            cluster = Cluster({"bootstrap.servers": kafka.bootstrap_servers, "log_level": "0"})
+            assert _described(cluster) == ["g"]
+            kafka.kill_broker(1)
+            assert _described(cluster) is None
+            kafka.start_broker(1)
+            assert eventually(lambda: _described(cluster), BACK_S) == ["g"]
+            assert cluster.absent_groups(["nobody"]) == {"nobody"}
+
+
+def _described(cluster):
+    try:
+        return [each.group for each in cluster.describe_groups(["g"])]
+    except ClusterError:
+        return None
