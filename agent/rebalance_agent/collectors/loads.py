@@ -96,7 +96,7 @@ class LoadsPoll:
         for view in sorted(self._views(), key=lambda view: view.group):
             if view.group_type is GroupType.SHARE or not view.members or not self._follows(view.group):
                 continue
-            claimed = set[Partition]().union(*(pairs(member.assigned) for member in view.members))
+            claimed = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
             partitions = frozenset((topic, number) for topic, number in claimed if number < topics.get(topic, 0))
             if len(partitions) <= room:
                 wanted[view.group] = partitions

@@ -64,7 +64,7 @@ def draw_detail(view: GroupView, now_ms: int) -> GroupDetail:
                 client_id=each.client_id,
                 host=each.host.removeprefix("/"),
                 assigned=each.assigned,
-                partitions=count_partitions(each.assigned),
+                partitions=None if each.assigned is None else count_partitions(each.assigned),
                 target=each.target,
                 where=each.where,
             )

@@ -104,8 +104,8 @@ class GroupMember:
     instance_id: Annotated[str | None, "`group.instance.id` of a static member"]
     client_id: Annotated[str, "the client's own name"]
     host: Annotated[str, "where it connects from"]
-    assigned: Annotated[TopicPartitions, "its partitions by topic, as ranges such as `0-4,7`"]
-    partitions: Annotated[int, "how many these are"]
+    assigned: Annotated[TopicPartitions | None, "its partitions by topic, as ranges such as `0-4,7`"]
+    partitions: Annotated[int | None, "how many these are"]
     target: Annotated[float | None, "how many its strategy promises it"]
     where: Annotated[Workload | None, "pod, node, workload and image, where the member reports them"]
 

@@ -40,6 +40,9 @@ SLOWEST_SHOWN_SECONDS = 3600
 FOLDED = "_folded"
 """``client_id`` of the members beyond ``max_member_series``."""
 
+_Owners = dict[tuple[str, str], tuple[int | None, int]]
+"""(client id, host) -> (most partitions of one member, None where some member's are not known; number of members)."""
+
 
 class Sample(NamedTuple):
     """One series: label values in the order of the metric's labels, and its value."""
@@ -85,7 +88,9 @@ def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
     )
     by_metric |= _by_cause(view)
     by_metric[rows.TOPIC_SPREAD] = _worst_topics(view, limits)
-    by_metric[rows.OWNER_PARTITIONS] = tuple(Sample((view.group, *who), most) for who, (most, _) in owners.items())
+    by_metric[rows.OWNER_PARTITIONS] = tuple(
+        Sample((view.group, *who), most) for who, (most, _) in owners.items() if most is not None
+    )
     by_metric[rows.OWNER_MEMBERS] = tuple(Sample((view.group, *who), number) for who, (_, number) in owners.items())
     return GroupSamples(by_metric, folded)
 
@@ -163,22 +168,24 @@ def _worst_topics(view: GroupView, limits: SeriesLimits) -> tuple[Sample, ...]:
     return tuple(Sample((view.group, topic), ratio) for ratio, topic in below[: limits.top_topics])
 
 
-def _owners(view: GroupView, limits: SeriesLimits) -> tuple[dict[tuple[str, str], tuple[int, int]], int]:
-    """(client id, host) -> (most partitions of one member, number of members); and how many pairs were folded."""
-    owners: dict[tuple[str, str], tuple[int, int]] = {}
+def _owners(view: GroupView, limits: SeriesLimits) -> tuple[_Owners, int]:
+    """The members by their labels, and how many pairs of labels were folded."""
+    owners: _Owners = {}
     for member in view.members:
-        _add(owners, (member.client_id, member.host.removeprefix("/")), count_partitions(member.assigned), 1)
+        partitions = None if member.assigned is None else count_partitions(member.assigned)
+        _add(owners, (member.client_id, member.host.removeprefix("/")), partitions, 1)
     beyond = len(owners) - limits.max_member_series
     if beyond <= 0:
         return dict(sorted(owners.items())), 0
     # The most loaded keep their names: they are who an operator looks for.
-    ranked = sorted(owners.items(), key=lambda item: (-item[1][0], item[0]))
+    ranked = sorted(owners.items(), key=lambda item: (-(item[1][0] or 0), item[0]))
     kept = dict(sorted(ranked[: limits.max_member_series]))
     for _, (most, number) in ranked[limits.max_member_series :]:
         _add(kept, (FOLDED, ""), most, number)
     return kept, beyond
 
 
-def _add(owners: dict[tuple[str, str], tuple[int, int]], who: tuple[str, str], partitions: int, number: int) -> None:
+def _add(owners: _Owners, who: tuple[str, str], partitions: int | None, number: int) -> None:
     most, so_far = owners.get(who, (0, 0))
-    owners[who] = (max(most, partitions), so_far + number)
+    highest = None if most is None or partitions is None else max(most, partitions)
+    owners[who] = (highest, so_far + number)

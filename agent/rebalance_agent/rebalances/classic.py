@@ -120,7 +120,7 @@ class ClassicState(Following):
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         window = Window(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
-        if self._running.begin(state, window, self.last, self._log):
+        if self._running.begin(state, window, self.last, self._log, self._around.offset.ms):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
@@ -213,7 +213,7 @@ class ClassicState(Following):
         return replace(generation, start=self._start(before, generation)) if observation.live else generation
 
     def _start(self, before: Generation | None, generation: Generation) -> Window | None:
-        offset_ms = self._around.offset.ms
+        offset_ms = self._around.offset.ms or 0
         until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
         window = None if self._is_another(generation) else self._running.window(offset_ms)
         if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
@@ -228,7 +228,7 @@ class ClassicState(Following):
 
     def _is_another(self, generation: Generation) -> bool:
         """Whether what runs was seen to run only after this old record: it is another rebalance."""
-        window = self._running.window(self._around.offset.ms) if generation.replayed else None
+        window = self._running.window(self._around.offset.ms or 0) if generation.replayed else None
         return window is not None and window.latest_ms > generation.timestamp_ms
 
     def _aborted(

@@ -79,7 +79,7 @@ def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], memb
     """
     owners: dict[tuple[str, int], list[str]] = {}
     for member in members:
-        for topic, numbers in member.assigned.items():
+        for topic, numbers in (member.assigned or {}).items():
             for number in numbers:
                 owners.setdefault((topic, number), []).append(member.member_id)
     return sum(_breaks(topics, counts, owners) for topics in _together(declaration, counts))

@@ -65,7 +65,8 @@ class LoadBook:
     def skews(self, members: Sequence[MemberLoad]) -> Skews:
         """How evenly ``members`` share the loads; a view is drawn more often than either of them changes."""
         if members is not self._members:
-            lag, rate = self._loads.lag, self._loads.rate
+            known = all(each.assigned is not None for each in members)
+            lag, rate = (self._loads.lag, self._loads.rate) if known else (None, None)
             self._members = members
             self._skews = Skews(
                 None if lag is None else skew_ratio(lag, members), None if rate is None else skew_ratio(rate, members)
@@ -76,7 +77,8 @@ class LoadBook:
 def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
     """Highest load of a member / the least that the highest load could be (see `least_highest_load`); at least 1.
 
-    Partitions without an entry carry nothing. Nothing to carry is shared perfectly: 1.
+    Partitions without an entry carry nothing, nor do members whose partitions nobody knows. Nothing to carry is shared
+    perfectly: 1.
     """
     highest = max((_load(loads, member) for member in members), default=0.0)
     if highest <= 0:
@@ -93,7 +95,7 @@ def least_highest_load(loads: Mapping[Partition, float], members: Sequence[Membe
     counted = [member for member in members if member.target != 0 or _load(loads, member) > 0]
     by_topic: dict[str, list[float]] = {}
     for member in counted:
-        for topic, numbers in member.assigned.items():
+        for topic, numbers in (member.assigned or {}).items():
             by_topic.setdefault(topic, []).extend(loads.get((topic, number), 0.0) for number in numbers)
     loaded = {topic: fsum(some) for topic, some in by_topic.items() if any(some)}
     if not loaded:
@@ -117,9 +119,9 @@ def _densest(loaded: Mapping[str, float], members: Sequence[MemberLoad]) -> floa
 def _takes(member: MemberLoad, loaded: Mapping[str, float]) -> Collection[str]:
     if member.topics is None:
         return loaded.keys()
-    return loaded.keys() & {*member.topics, *(topic for topic, numbers in member.assigned.items() if numbers)}
+    return loaded.keys() & {*member.topics, *(topic for topic, numbers in (member.assigned or {}).items() if numbers)}
 
 
 def _load(loads: Mapping[Partition, float], member: MemberLoad) -> float:
     # fsum: the same sum in every order, and so on every replica.
-    return fsum(loads.get(each, 0.0) for each in pairs(member.assigned))
+    return fsum(loads.get(each, 0.0) for each in pairs(member.assigned or {}))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import SETTLED, GroupState, GroupType
+from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.observations import DescribedGroup
@@ -16,6 +17,9 @@ __all__ = ["PolledGroup", "PolledGroups"]
 
 _PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
 """Assignors that mean some members to have nothing: the passive ones, and those that keep copies."""
+
+_Shares = Mapping[str, TopicPartitions]
+"""What members have, by their ids; of one that is not in it nobody knows."""
 
 
 class PolledGroup:
@@ -28,19 +32,17 @@ class PolledGroup:
         self._at_ms = at_ms
         self._version = 1
         self._ledger = Ledger(at_ms)
-        self._settled = _owned(value) if value.state in SETTLED else None
+        self._settled: _Shares | None = None
+        self._shares: _Shares = {}
         self._loads = LoadBook()
+        self._share(value)
 
     def describe(self, value: DescribedGroup, at_ms: int) -> bool:
         """Take a later description; True if anything is different. An older one is late and ignored."""
-        value = _with_last(_sorted(value), self._value)
+        value = _sorted(value)
         if at_ms < self._at_ms or value == self._value:
             return False
-        if value.state in SETTLED:  # in others brokers show nobody's partitions, or only some
-            owned = _owned(value)
-            if self._settled not in (None, owned):
-                self._ledger.change_polled()
-            self._settled = owned
+        self._share(value)
         self._value, self._at_ms = value, at_ms
         self._version += 1
         return True
@@ -68,7 +70,7 @@ class PolledGroup:
         """What is known: nothing about generations, subscriptions or stalls."""
         value = self._value
         members = tuple(
-            MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, each.assigned)
+            MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, self._shares.get(each.member_id))
             for each in value.members
         )
         skews = self._loads.skews(members)
@@ -82,15 +84,29 @@ class PolledGroup:
             assignor=value.assignor or None,
             members=members,
             static_members=sum(each.instance_id is not None for each in value.members),
-            # Brokers show assignments of stable groups only, and no one's subscription or priority.
-            idle_members=sum(not each.assigned for each in members)
-            if value.state in SETTLED and value.assignor not in _PASSIVE_ASSIGNORS
-            else None,
+            idle_members=self._idle(members),
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
             counters=self._ledger.counters,
             counted_until_ms=self._at_ms,
         )
+
+    def _share(self, value: DescribedGroup) -> None:
+        """Learn who has what. While a classic group rebalances brokers tell nobody's, so all have what they had."""
+        if value.group_type is GroupType.CLASSIC and value.state not in SETTLED:
+            return
+        self._shares = {member.member_id: member.assigned for member in value.members}
+        if value.state in SETTLED:  # in others only some may have their partitions yet
+            if self._settled not in (None, self._shares):
+                self._ledger.change_polled()
+            self._settled = self._shares
+
+    def _idle(self, members: Collection[MemberLoad]) -> int | None:
+        """How many have nothing, where all is settled and known; nobody's subscription or priority is."""
+        if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
+            return None
+        known = all(each.assigned is not None for each in members)
+        return sum(not each.assigned for each in members) if known else None
 
 
 class PolledGroups:
@@ -152,16 +168,3 @@ class PolledGroups:
 
 def _sorted(value: DescribedGroup) -> DescribedGroup:
     return replace(value, members=tuple(sorted(value.members, key=lambda member: member.member_id)))
-
-
-def _with_last(value: DescribedGroup, before: DescribedGroup) -> DescribedGroup:
-    """While a classic group rebalances, brokers tell nobody's partitions: members have those of the last generation."""
-    if value.group_type is not GroupType.CLASSIC or value.state in SETTLED:
-        return value
-    had = {each.member_id: each.assigned for each in before.members}
-    members = (replace(each, assigned=had.get(each.member_id, each.assigned)) for each in value.members)
-    return replace(value, members=tuple(members))
-
-
-def _owned(value: DescribedGroup) -> dict[str, dict[str, tuple[int, ...]]]:
-    return {member.member_id: dict(member.assigned) for member in value.members}

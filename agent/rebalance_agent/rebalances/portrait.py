@@ -127,6 +127,6 @@ def _subscribed_sizes(generation: Generation) -> dict[str, int]:
 
 def _idle(member: MemberLoad, sizes: Mapping[str, int], standing_by: Collection[str]) -> bool:
     """Whether it has nothing, although it could have something and its strategy means it to."""
-    if count_partitions(member.assigned) or member.target == 0 or member.member_id in standing_by:
+    if count_partitions(member.assigned or {}) or member.target == 0 or member.member_id in standing_by:
         return False
     return member.topics is None or any(topic in sizes for topic in member.topics)

@@ -17,11 +17,15 @@ _FOREVER_MS = 1 << 62
 
 @dataclass(slots=True)
 class _Begun:
-    """The first sign of it. What a poll saw is in the observer's time, a record's in the coordinator's."""
+    """The first sign of it. What a poll saw is in the observer's time, a record's in the coordinator's.
+
+    ``offset_ms``: how far the observer's clock was ahead then, if that was known.
+    """
 
     earliest_ms: int
     latest_ms: int
     evidence: Evidence
+    offset_ms: int | None
     gone_due_ms: int | None = None
 
 
@@ -53,12 +57,17 @@ class Running:
         """Partitions that stand still: by their owners' word, or by the protocol's where these do not report."""
         return sum(self._stalled.values())
 
-    def begin(self, state: GroupState, window: Window, last: Generation | None, log: MemberLog) -> bool:
-        """The group is seen rebalancing, for the first time or again; True if that changes anything."""
+    def begin(
+        self, state: GroupState, window: Window, last: Generation | None, log: MemberLog, offset_ms: int | None = None
+    ) -> bool:
+        """The group is seen rebalancing, for the first time or again; True if that changes anything.
+
+        ``offset_ms``: how far the observer's clock is ahead now, if that is known.
+        """
         changed = state is not self.state or self._begun is None
         self.state = state
         if self._begun is None:
-            self._begun = _Begun(window.earliest_ms, window.latest_ms, window.evidence)
+            self._begun = _Begun(window.earliest_ms, window.latest_ms, window.evidence, offset_ms)
             for member in last.members if last else ():
                 self._stalled[member.member_id] = _stalled(member, last, log) if last else 0
         self._begun.gone_due_ms = None
@@ -93,11 +102,15 @@ class Running:
         self._stalled = {}
 
     def window(self, offset_ms: int) -> Window | None:
-        """When it began, in the coordinator's time; ``offset_ms`` is how far the observer's clock is ahead."""
-        if self._begun is None:
+        """When it began, in the coordinator's time; ``offset_ms`` is how far the observer's clock is ahead now."""
+        begun = self._begun
+        if begun is None:
             return None
-        shift = 0 if self._begun.evidence is Evidence.RECORD else offset_ms
-        return Window(self._begun.earliest_ms - shift, self._begun.latest_ms - shift, self._begun.evidence)
+        if begun.evidence is Evidence.RECORD:
+            offset_ms = 0
+        elif begun.offset_ms is not None:
+            offset_ms = min(offset_ms, begun.offset_ms)  # more by now: it was set forth since then
+        return Window(begun.earliest_ms - offset_ms, begun.latest_ms - offset_ms, begun.evidence)
 
 
 def _stalled(member: ClassicMember, last: Generation, log: MemberLog) -> int:

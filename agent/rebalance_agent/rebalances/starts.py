@@ -10,7 +10,7 @@ from collections import deque
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.rebalances.generations import Window
 
-__all__ = ["DIFFERENCE_MAX_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
+__all__ = ["DIFFERENCE_MAX_MS", "LEAP_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
 
 POLLS_MAX = 256
 """Polls remembered: about a minute at the usual rate. A start is looked for in the last one or two."""
@@ -21,6 +21,9 @@ OVERTAKEN_MAX_MS = 30_000
 DIFFERENCE_MAX_MS = 86_400_000
 """A record that seems to be a day away from now says nothing of how clocks differ."""
 
+LEAP_MS = 10_000
+"""A poll that comes so much later than the one before: something stood still, or the clock was set forth."""
+
 _OFFSETS_MAX = 64
 
 
@@ -28,13 +31,13 @@ class ClockOffset:
     """How far the observer's clock is ahead of the coordinators', at most.
 
     A record is seen after it is written, so the smallest difference of late is the offset plus the shortest delay
-    (milliseconds). While the tail lags it is too large, which only widens bounds.
+    (milliseconds; None: not known yet). While the tail lags it is too large, which only widens bounds.
     """
 
     def __init__(self) -> None:
-        """Begin with clocks taken as equal."""
+        """Begin knowing nothing."""
         self._recent: deque[int] = deque(maxlen=_OFFSETS_MAX)
-        self.ms = 0
+        self.ms: int | None = None
 
     def learn(self, timestamp_ms: int, seen_ms: int) -> None:
         """Take one live record's two times into account."""
@@ -42,6 +45,11 @@ class ClockOffset:
             return
         self._recent.append(seen_ms - timestamp_ms)
         self.ms = min(self._recent)
+
+    def forget(self) -> None:
+        """The observer's clock was set: the next record tells."""
+        self._recent.clear()
+        self.ms = None
 
 
 class PollLog:
@@ -61,6 +69,10 @@ class PollLog:
     def forget(self) -> None:
         """What the polls so far did not show is no evidence any more."""
         self._asked_ms.clear()
+
+    def leaps(self, asked_ms: int) -> bool:
+        """Whether it is `LEAP_MS` later than the poll before."""
+        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > LEAP_MS
 
     def previous_ms(self, asked_ms: int) -> int:
         """The latest poll before this one, or one period before it."""

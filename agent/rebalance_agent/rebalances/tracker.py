@@ -164,6 +164,8 @@ class Tracker:
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         rebalancing: set[str] = set()
+        if poll.complete and self._around.polls.leaps(poll.asked_ms):
+            self._around.offset.forget()
         for each in poll.groups:
             if each.state in REBALANCING:
                 rebalancing.add(each.group)

@@ -33,7 +33,7 @@ counter fall afterwards."""
 
 @dataclass(frozen=True, slots=True)
 class MemberLoad:
-    """One member's share right now.
+    """One member's share right now; ``assigned`` is None where it was never seen outside of a rebalance (polls only).
 
     ``target`` is what its strategy promises it, in partitions; ``topics`` what it subscribes to; ``where`` it runs, if
     its sidecar has told.
@@ -43,7 +43,7 @@ class MemberLoad:
     instance_id: str | None
     client_id: str
     host: str
-    assigned: TopicPartitions
+    assigned: TopicPartitions | None
     target: float | None = None
     topics: tuple[str, ...] | None = None
     where: Workload | None = None

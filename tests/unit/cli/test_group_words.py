@@ -2,7 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.exposition.api_drawing import draw_detail
+from rebalance_agent.exposition.telling.detail import Closer, member_table
 from rebalance_agent.exposition.telling.words import (
+    UNKNOWN,
     Move,
     ago,
     duration,
@@ -17,6 +20,8 @@ from rebalance_agent.exposition.telling.words import (
 )
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.rebalances.views import MemberLoad
+from support.views import NOW, full_view
 
 
 def member(name, assigned=(), *, client="c", instance=None, pod=None):
@@ -112,3 +117,11 @@ def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
             if way.taker is not None:
                 had[number] = way.taker
     assert had == has
+
+
+@pytest.mark.parametrize(("assigned", "shown"), [(None, UNKNOWN), ({}, "0")])
+def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
+    view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
+    headings, (row,) = member_table(Closer(draw_detail(view, NOW), (), None, None))
+    told = dict(zip(headings, row, strict=True))
+    assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)

@@ -96,6 +96,13 @@ def test_members_have_their_partitions_as_ranges_and_their_place():
     assert "where" not in second
 
 
+def test_partitions_of_members_that_nobody_knows_are_left_out():
+    view = full_view()
+    api, *_ = api_of(replace(view, members=(replace(view.members[0], assigned=None),)))
+    (member,) = ask(api, "/api/v1/groups/orders")[1]["members"]
+    assert member.keys().isdisjoint({"assigned", "partitions"})
+
+
 def test_a_group_that_never_rebalanced_has_an_empty_list():
     api, *_ = api_of(full_view())
     status, answer = ask(api, "/api/v1/groups/orders/rebalances")

@@ -133,13 +133,23 @@ def test_only_the_worst_topics_below_one_are_shown():
 
 
 def load(client_id, host, partitions):
-    return MemberLoad(f"{client_id}-x", None, client_id, host, {"t": tuple(range(partitions))} if partitions else {})
+    assigned = None if partitions is None else {"t": tuple(range(partitions))} if partitions else {}
+    return MemberLoad(f"{client_id}-x", None, client_id, host, assigned)
 
 
 def test_members_with_equal_labels_fold_into_their_maximum_and_number():
     view = bare(members=(load("c", "/h", 2), load("c", "h", 5), load("d", "h", 1)))
     assert samples(view, rows.OWNER_PARTITIONS) == {("c", "h"): 5, ("d", "h"): 1}
     assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1}
+
+
+def test_members_of_which_nobody_knows_what_they_have_are_counted_and_that_is_all():
+    view = bare(members=(load("c", "h", 2), load("c", "h", None), load("d", "h", 0), load("e", "h", None)))
+    assert samples(view, rows.OWNER_PARTITIONS) == {("d", "h"): 0}
+    assert samples(view, rows.OWNER_MEMBERS) == {("c", "h"): 2, ("d", "h"): 1, ("e", "h"): 1}
+    folding = SeriesLimits(max_member_series=1)
+    assert samples(view, rows.OWNER_PARTITIONS, folding) == {}
+    assert samples(view, rows.OWNER_MEMBERS, folding) == {("c", "h"): 2, (FOLDED, ""): 2}
 
 
 def test_members_beyond_the_bound_fold_and_none_is_lost():

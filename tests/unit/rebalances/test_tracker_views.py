@@ -6,7 +6,8 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.groups import UNKNOWN_GROUPS_MAX
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.rebalances.loads import GroupLoads
+from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
 from rebalance_agent.rebalances.tracker import REBALANCING
 from rebalance_agent.rebalances.views import partition_seconds_at
 from support.tracking import REBALANCE_MS, T0, assigned, listed, member, record, revoked, tell, tick, topics, watch
@@ -17,6 +18,10 @@ ALL = (0, 1, 2, 3)
 def described(at, *members, state=GroupState.STABLE, group="g", assignor="range"):
     shown = tuple(DescribedMember(name, None, f"client-{name}", "/h", {"t": given}) for name, given in members)
     return GroupDescribed(T0 + at, DescribedGroup(group, state, GroupType.CLASSIC, assignor, shown))
+
+
+def held(tracker):
+    return {each.member_id: each.assigned for each in tracker.view("g").members}
 
 
 def test_a_view_tells_what_the_assignors_make_of_it():
@@ -194,10 +199,26 @@ def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_ove
         described(1_000, ("a", (0, 1)), ("b", (2, 3))),
         described(2_000, ("a", ()), ("c", ()), state=GroupState.PREPARING_REBALANCE),
     )
-    held = lambda: {each.member_id: dict(each.assigned) for each in tracker.view("g").members}  # noqa: E731
-    assert held() == {"a": {"t": (0, 1)}, "c": {"t": ()}}
+    assert held(tracker) == {"a": {"t": (0, 1)}, "c": None}
     tell(tracker, described(3_000, ("a", ()), ("c", ALL)))
-    assert held() == {"a": {"t": ()}, "c": {"t": ALL}}
+    assert held(tracker) == {"a": {"t": ()}, "c": {"t": ALL}}
+
+
+@pytest.mark.parametrize("state", sorted(REBALANCING))
+def test_what_members_have_is_not_known_before_a_polled_group_was_seen_outside_of_a_rebalance(state):
+    tracker, _ = watch(
+        described(1_000, ("a", ()), ("b", ()), state=state),
+        LoadsSeen(T0 + 1_100, {"g": GroupLoads({("t", 0): 5, ("t", 1): 5})}),
+    )
+    settled = replace(listed(2_000, "g", state=GroupState.STABLE), states=frozenset())
+    for observations in ((), (settled,)):  # a list tells that it is over, not to what it led
+        tell(tracker, *observations)
+        view = tracker.view("g")
+        assert held(tracker) == {"a": None, "b": None}
+        assert (view.idle_members, view.lag_skew_ratio) == (None, None)
+    tell(tracker, described(3_000, ("a", ALL), ("b", ())))
+    assert held(tracker) == {"a": {"t": ALL}, "b": {"t": ()}}
+    assert (tracker.view("g").lag_skew_ratio, tracker.view("g").counters.polled_changes) == (2, 0)
 
 
 def test_records_take_over_from_polls():

@@ -96,7 +96,7 @@ def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     """Headings and rows, the most loaded first."""
     members = closer.detail.members
     names = member_names(members)
-    ordered = sorted(members, key=lambda each: (-each.partitions, names[identity(each)]))
+    ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
     places = [place for place in _PLACES if any(_place(each, place) for each in members)]
     rows = [
         (
@@ -104,9 +104,9 @@ def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]
             *(printable(_place(each, place) or UNKNOWN) for place in places),
             printable(each.client_id),
             printable(each.host),
-            str(each.partitions),
+            UNKNOWN if each.partitions is None else str(each.partitions),
             UNKNOWN if each.target is None else f"{each.target:.1f}".removesuffix(".0"),
-            partitions_text(each.assigned) or UNKNOWN,
+            partitions_text(each.assigned or {}) or UNKNOWN,
         )
         for each in ordered
     ]

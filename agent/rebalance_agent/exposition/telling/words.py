@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.model.events import Workload
+from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.partitions import TopicPartitions, to_ranges
 
@@ -38,11 +38,6 @@ ID_TAIL = 6
 
 class Member(HasIds, Protocol):
     """What `GroupMember` of the API and `MemberSnapshot` of an event have in common."""
-
-    @property
-    def assigned(self) -> TopicPartitions:
-        """What it owns."""
-        ...
 
     @property
     def where(self) -> Workload | None:
@@ -137,7 +132,7 @@ def member_names(members: Iterable[Member]) -> Mapping[str, str]:
     }
 
 
-def moves(before: Iterable[Member], after: Iterable[Member]) -> tuple[Move, ...]:
+def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[Move, ...]:
     """Partitions by from whom to whom they went, members by their identity; what stayed is left out."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
@@ -149,7 +144,7 @@ def moves(before: Iterable[Member], after: Iterable[Member]) -> tuple[Move, ...]
     return tuple(Move(topic, tuple(sorted(numbers)), giver, taker) for (topic, giver, taker), numbers in ordered)
 
 
-def _owners(members: Iterable[Member]) -> dict[tuple[str, int], str]:
+def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
     return {
         (topic, number): identity(each)
         for each in members
