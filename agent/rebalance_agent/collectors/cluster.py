@@ -33,9 +33,9 @@ ANSWER_TIMEOUT_S = 3.0
 """Longest wait for an answer. A broker that is up answers within milliseconds."""
 
 _TUNING = {
-    # librdkafka 2.16 waits for a group's coordinator as it is in its cache, also where that broker was restarted and is
-    # another one to it by now: for ever, if it is asked again and again (its issue 5511). A coordinator that nobody asked
-    # for so long, which is less than lies between two questions of ours, it looks for anew.
+    # librdkafka 2.16 waits for a group's coordinator as it has cached it, also where that broker was restarted and is
+    # another one to it by now: for ever, if it is asked again and again (its issue 5511). A coordinator that nobody
+    # asked for so long, which is less than lies between two questions of ours, it looks for anew.
     "metadata.max.age.ms": "1000",
 }
 
