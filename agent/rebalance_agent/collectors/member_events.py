@@ -17,7 +17,7 @@ from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_from_json, 
 from rebalance_agent.model.events import EVENT_KINDS, AssignEvent, MemberEvent
 from rebalance_agent.rebalances.observations import MemberReported
 
-__all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "MemberEvents", "parse_report"]
+__all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
 
 KIND_HEADER = "kind"
 """Record header with the event's kind, so that readers need not parse what they do not want."""
@@ -56,6 +56,7 @@ class MemberEvents:
         self._cluster_id = cluster_id
         self._partitions = 0
         self._rewind_ms: int | None = None
+        self._rewinding = threading.Lock()
         self._past_until: dict[int, int] = {}
         self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
@@ -73,7 +74,10 @@ class MemberEvents:
         Called from any thread.
         """
         earliest_ms = self._context.clock.now_ms() - REWIND_MAX_MS
-        self._rewind_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
+        wanted_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
+        with self._rewinding:
+            # One that still waits is of other groups.
+            self._rewind_ms = wanted_ms if self._rewind_ms is None else min(wanted_ms, self._rewind_ms)
 
     def _follow(self, stop: threading.Event) -> None:
         with TopicReader(self._context.properties, self._topic, TUNING) as reader:
@@ -87,8 +91,9 @@ class MemberEvents:
                     reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
                 if (since_ms := self._rewind_ms) is not None:
                     self._go_back(reader, since_ms)
-                    if self._rewind_ms == since_ms:
-                        self._rewind_ms = None  # not before: brokers that did not answer are asked again
+                    with self._rewinding:
+                        if self._rewind_ms == since_ms:
+                            self._rewind_ms = None  # not before: brokers that did not answer are asked again
                 for message in reader.read(READ_MAX, WAIT_S):
                     self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
 

@@ -154,7 +154,8 @@ class SnapshotReader:
             for batch in records_before(ends, reader, clock):
                 for record in batch:
                     assembly.add(record.key() or b"", record.value())
-                if assembly.size_bytes > SNAPSHOT_BYTES_MAX or clock.monotonic() > until:
+                # `records_before` tells of brokers that fell silent.
+                if assembly.size_bytes > SNAPSHOT_BYTES_MAX or (batch and clock.monotonic() > until):
                     read_mib = assembly.size_bytes >> 20
                     self._ignored("too_large", None, f"{read_mib} MiB were read and not all of it")
                     return None

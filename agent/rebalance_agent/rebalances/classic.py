@@ -63,7 +63,9 @@ class ClassicState(Following):
         return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a member subscribes to one of these topics."""
+        """Whether a member subscribes to one of these topics, or what it was before had partitions of nameless ones."""
+        if self._unnamed or (self._origin and self._origin.unnamed):
+            return True
         return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
 
     def record(self, observation: GroupRecord) -> Iterator[Event]:
@@ -137,7 +139,9 @@ class ClassicState(Following):
                 self._count_stalled(now_ms)
 
     def resize(self, now_ms: int) -> None:
-        """Topics that it subscribes to came, went or grew."""
+        """Topics that it subscribes to came, went or grew, or some that it had were named."""
+        self._name(now_ms)
+        self._origin = self._origin and self._named(self._origin)
         if self.last is not None:
             topics, wanted = self._around.topics, subscribed_topics(self.last.value)
             newer = now_ms > self.last.seen_ms

@@ -41,14 +41,17 @@ class _Closed:
     @property
     def settles_ms(self) -> int:
         """When it is told, whatever is not known by then."""
-        return self.due_ms + NAMES_WAIT_MAX_MS * self.episode.unnamed
+        return self.due_ms + NAMES_WAIT_MAX_MS * bool(self.episode.unnamed)
 
 
 @dataclass(slots=True)
 class _Settled:
+    """``unnamed``: the ids of topics whose names were not known when it was told last."""
+
     episode: Episode
     settlement: Settlement
     forget_ms: int
+    unnamed: frozenset[str]
 
 
 class Episodes:
@@ -111,10 +114,9 @@ class Episodes:
 
     def name(self, named: Callable[[Generation], Generation], now_ms: int) -> None:
         """Topics have got their names: have each generation ``named``. What was told without them is told again."""
-        told_without = any(settled.episode.unnamed for settled in self._settled)
         for episode in self._all():
             episode.name(named)
-        if told_without:
+        if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
             self.report(now_ms)
 
     def report(self, now_ms: int) -> None:
@@ -174,7 +176,7 @@ class Episodes:
         if not closed.episode.last.replayed:
             self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
         settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
-        self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS))
+        self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
         del self._settled[:-REVISABLE_MAX]
         self.shown = settlement
         yield from settlement.events
@@ -192,6 +194,7 @@ class Episodes:
     def _revise(self, settled: _Settled) -> Iterator[Event]:
         later = settle(self._around.cluster_id, settled.episode, self._log, self._around.topics)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
-        if revised := revise(settled.settlement, later):
+        told_without, settled.unnamed = settled.unnamed, settled.episode.unnamed
+        if revised := revise(settled.settlement, later, renamed=told_without != settled.unnamed):
             settled.settlement, changed = revised
             yield from changed

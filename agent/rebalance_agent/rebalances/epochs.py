@@ -20,7 +20,6 @@ from rebalance_agent.rebalances.following import Following
 from rebalance_agent.rebalances.generations import Episode, Generation, Handover, Window, subscribed_topics
 from rebalance_agent.rebalances.handovers import Handovers
 from rebalance_agent.rebalances.lastsigns import EpochSigns
-from rebalance_agent.rebalances.naming import named
 from rebalance_agent.rebalances.observations import EpochRecord
 from rebalance_agent.rebalances.portrait import looks_alike
 from rebalance_agent.rebalances.roll import Roll
@@ -90,8 +89,7 @@ class EpochState(Following):
 
     def wants(self, topics: set[str]) -> bool:
         """Whether a member subscribes to one of these topics, or has partitions of a topic that had no name yet."""
-        named = self._roll.topics | self._roll.named_topics(self._around.topics)
-        return self._episodes.unnamed or not topics.isdisjoint(named)
+        return self._unnamed or not topics.isdisjoint(self._roll.topics | self._roll.named_topics(self._around.topics))
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
         """A record of this group."""
@@ -140,9 +138,7 @@ class EpochState(Following):
     def resize(self, now_ms: int) -> None:
         """Topics that it subscribes to came, went, grew, or were named."""
         self._portrait = None
-        if self.last:
-            self.last = self._named(self.last)
-            self._episodes.name(self._named, now_ms)
+        self._name(now_ms)
         self._changed(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
@@ -224,6 +220,7 @@ class EpochState(Following):
         for name in sorted(restarting):
             ways = self._put_down(name, started_ms) | ways
         assigned_ms = self._assigned_ms if value.members else None
+        unnamed = self._roll.unnamed({key for key, _ in ways}, self._around.topics)
         generation = Generation(
             value=value,
             timestamp_ms=self.timestamp_ms,
@@ -241,7 +238,7 @@ class EpochState(Following):
             departures=departures,
             restarting=restarting,
             # A task stands for topics that its group's topology names.
-            unnamed=frozenset() if self.group_type is GroupType.STREAMS else self._roll.unnamed(self._around.topics),
+            unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self._commits.keep(owners(value))
         self.last, self._started_ms, self._assigned_ms = generation, None, None
@@ -262,9 +259,6 @@ class EpochState(Following):
             for topic, numbers in self._roll.named({key: (number,)}, self._around.topics).items():
                 named.update({(topic, each): way for each in numbers})
         return named
-
-    def _named(self, generation: Generation) -> Generation:
-        return named(generation, self._around.topics)
 
     def _snapshot(self) -> ClassicGroup:
         return self._roll.snapshot(self.group, self._around.topics, self.timestamp_ms)

@@ -19,6 +19,7 @@ from rebalance_agent.rebalances.lastsigns import Commits
 from rebalance_agent.rebalances.ledger import Ledger
 from rebalance_agent.rebalances.loads import GroupLoads, LoadBook
 from rebalance_agent.rebalances.memberlog import MemberLog
+from rebalance_agent.rebalances.naming import named
 from rebalance_agent.rebalances.portrait import draw, judge
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, MemberLoad, RunningRebalance
@@ -130,6 +131,19 @@ class Following:
     def commit(self, at_ms: Mapping[Partition, int]) -> None:
         """It committed offsets of these partitions last then; heard before any record that was written after it."""
         self._commits.hear(at_ms)
+
+    @property
+    def _unnamed(self) -> bool:
+        """Whether there are topics in its last generation, or in what can still be told, that had no name yet."""
+        return bool(self.last and self.last.unnamed) or self._episodes.unnamed
+
+    def _name(self, now_ms: int) -> None:
+        """Topics got their names: what is known of it has them from now on."""
+        self.last = self.last and self._named(self.last)
+        self._episodes.name(self._named, now_ms)
+
+    def _named(self, generation: Generation) -> Generation:
+        return named(generation, self._around.topics)
 
     def place(self, event: MemberEvent | AssignEvent, now_ms: int) -> None:
         """A member said this before anybody watched: only where it is can be learned from it."""

@@ -165,9 +165,9 @@ class Episode:
         return len(owners(first.value)) * max(0, first.timestamp_ms - first.start.earliest_ms) / 1000
 
     @property
-    def unnamed(self) -> bool:
-        """Whether it has partitions of topics whose names nobody knew yet."""
-        return any(generation.unnamed for generation in self.generations)
+    def unnamed(self) -> frozenset[str]:
+        """The ids of topics, of those before it too, whose names nobody knew yet."""
+        return frozenset[str]().union(*(each.unnamed for each in (self.before, *self.generations) if each))
 
     def name(self, named: Callable[[Generation], Generation]) -> None:
         """Topics were named: let each generation be ``named`` anew."""

@@ -20,13 +20,21 @@ def named(generation: Generation, catalogue: TopicCatalogue) -> Generation:
         return generation
     members = tuple(_member(each, names) for each in generation.members)
     value = replace(generation.value, members=members)
+    now = catalogue.sizes_in(subscribed_topics(value), value)
     return replace(
         generation,
         value=value,
-        topics=catalogue.sizes_in(subscribed_topics(value), value),
+        topics=_sizes(generation.topics, names, now),
         handovers={(names.get(topic, topic), number): way for (topic, number), way in generation.handovers.items()},
         unnamed=generation.unnamed - names.keys(),
     )
+
+
+def _sizes(then: Mapping[str, int], names: Mapping[str, str], now: Mapping[str, int]) -> dict[str, int]:
+    """Partition counts ``now`` only of what was not counted ``then``: others may have grown since."""
+    shown = {names[topic]: count for topic, count in then.items() if topic in names}
+    counted = {topic: max(count, shown.get(topic, 0)) for topic, count in then.items() if topic not in names}
+    return dict(sorted({**now, **counted}.items()))
 
 
 def _member(member: ClassicMember, names: Mapping[str, str]) -> ClassicMember:

@@ -155,9 +155,10 @@ class Roll:
         """The names, as far as known, of the topics that members have partitions of."""
         return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
 
-    def unnamed(self, catalogue: TopicCatalogue) -> frozenset[str]:
-        """The ids of topics that members have partitions of and that have no name yet."""
-        return frozenset(key for key in self._keys if key not in self._sources and not catalogue.names(key))
+    def unnamed(self, had: Collection[str], catalogue: TopicCatalogue) -> frozenset[str]:
+        """The ids of topics that have no name yet: of those that members have partitions of, or ``had``."""
+        keys = self._keys.union(had)
+        return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
 
     def snapshot(self, group: str, catalogue: TopicCatalogue, assigned_ms: int) -> ClassicGroup:
         """The group as one generation: the members with what they have now, partitions by their topics' names."""

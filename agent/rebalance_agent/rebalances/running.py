@@ -93,6 +93,8 @@ class Running:
         if self._begun and self._begun.evidence is not Evidence.RECORD:
             self._begun.earliest_ms -= by_ms
             self._begun.latest_ms -= by_ms
+            if self._begun.offset_ms is not None:
+                self._begun.offset_ms -= by_ms
         if self._begun and self._begun.gone_due_ms is not None:
             self._begun.gone_due_ms -= by_ms
 

@@ -85,12 +85,15 @@ def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatal
     return Settlement(tuple(events), slowness)
 
 
-def revise(old: Settlement, new: Settlement) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
+def revise(
+    old: Settlement, new: Settlement, *, renamed: bool = False
+) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
     """Replace what was published by a later look at the same facts, and say which events changed.
 
-    None unless the later look knows at least as much: an exact stall never becomes a bound, a bound never gets wider.
+    None unless the later look knows at least as much: an exact stall never becomes a bound, a bound never gets wider;
+    but for what was ``renamed``, of which one topic may have been taken for two.
     """
-    if not _knows_as_much(new.closing, old.closing):
+    if not renamed and not _knows_as_much(new.closing, old.closing):
         return None
     events = tuple(
         before if replace(after, revision=before.revision) == before else replace(after, revision=before.revision + 1)

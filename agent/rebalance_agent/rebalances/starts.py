@@ -22,7 +22,7 @@ DIFFERENCE_MAX_MS = 86_400_000
 """A record that seems to be a day away from now says nothing of how clocks differ."""
 
 LEAP_MS = 10_000
-"""A poll that comes so much later than the one before: something stood still, or the clock was set forth."""
+"""A poll that comes so much too late: something stood still, or the clock was set forth."""
 
 _OFFSETS_MAX = 64
 
@@ -41,14 +41,16 @@ class ClockOffset:
 
     def learn(self, timestamp_ms: int, seen_ms: int) -> None:
         """Take one live record's two times into account."""
-        if abs(seen_ms - timestamp_ms) > DIFFERENCE_MAX_MS:
+        difference_ms = seen_ms - timestamp_ms
+        if abs(difference_ms) > DIFFERENCE_MAX_MS:
             return
-        self._recent.append(seen_ms - timestamp_ms)
+        if self.ms is None and self._recent and difference_ms - min(self._recent) > LEAP_MS:
+            self._recent.clear()
+        self._recent.append(difference_ms)
         self.ms = min(self._recent)
 
-    def forget(self) -> None:
-        """The observer's clock was set: the next record tells."""
-        self._recent.clear()
+    def doubt(self) -> None:
+        """The observer's clock was set forth, or everything stood still: the next record tells."""
         self.ms = None
 
 
@@ -71,8 +73,8 @@ class PollLog:
         self._asked_ms.clear()
 
     def leaps(self, asked_ms: int) -> bool:
-        """Whether it is `LEAP_MS` later than the poll before."""
-        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > LEAP_MS
+        """Whether it comes `LEAP_MS` later after the poll before than it is meant to."""
+        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > self._period_ms + LEAP_MS
 
     def previous_ms(self, asked_ms: int) -> int:
         """The latest poll before this one, or one period before it."""

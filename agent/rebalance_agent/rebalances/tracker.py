@@ -164,8 +164,6 @@ class Tracker:
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         rebalancing: set[str] = set()
-        if poll.complete and self._around.polls.leaps(poll.asked_ms):
-            self._around.offset.forget()
         for each in poll.groups:
             if each.state in REBALANCING:
                 rebalancing.add(each.group)
@@ -176,6 +174,9 @@ class Tracker:
                 if isinstance(state := self._groups.hear_of(each.group, poll.answered_ms), ClassicState):
                     state.list_rebalancing(each.state, poll)
                     self._groups.follow(state)
+        if poll.complete and self._around.polls.leaps(poll.asked_ms):
+            # Not before: what this poll shows began after the one before it, by the clock as it was.
+            self._around.offset.doubt()
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)
         if poll.complete and not poll.states:

@@ -6,7 +6,13 @@ import threading
 import pytest
 
 from rebalance_agent.collectors import member_events as module
-from rebalance_agent.collectors.member_events import EVENT_BYTES_MAX, KIND_HEADER, MemberEvents, parse_report
+from rebalance_agent.collectors.member_events import (
+    EVENT_BYTES_MAX,
+    KIND_HEADER,
+    REWIND_MORE_MS,
+    MemberEvents,
+    parse_report,
+)
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.topic_reader import BEGINNING
 from rebalance_agent.errors import ClusterError, InvalidInputError
@@ -167,3 +173,20 @@ def test_what_is_to_be_read_again_is_asked_for_until_brokers_answer(monkeypatch)
     assert len(cluster.asked) == 2
     assert reader.positions == {0: 0, 1: 0}
     assert members._past_until == {0: 10, 1: 10}
+
+
+def test_of_what_is_to_be_read_again_twice_the_earlier_counts(monkeypatch):
+    """A replica is given other partitions before it went back for the first ones."""
+    stop, cluster = threading.Event(), _SilentOnce()
+    monkeypatch.setattr(module, "TopicReader", lambda *_: _Topic(stop))
+    context = fake_context(cluster=cluster)
+    members = MemberEvents(context, "rebalance-events", "here")
+    now_ms = context.clock.now_ms()
+    members.rewind(now_ms - 300_000)
+    members.rewind(now_ms - 1_000)
+    with pytest.raises(ClusterError):
+        members._follow(stop)
+    members.rewind(now_ms - 2_000)
+    members._follow(stop)
+    assert cluster.asked == [now_ms - 300_000 - REWIND_MORE_MS] * 2
+    assert members._rewind_ms is None

@@ -11,7 +11,7 @@ from rebalance_agent.collectors.describe import BATCH_MAX, DescribePoll
 from rebalance_agent.collectors.list_poll import list_poll
 from rebalance_agent.collectors.names import NameFilter
 from rebalance_agent.collectors.poll import Poll
-from rebalance_agent.collectors.topics import TopicsPoll
+from rebalance_agent.collectors.topics import NAMELESS_S, TopicsPoll
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.observations import (
@@ -31,6 +31,8 @@ class FakeCluster:
         self.complete = True
         self.described = []
         self.topics = {"t": 3}
+        self.made = 1
+        self.ids_asked = []
 
     def list_groups(self, _states):
         groups = (ListedGroup(name, GroupState.PREPARING_REBALANCE, GroupType.CLASSIC) for name in self.groups)
@@ -44,7 +46,8 @@ class FakeCluster:
         return "cluster", self.topics
 
     def topic_ids(self, topics):
-        return {topic: f"id of {topic}" for topic in topics}
+        self.ids_asked.append(set(topics))
+        return {topic: f"id of {topic}" + (f", made {self.made} times" if self.made > 1 else "") for topic in topics}
 
 
 def test_a_list_answer_says_what_was_asked_when_and_only_of_groups_that_are_shown():
@@ -104,6 +107,34 @@ def test_topics_are_told_to_those_who_follow_them():
     assert heard == [{"t": 3}]
     assert not topics.unknown(["t"])
     assert topics.unknown(["t", "new"])
+
+
+def test_a_topic_that_was_made_anew_under_its_name_gets_its_new_id_once_a_record_has_it():
+    context = fake_context(FakeCluster())
+    topics = TopicsPoll(context)
+    topics.poll()
+    context.cluster.made = 2
+    topics.poll()
+    assert context.cluster.ids_asked == [{"t"}, set()]  # nobody misses anything
+    assert topics.unknown([], ["id of t, made 2 times"])
+    topics.poll()
+    assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
+    assert not topics.unknown(["t"], ["id of t, made 2 times"])
+
+
+def test_ids_of_deleted_topics_are_asked_for_once_a_minute():
+    context = fake_context(FakeCluster())
+    topics = TopicsPoll(context)
+    topics.poll()
+    for _ in range(2):
+        for deleted in ("one", "another"):
+            assert topics.unknown(["t"], [deleted])
+            topics.poll()
+        assert not topics.unknown(["t"], ["one"])
+        assert not topics.unknown(["t"], ["another"])
+        topics.poll()
+        context.clock.advance(round(NAMELESS_S * 1000))
+    assert context.cluster.ids_asked == [{"t"}, {"t"}, {"t"}, set(), {"t"}, {"t"}, set()]
 
 
 def test_groups_are_described_in_bounded_batches_only_while_that_is_wanted():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from rebalance_agent.collectors import snapshots as module
 from rebalance_agent.collectors.snapshots import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from support.fakes import fake_context
@@ -68,3 +69,36 @@ def test_who_may_not_read_snapshots_does_without_them_at_once(monkeypatch):
     monkeypatch.setattr(reader, "_read", _failing(AccessDeniedError("no")))
     assert reader.load({0: (0, 9)}, "here") == {}
     assert context.meters.of("snapshot_problem") == [("unreadable",)]
+
+
+class _SilentReader:
+    """The topic's leader went after it had said where the topic ends."""
+
+    topic = "state"
+
+    def __init__(self, clock):
+        self.positions, self._clock = {}, clock
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        pass
+
+    def partitions(self):
+        return 1
+
+    def begin(self, _offsets):
+        self.positions = {0: 0}
+
+    def read(self, _most, timeout):
+        self._clock.advance(round(timeout * 1000))
+        return []
+
+
+def test_brokers_that_fall_silent_amid_a_snapshot_are_asked_again(monkeypatch):
+    context = fake_context(cluster=SimpleNamespace(end_offsets=lambda _topic, numbers: dict.fromkeys(numbers, 9)))
+    monkeypatch.setattr(module, "TopicReader", lambda *_: _SilentReader(context.clock))
+    with pytest.raises(ClusterError, match="no record came"):
+        SnapshotReader(context, "state", b"owner").load({0: (0, 9)}, "here")
+    assert context.meters.of("snapshot_problem") == []

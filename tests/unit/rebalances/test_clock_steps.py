@@ -137,3 +137,37 @@ def test_a_rebalance_that_was_running_while_it_stood_still_began_when_it_did():
     (event,) = closing(tell(tracker, tick(60_000), listed(60_000, "g"), *END))
     assert event.phases.started_ms == T0 + 29_000
     assert event.stall.lower_seconds <= 39.9 <= event.stall.seconds
+
+
+@pytest.mark.parametrize("by", [LEAP_MS + 5_000, HOUR])
+def test_a_rebalance_that_the_first_poll_after_it_was_set_forth_shows_began_after_the_one_before(by):
+    tracker, _ = watch(*BEGIN, TWO, *QUIET, listed(29_000))
+    (event,) = closing(tell(tracker, *(back(each, by) for each in (listed(29_200, "g"), *END))))
+    assert event.phases.started_ms == T0 + 29_000
+    assert event.stall.lower_seconds <= 39.9 <= event.stall.seconds
+
+
+def test_a_rebalance_that_was_running_when_it_was_set_back_and_forth_began_when_it_did():
+    tracker, _ = watch(*BEGIN, TWO, *QUIET, *SHOWN)
+    tell(tracker, *since_then(tick(30_000), listed(30_000, "g"), listed(31_000, "g")))
+    (event,) = closing(tell(tracker, tick(32_000), listed(32_000, "g"), *END))
+    assert event.phases.started_ms == T0 + 29_000
+    assert event.stall.lower_seconds <= 39.9 <= event.stall.seconds
+
+
+def test_polls_that_are_meant_to_be_rare_do_not_look_like_a_clock_that_is_set():
+    rare = [listed(at) for at in range(20_000, 100_000, 20_000)]
+    tracker, _ = watch(*BEGIN, TWO, *rare, listed(100_000, "g"), list_period_ms=20_000)
+    late = record(104_000, 2, member("a", (0, 1, 2, 3)), joined=103_900, delay=40_000)
+    (event,) = closing(tell(tracker, late, tick(160_000)))
+    assert event.phases.started_ms == T0 + 80_000
+    assert event.stall.lower_seconds <= 24
+
+
+def test_brokers_that_did_not_answer_for_long_do_not_look_like_a_clock_that_is_set():
+    """After that, records of the partitions of one that was restarted are read late."""
+    tracker, _ = watch(*BEGIN, TWO, *QUIET, listed(21_000, complete=False), listed(35_000), listed(35_200, "g"))
+    late = record(38_000, 2, member("a", (0, 1, 2, 3)), joined=37_900, delay=8_000)
+    (event,) = closing(tell(tracker, late, tick(60_000)))
+    assert event.phases.started_ms == T0 + 35_000
+    assert event.stall.lower_seconds <= 3
