@@ -24,6 +24,8 @@ EPILOG = """\
 It ends with exit code 0 if the ledger is clean, every record was read, the stream's tables have each event once, polls
 of instrumented consumers are no later than those of bare ones differ among themselves, and there were 50 rebalances a
 minute. Else it says what is wrong, where logs, records and events are, and how to have the same faults again.
+
+make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
 """
 
 
@@ -51,11 +53,18 @@ def main(arguments=None):
 
 
 def _options(arguments):
-    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__, epilog=EPILOG)
+    parser = argparse.ArgumentParser(
+        "make chaos", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=10, help="until everything calms down (default 10)")
     parser.add_argument("--seed", type=int, default=None, help="by default another one each time; it is printed")
-    parser.add_argument("--only", action="append", choices=list(FAULTS), help="only such faults; repeatable")
-    parser.add_argument("--kinds", action="append", choices=[each.name for each in KINDS], help="only these groups")
+    parser.add_argument(
+        "--only", action="append", choices=FAULTS, metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS)}"
+    )
+    kinds = [each.name for each in KINDS]
+    parser.add_argument(
+        "--kinds", action="append", choices=kinds, metavar="GROUP", help=f"only such; repeatable: {', '.join(kinds)}"
+    )
     parser.add_argument(
         "--spark",
         action=argparse.BooleanOptionalAction,

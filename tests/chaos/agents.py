@@ -78,7 +78,7 @@ class Life:
             text=True,
             start_new_session=True,
         )
-        self._clock, self._ended = SystemClock(), threading.Event()
+        self._clock, self._ended, self._past = SystemClock(), threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._scrape)]
         for thread in self._threads:
             thread.start()
@@ -110,6 +110,10 @@ class Life:
     def ready(self):
         """Whether it says so."""
         return self.running and self.port is not None and self._get("/readyz") is not None
+
+    def reads_past(self, seconds=PATIENCE_S):
+        """Wait until an observer has begun to read what was there before it; whether it has."""
+        return self._past.wait(seconds)
 
     def kill(self):
         """No goodbye; who had ended before stays one that ended by itself."""
@@ -167,7 +171,7 @@ class Life:
             for line in self._process.stderr:
                 log.write(line)
                 log.flush()
-                if self.port is None:
+                if not self._past.is_set():
                     self._hear(line)
 
     def _hear(self, line):
@@ -177,6 +181,8 @@ class Life:
             return
         if told.get("event") == "listening":
             self.port = told["port"]
+        elif told.get("event") == "snapshots_loaded":
+            self._past.set()
 
     def _scrape(self):
         while not self._ended.wait(SCRAPE_S):

@@ -30,6 +30,9 @@ BURSTS_S = (0.2, 1.2)
 HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
 """A process that is slow: it is held up for so long, and then gets so much done."""
 
+MOMENT = 0.02
+"""Of the fault's length: within so long an observer reads no more than a part of the past."""
+
 DELAY_S, LOSS = (0.05, 0.6), (0.05, 0.4)
 WRONG_CLOCK_S = 3
 ELECTION = "LeaderElectionCommand"
@@ -161,12 +164,15 @@ def _agent_killed(stage, fault):
 
 
 def _agent_killed_early(stage, fault):
-    """While it reads the past."""
+    """While it reads the past: as soon as it has begun to, for that takes no longer than a moment."""
     stage.observer.life.kill()
     for _ in range(2):
         stage.observer.start()
-        stage.wait(fault.seconds)
-        stage.observer.life.kill()
+        life = stage.observer.life
+        begun = life.reads_past()
+        stage.wait(fault.seconds * MOMENT if begun else 0)
+        print(f"           killed when it was {'' if life.ready() else 'not yet '}ready", flush=True)
+        life.kill()
     stage.observer.start()
 
 
@@ -223,8 +229,7 @@ def _sidecar_slow(stage, fault):
 
 def _sidecar_flooded(stage, fault):
     """By somebody else; then it is as well as before."""
-    if stage.sidecar.life.port is None:
-        return  # it has only just begun
+    eventually(lambda: stage.sidecar.life.port, told="the sidecar, which has only just begun")
     web = f"127.0.0.1:{stage.sidecar.life.port}"
     command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)

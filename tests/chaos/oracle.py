@@ -56,6 +56,8 @@ def _events(path):
 
 def read_at_least_once(crowd, written):
     """Every record that Kafka acknowledged was read by each group whose members tell what they read."""
+    if not written:
+        return [Verdict("no record was acknowledged", ("no record was acknowledged, so none can have been lost",))]
     verdicts = []
     for kind in crowd.kinds:
         members = [each for each in crowd.members[kind.name] if isinstance(each, Lines)]

@@ -39,7 +39,8 @@ FAULTS = {
     "sidecar flooded": (2, 2, 6),
     "stream killed": (2, 0, 5),
 }
-"""Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set."""
+"""Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that
+is killed while it starts: `faults.MOMENT` of that after it began to read."""
 
 STREAM = "stream killed"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -32,6 +33,19 @@ def wheel(tmp_path_factory):
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     (built,) = folder.glob("*.whl")
     return built
+
+
+def test_a_release_is_the_same_bytes_each_time(tmp_path):
+    """Whoever builds it, and whenever: what is signed can be built again."""
+    built = []
+    for number, umask in enumerate((0o022, 0o077)):
+        command = [sys.executable, "-m", "hatchling", "build", "--directory", str(tmp_path / str(number))]
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1750000000"}
+        subprocess.run(command, cwd=ROOT, env=environment, umask=umask, check=True, capture_output=True)
+        built.append({each.name: each.read_bytes() for each in (tmp_path / str(number)).iterdir()})
+    first, second = built
+    assert {each.rpartition(".")[2] for each in first} == {"whl", "gz"}
+    assert first == second
 
 
 def _run(wheel, *arguments, stdin):

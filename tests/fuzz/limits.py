@@ -1,19 +1,24 @@
-"""What one input may cost: CPU, always; memory, of some of them, for looking is slow; and it must come back at all."""
+"""What one input may cost: CPU and memory, the latter to the byte of some; and it must come back at all."""
 
 from __future__ import annotations
 
+import resource
 import signal
 import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from fuzz.target import Target
+from fuzz.target import MB, Target
 
 __all__ = ["HANGING_S", "TooDearError", "in_time", "taken"]
 
 HANGING_S = 120
 """A wall-clock end for what never comes back; `Target.seconds_max` is the limit that is meant."""
+
+HEADROOM_BYTES = 64 * MB
+"""By how much the process may grow for what an input is not to blame for: code that is loaded at first use, freed
+memory that the allocator keeps, what the fuzzer itself remembers."""
 
 
 class TooDearError(AssertionError):
@@ -21,7 +26,10 @@ class TooDearError(AssertionError):
 
 
 def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
-    """Give ``data`` to the target, and hold it to its limits; ``weigh``: its memory, too.
+    """Give ``data`` to the target, and hold it to its limits.
+
+    Memory: no input lets the process grow beyond what it ever was by more than its bound and `HEADROOM_BYTES`;
+    ``weigh``: nor allocates more than its bound, which takes long to see.
 
     Raises:
         TooDearError: it took too much. Whatever else comes out is the target's fault.
@@ -30,11 +38,22 @@ def taken(target: Target, data: bytes, *, weigh: bool = False) -> None:
         _weighed(target, data)
         return
     cpu = time.process_time if target.threaded else time.thread_time
-    begun = cpu()
+    before, begun = _peak_bytes(), cpu()
     target.take(data)
-    seconds = cpu() - begun
+    seconds, grown = cpu() - begun, _peak_bytes() - before
     if seconds > target.seconds_max:
         raise TooDearError(f"{len(data)} bytes took {seconds:.2f} s of CPU, more than {target.seconds_max}")
+    if grown > _bytes_max(target, data) + HEADROOM_BYTES:
+        raise TooDearError(f"{len(data)} bytes let the process grow by {grown} bytes of memory")
+
+
+def _peak_bytes() -> int:
+    """The most resident memory that the process ever had, as Linux counts."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _bytes_max(target: Target, data: bytes) -> int:
+    return target.bytes_max + target.bytes_per_byte * len(data)
 
 
 def _weighed(target: Target, data: bytes) -> None:
@@ -46,8 +65,7 @@ def _weighed(target: Target, data: bytes) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    most = target.bytes_max + target.bytes_per_byte * len(data)
-    if peak > most:
+    if peak > (most := _bytes_max(target, data)):
         raise TooDearError(f"{len(data)} bytes took {peak} bytes of memory, more than {most}")
 
 

@@ -1,6 +1,6 @@
 """``make fuzz``: every parser of bytes from outside under damaged inputs, for as long as one likes.
 
-``python tests/fuzz/run.py --seconds 300`` shares the time out among all targets, as many at once as there are
+``make fuzz ARGS="--seconds 300"`` shares the time out among all targets, as many at once as there are
 processors, or ``--at-once N``; ``--target NAME`` chooses, ``--inputs N`` ends each earlier, ``--replay FILE`` gives one
 target one input.
 Exit code 0 only when nothing was found. An input that was a fault belongs into ``tests/fuzz/corpus/TARGET``, beside the
@@ -51,7 +51,9 @@ class Done:
 
 def main() -> int:
     """Fuzz what was chosen, and report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        "make fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=300.0, help="for all together (default 300)")
     parser.add_argument("--target", action="append", metavar="NAME", help="only this one; may be repeated")
     parser.add_argument("--inputs", type=int, default=ENDLESS, help="most inputs of each")
@@ -67,6 +69,8 @@ def main() -> int:
     chosen = options.target or list(TARGETS)
     if options.replay and len(chosen) != 1:
         parser.error("--replay: name the one --target that gets it")
+    if options.replay and not options.replay.is_file():
+        parser.error(f"--replay: there is no file {options.replay}")
     if options.replay:
         taken(TARGETS[chosen[0]], options.replay.read_bytes(), weigh=True)
         print(f"{chosen[0]}: {options.replay} is well")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from fuzz.engines import damaged, inputs_of, plainly
 from fuzz.limits import TooDearError, taken
-from fuzz.target import Target, joined, kept_inputs, parts
+from fuzz.target import MB, Target, joined, kept_inputs, parts
 from fuzz.targets import TARGETS
 
 INPUTS = 400
@@ -88,6 +89,15 @@ def test_an_input_that_takes_much_memory_is_a_fault():
     taken(greedy, b"", weigh=True)
     with pytest.raises(TooDearError, match="of memory"):
         taken(greedy, b"x", weigh=True)
+
+
+def test_an_input_that_lets_the_process_grow_is_a_fault_without_being_weighed():
+    """Beyond what the process has ever had: what it had before is nobody's fault."""
+    had = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    grows = target(lambda data: b"x" * (len(data) * MB), bytes_max=10 * MB)
+    taken(grows, bytes(20))
+    with pytest.raises(TooDearError, match="let the process grow by"):
+        taken(grows, bytes(had // MB + 100))
 
 
 def test_damage_follows_from_the_seed_and_leaves_little_as_it_was():

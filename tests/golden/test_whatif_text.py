@@ -61,6 +61,17 @@ def test_the_text_is_the_golden_one(story, quiet, capsys):
     assert out == golden.read_text(encoding="utf-8")
 
 
+def test_hostile_names_do_not_reach_the_terminal(quiet, capsys):
+    """An assignor is called what a group's members say."""
+    group, assignor = "g\x1b[2J\u202e", "a\x1b]0;x\x07\nRecommendation: forged"
+    events = [replace(each, group=group, assignor=assignor) for each in clustered(8)]
+    Path("events.ndjson").write_bytes(lines(events))
+    code, out, err = run(capsys, group, "--events", "events.ndjson")
+    assert (code, err) == (0, "")
+    assert all(line.isprintable() for line in out.split("\n"))
+    assert out.count("\nRecommendation: ") == 1
+
+
 def test_the_json_says_the_same(quiet, capsys):
     (quiet / "events.ndjson.gz").write_bytes(gzip.compress(lines(clustered(8))))
     code, out, _ = run(capsys, "g", "--events", quiet / "events.ndjson.gz", "--json", "--protocol", "cooperative")

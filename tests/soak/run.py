@@ -1,6 +1,6 @@
 """``make soak``: does the observer grow? Groups churn at a real broker for hours, and the process is looked at.
 
-``python tests/soak/run.py --hours 2 --groups 2000 --report soak.html``. Exit code 1 when memory, descriptors, threads,
+``make soak ARGS="--hours 2 --groups 2000 --report soak.html"``. Exit code 1 when memory, descriptors, threads,
 the time or size of a scrape, or the share of a core surely grow. First the history that is kept of each group is filled
 in a hurry, for until then memory grows as it should.
 """
@@ -42,16 +42,25 @@ SAMPLES = 240
 
 EVERY_MIN_S = 2.0
 
+HOURS_MIN = 0.01
+"""Less has no slope: a sample every `EVERY_MIN_S`."""
+
 
 def main() -> int:
     """Soak, and judge."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--hours", type=float, default=2.0)
-    parser.add_argument("--groups", type=int, default=2_000)
-    parser.add_argument("--rate", type=float, default=20.0, help="rebalances a second of all groups together")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--report", type=Path, default=None, help="write an HTML page there")
+    parser = argparse.ArgumentParser(
+        "make soak", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--hours", type=float, default=2.0, help="how long it is looked at (default 2)")
+    parser.add_argument("--groups", type=int, default=2_000, help="that churn (default 2000)")
+    parser.add_argument(
+        "--rate", type=float, default=20.0, help="rebalances a second of all groups together (default 20)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="what the groups do follows from it (default 1)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the curves there, as an HTML page")
     options = parser.parse_args()
+    if options.hours < HOURS_MIN or options.groups < 1 or options.rate <= 0:
+        parser.error(f"--hours must be {HOURS_MIN} at least, --groups 1, and --rate more than 0")
     samples, rebalances, ended = _soaked(options.hours, options.groups, options.rate, options.seed)
     counted = [each for each in samples if each.hours >= WARM * options.hours] or samples
     hours = [each.hours for each in counted]

@@ -18,6 +18,7 @@ from rebalance_agent.cli.pipeline_flags import (
 )
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.telling.words import printable
 from rebalance_agent.pipeline.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.quality import broken
 from rebalance_agent.pipeline.stages import aggregate, judge
@@ -90,7 +91,7 @@ def say_broken(results: Sequence[Any], *, strict: bool = False) -> int:
         if row["failed"]:
             print(
                 f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} do not, "
-                f"such as {row['example']}",
+                f"such as {printable(str(row['example']))}",
                 file=sys.stderr,
             )
     return len(broken(results, strict=strict))

@@ -27,7 +27,7 @@ def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str)
         "\n".join(_table(found)),
         "\n".join(_refused(found.outcomes)),
         "\n".join([*_trust(found), *_fidelity(fidelity)]),
-        _wrapped(f"Recommendation: {advice.sentence}"),
+        _wrapped(f"Recommendation: {printable(advice.sentence)}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

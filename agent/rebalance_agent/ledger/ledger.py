@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from rebalance_agent.ledger.cleaned import Cleaned
 from rebalance_agent.ledger.entries import Entry, Record
 from rebalance_agent.ledger.epochs import EpochBook
-from rebalance_agent.ledger.matching import Account
+from rebalance_agent.ledger.matching import Account, misnamed
 from rebalance_agent.ledger.posting import Posting
 from rebalance_agent.ledger.report import Difference, Differences, Report
 from rebalance_agent.ledger.sheets import Place
@@ -123,7 +123,7 @@ class Ledger:
         self.report.groups.add(entry.group)
         book = self._posting.book(entry.group)
         places, wrong = (entry.place, told.place), 0
-        for what in account.compare(entry, told, self._window.names):
+        for what in (*misnamed(entry, told), *account.compare(entry, told, self._window.names)):
             wrong += 1
             self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
         self.report.agreed += not wrong

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from rebalance_agent.ledger.entries import Entry
 from rebalance_agent.ledger.sheets import Partition, Sheet, Totals, changes, totals
 from rebalance_agent.ledger.told import ROUNDING_S, Told
-from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["Account"]
+__all__ = ["Account", "misnamed"]
 
 LOOSE = "without what was before them"
 VAGUE = "moves of tasks that read several topics"
@@ -39,6 +39,17 @@ class _Sums:
     given: int = 0
     vague: bool = False
     unseen: bool = False
+
+
+def misnamed(entry: Entry, told: Told) -> Iterator[str]:
+    """What an event says of itself that its id, by which it was found, denies."""
+    if told.group != entry.group:
+        yield f"it is told of {told.group!r}"
+    numbered = told.kind != GroupGoneEvent.KIND
+    if told.kind != entry.kind or (numbered and told.number != entry.number):
+        yield f"it is told as {told}"
+    if told.at_ms != entry.at_ms:
+        yield f"it was at {entry.at_ms}, told is {told.at_ms}"
 
 
 class Account:

@@ -92,6 +92,9 @@ class Tellings:
 
     def _keep(self, key: str, told: Told) -> None:
         known = self._told.get(key)
+        if known and told.fact != known.fact:
+            self._differ(told, f"{told} has the id of {known} of {known.group!r}", known.place, told.place)
+            return
         if known and self._once and told.again(known):
             self._differ(told, f"{told} is there twice", known.place, told.place)
         if known is None or told.revision > known.revision:

@@ -61,6 +61,11 @@ class Told:
     first_id: str = ""
     matched: bool = False
 
+    @property
+    def fact(self) -> tuple[str, str, GroupType, int, int]:
+        """What it says that it tells of, which its id is made of."""
+        return self.kind, self.group, self.group_type, self.number, self.at_ms
+
     def again(self, known: Told) -> bool:
         """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
         return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen

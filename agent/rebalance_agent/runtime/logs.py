@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import sys
 from typing import Any, TextIO
 
 import structlog
+
+from rebalance_agent.exposition.telling.words import printable
 
 __all__ = ["configure_logs"]
 
@@ -28,7 +31,7 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
     render: list[structlog.typing.Processor] = (
         [
             _on_one_line,
-            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback),
+            structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=_traceback),
         ]
         if console
         else [
@@ -61,12 +64,16 @@ def configure_logs(level: str, form: str, stream: TextIO | None = None) -> None:
 def _on_one_line(_logger: Any, _method: str, record: structlog.typing.EventDict) -> structlog.typing.EventDict:  # noqa: ANN401 - as structlog has it
     """Names from outside (members, topics) begin no line of the log and give a terminal no orders.
 
-    Of the text itself only: values the renderer escapes, and so does JSON.
+    Whether in the text or as a value: the renderer escapes only values with spaces or quotes in them. JSON is safe.
     """
-    text = str(record["event"])
-    if not text.isprintable():
-        record["event"] = "".join(
-            each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii")
-            for each in text
-        )
+    for key, value in record.items():
+        if isinstance(value, str) and not value.isprintable():
+            record[key] = printable(value)
     return record
+
+
+def _traceback(lines: TextIO, error: structlog.typing.ExcInfo) -> None:
+    """A traceback without local variables, indented: no line of an error's message begins as a line of the log does."""
+    told = io.StringIO()
+    structlog.dev.plain_traceback(told, error)
+    lines.writelines(f"\n  {printable(line)}".rstrip(" ") for line in told.getvalue().strip("\n").split("\n"))

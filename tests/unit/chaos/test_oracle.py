@@ -34,6 +34,11 @@ def test_a_record_that_nobody_read_is_wrong():
     assert verdict.wrong == ("orders: 1 records were read by nobody, such as [(0, 1)]",)
 
 
+def test_where_nothing_was_written_nothing_is_proved():
+    (verdict,) = read_at_least_once(crowd(member((0, 0))), set())
+    assert verdict.wrong
+
+
 def test_who_says_nothing_of_what_it_reads_is_not_judged():
     assert read_at_least_once(crowd(SimpleNamespace()), WRITTEN) == []
 

@@ -9,6 +9,7 @@ import pytest
 
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline import STAGES
+from rebalance_agent.cli.pipeline_aggregate import say_broken
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -56,6 +57,13 @@ def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, caps
         monkeypatch.delenv(name, raising=False)
     assert main(["pipeline", stage, "--tables", "t"]) == 2
     assert "--bootstrap-servers: is missing" in capsys.readouterr().err
+
+
+def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
+    told = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
+    assert say_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
+    error = capsys.readouterr().err
+    assert error == 'error: events: is so: 1 of 3 do not, such as {"group":"\\x9b2J\\u202e"}\n'
 
 
 def test_a_spark_property_without_a_value_is_refused(capsys):

@@ -47,6 +47,19 @@ def test_a_difference_is_a_line_and_exit_code_1(verify):
     assert last.startswith("1 difference; 23 facts of 4 groups")
 
 
+def test_hostile_names_do_not_reach_the_terminal(verify):
+    """Events say what anybody may have written."""
+    evil = "\x1b[2J\u202e\n'eager' 2: forged"
+    event = json.loads(EVENTS[1])
+    wrong = ({**event, "assignor": evil}, {**event, "group": evil})
+    code, out, err = verify(events=[EVENTS[0], *map(json.dumps, wrong), *EVENTS[2:]])
+    assert (code, err) == (1, "")
+    lines = out.removesuffix("\n").split("\n")
+    assert all(line.isprintable() for line in lines)
+    assert not any(line.startswith("'eager' 2: forged") for line in lines)
+    assert sum("[2J" in line for line in lines) == len(wrong)
+
+
 def test_one_group_alone(verify):
     code, out, _ = verify("--groups", "coop.*", events=LEFT_OUT)
     assert (code, out) == (0, "no difference; 5 facts of 1 groups are told right and once\n")

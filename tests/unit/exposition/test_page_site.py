@@ -159,7 +159,7 @@ def test_a_page_that_is_asked_for_again_is_sent_only_if_it_changed():
 def test_nothing_but_its_own_files_may_run():
     _, headers, page = get(site())
     policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
-    assert policy["default-src"] == "'none'"
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
     assert {policy[f"{kind}-src"] for kind in ("script", "style", "img", "connect")} == {"'self'"}
     assert "style=" not in page
     assert page.count("<script") == page.count("<script src=") == 1

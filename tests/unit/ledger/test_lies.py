@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
-from rebalance_agent.model.episode import Basis, Trigger
+from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import Backfilled, Tick
@@ -183,6 +183,35 @@ def test_a_group_of_another_type_is_another_one(kind):
         "is not told",
         "is told, and no record says so",
     }
+
+
+def _names(event):
+    """What its id is made of, told otherwise."""
+    yield {"group": "other"}, "of 'other'"
+    yield {"timestamp_ms": event.timestamp_ms + 1}, f"told is {event.timestamp_ms + 1}"
+    if not isinstance(event, GroupGoneEvent):
+        yield {"generation": 77}, f"told as {_word(event)} 77"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_an_event_under_the_id_of_another_one_is_named(kind):
+    """As itself, and beside the right one, whichever comes first."""
+    for right in told(kind):
+        for change, words in _names(right):
+            wrong = replace(right, **change)
+            found = said(judged(kind, instead(kind, right, wrong)))
+            assert [words in what for _, what in found] == [True], change
+            for both in ((right, wrong), (wrong, right)):
+                found = judged(kind, instead(kind, right, *both)).differences
+                assert any(" has the id of " in each.what for each in found), change
+
+
+def test_an_abortion_under_a_generations_id_is_named():
+    right = closing("eager")
+    named = {each.name: getattr(right, each.name) for each in fields(AbortedEvent) if hasattr(right, each.name)}
+    wrong = AbortedEvent(**{**named, "reason": FailureReason.ABORTED})
+    found = said(judged("eager", instead("eager", right, wrong)))
+    assert (right.generation, f"it is told as aborted generation {right.generation}") in found
 
 
 @pytest.mark.parametrize("kind", CLASSIC)

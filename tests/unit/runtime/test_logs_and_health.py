@@ -4,6 +4,7 @@ import io
 import json
 import logging
 
+import pytest
 import structlog
 from structlog.testing import capture_logs
 
@@ -42,13 +43,29 @@ def test_the_console_form_is_for_people():
     assert not stream.getvalue().startswith("{")
 
 
-def test_names_from_outside_forge_no_line_of_the_console_form():
+@pytest.mark.parametrize(
+    "name", ["g\n2026 [error] forged", "\x1b[2J", "\x9b31m", "a\u202eb", "\x0b", "\u2028", "\ud800"]
+)
+def test_names_from_outside_forge_no_line_of_the_console_form(name):
     stream = io.StringIO()
     configure_logs("info", "console", stream)
-    logging.getLogger("library").warning("member %s", "a\n2026 [error] forged \x1b[31m")
-    structlog.get_logger("a").info("hello", group="g\n\x1b[31m")
-    assert len(stream.getvalue().splitlines()) == 2
-    assert "\x1b" not in stream.getvalue()
+    logging.getLogger("library").warning("member %s", name)
+    structlog.get_logger("a").info("hello", group=name, members=[name])
+    for line in stream.getvalue().removesuffix("\n").split("\n"):
+        assert line.isprintable()
+        assert line[:4].isdigit()
+    assert stream.getvalue().count("\n") == 2
+
+
+def test_what_an_error_says_of_a_name_forges_no_line_either():
+    stream = io.StringIO()
+    configure_logs("info", "console", stream)
+    error = ValueError("no group \x1b[2J\n2026-01-01 [error] forged")
+    structlog.get_logger("a").error("failed", exc_info=error)
+    first, *traceback = stream.getvalue().removesuffix("\n").split("\n")
+    assert "failed" in first
+    assert all(line.isprintable() and line.startswith("  ") for line in traceback)
+    assert traceback == [r"  ValueError: no group \x1b[2J", "  2026-01-01 [error] forged"]
 
 
 def test_a_failure_and_its_end_are_each_told_once_and_the_last_recovery_is_a_reconnect():
