@@ -31,14 +31,23 @@ SET_BACK_S = 0.5
 class _Threads(BaseExecutor):  # type: ignore[misc]
     """A thread for each call, so that a poll that waits for a broker holds up no other.
 
-    Nor the end of the process, which waits for the threads of any pool of the standard library.
+    Nor the end of the process, which waits for the threads of any pool of the standard library. ``wanted``: names of
+    calls to begin one of, which is refused while one runs; then ``again`` is asked for it.
     """
 
+    def __init__(self, again: Callable[[Job], None]) -> None:
+        super().__init__()
+        self.wanted: set[str] = set()
+        self._again = again
+
     def _do_submit_job(self, job: Job, run_times: list[datetime]) -> None:
+        self.wanted.discard(job.id)
         threading.Thread(target=self._run, args=[job, run_times], name=job.id, daemon=True).start()
 
     def _run(self, job: Job, run_times: list[datetime]) -> None:
         self._run_job_success(job.id, run_job(job, "default", run_times, self._logger.name))
+        if job.id in self.wanted:
+            self._again(job)
 
 
 class Schedule:
@@ -52,8 +61,9 @@ class Schedule:
         # Its executors tell of every single call. That a poll took longer than its interval is ordinary on a busy
         # cluster, and its duration is a metric.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)
+        self._threads = _Threads(self._soon)
         self._scheduler = BackgroundScheduler(
-            executors={"default": _Threads()},
+            executors={"default": self._threads},
             job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
             timezone=UTC,
         )
@@ -63,8 +73,9 @@ class Schedule:
         self._scheduler.add_job(call, "interval", seconds=seconds, id=name, next_run_time=self._now())
 
     def soon(self, name: str) -> None:
-        """Call ``name`` now, and go on at its interval from there."""
+        """Call ``name`` now, or again as soon as the call that runs is over, and go on at its interval from there."""
         if job := self._scheduler.get_job(name):
+            self._threads.wanted.add(name)
             self._soon(job)
 
     def _soon(self, job: Job) -> None:

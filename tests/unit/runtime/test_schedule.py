@@ -120,6 +120,30 @@ def test_what_is_wanted_soon_is_called_at_once(set_clock, step_s):
         schedule.stop()
 
 
+def test_what_is_wanted_while_it_runs_is_called_again_once():
+    begun, end, calls = threading.Semaphore(0), threading.Event(), []
+
+    def call():
+        calls.append(None)
+        begun.release()
+        assert end.wait(PATIENCE_S)
+
+    schedule = Schedule(SystemClock())
+    schedule.every(3_600, call, "seldom")
+    schedule.start()
+    try:
+        assert begun.acquire(timeout=PATIENCE_S)
+        for _ in range(3):
+            schedule.soon("seldom")
+        assert not begun.acquire(timeout=0.2)
+        end.set()
+        assert begun.acquire(timeout=PATIENCE_S)
+        assert not begun.acquire(timeout=0.2)
+        assert len(calls) == 2
+    finally:
+        schedule.stop()
+
+
 def test_soon_puts_no_call_off():
     """Whatever the clock says: APScheduler looks at another one."""
     called, clock = threading.Semaphore(0), SetClock()
