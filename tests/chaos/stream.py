@@ -10,7 +10,7 @@ import psutil
 from chaos.exactly_once import refused, unlike
 from chaos.verdict import Verdict
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.ingest import events_of_topic
+from rebalance_agent.pipeline.ingest import checkpoint_of, events_of_topic
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables import Tables
@@ -63,9 +63,10 @@ class Stream:
         settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
         with open_session(settings) as spark:
             tables = Tables(spark, str(self._tables))
-            records = events_of_topic(spark, {"bootstrap.servers": self._bootstrap}, self._topic, records_max=RECORDS)
-            checkpoint = StreamSettings(f"{self._tables}/_checkpoints/ingest-{self._topic}")
-            ingest_stream(tables, records, checkpoint, SystemClock(), threading.Event())
+            properties = {"bootstrap.servers": self._bootstrap}
+            records = events_of_topic(spark, properties, self._topic, records_max=RECORDS)
+            where = StreamSettings(checkpoint_of(tables, properties, self._topic))
+            ingest_stream(tables, records, where, SystemClock(), threading.Event())
             rows = [tuple(row) for row in tables.read("events").select("event_id", "revision", "body").collect()]
             rejected = [bytes(row["value"]) for row in tables.read("events_rejected").select("value").collect()]
         after = ", ".join(map(str, self._killed_after))

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.ingest import events_of_topic
+from rebalance_agent.pipeline.ingest import checkpoint_of, events_of_topic
 from rebalance_agent.pipeline.session import SessionSettings, open_session
 from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables import Tables
@@ -27,7 +27,8 @@ def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
         kill_at_random(bootstrap, topic, folder, tmp_path / "log", times=20, seed=seed)
     with open_session(SessionSettings(master="local[2]", driver_memory="1g", partitions=2)) as spark:
         tables = Tables(spark, folder)
-        records = events_of_topic(spark, {"bootstrap.servers": bootstrap}, topic, records_max=50_000)
-        settings = StreamSettings(f"{folder}/_checkpoints/ingest-{topic}")
+        properties = {"bootstrap.servers": bootstrap}
+        records = events_of_topic(spark, properties, topic, records_max=50_000)
+        settings = StreamSettings(checkpoint_of(tables, properties, topic))
         ingest_stream(tables, records, settings, SystemClock(), threading.Event())
         assert_exactly_once(tables, told)

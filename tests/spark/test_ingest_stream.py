@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.ingest import events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest import checkpoint_of, events_at_rest, events_of_topic
 from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
 from support.observing import create_topic, eventually
 from support.pipelines import LINES, assert_exactly_once, kill_at_random, producing
@@ -23,7 +23,7 @@ def catch_up(tables, kafka, topic, **more):
     """All that there is now, from the checkpoint that the command uses."""
     properties = {"bootstrap.servers": kafka.bootstrap_servers}
     records = events_of_topic(tables.spark, properties, topic, records_max=50_000, **more)
-    checkpoint = f"{tables.folder}/_checkpoints/ingest-{topic}"
+    checkpoint = checkpoint_of(tables, properties, topic)
     return ingest_stream(tables, records, StreamSettings(checkpoint), SystemClock(), threading.Event())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.pipeline.errors import PipelineError
@@ -13,6 +14,7 @@ from rebalance_agent.pipeline.group_hours import group_hours
 from rebalance_agent.pipeline.members import members
 from rebalance_agent.pipeline.report.collect import collect
 from rebalance_agent.pipeline.report.page import page
+from rebalance_agent.pipeline.report.rows import OWNERS_MAX
 from rebalance_agent.pipeline.schemas import TABLES
 from rebalance_agent.pipeline.synthesize.fleet import Fleet
 from rebalance_agent.pipeline.synthesize.history import history
@@ -110,6 +112,22 @@ def test_pictures_show_the_worst_groups(filled):
     assert [each.hour_of_week for each in told.details[0].baselines] == [3]
     worst = told.groups[0]
     assert (worst.recommended, worst.static_membership, worst.sentence) == ("range", True, "do it")
+
+
+@pytest.mark.parametrize("most", [1, 50])
+def test_of_a_group_of_very_many_members_fewer_generations_are_shown(filled, monkeypatch, most):
+    monkeypatch.setattr("rebalance_agent.pipeline.report.collect.OWNERS_MEMBERS_MAX", most)
+    (told,) = collect(filled, MADE_AT, details=1).details
+    rows = filled.read("generations").where("member_count > 0").where(F.col("group") == told.key[1])
+    newest = rows.orderBy(F.desc("completed_at"), F.desc("generation")).select("generation", "member_count").collect()
+    wanted, so_far = [], 0
+    for generation, members_of_it in newest[:OWNERS_MAX]:
+        so_far += members_of_it
+        if wanted and so_far > most:
+            break
+        wanted.append(generation)
+    assert [each.generation for each in reversed(told.owners)] == wanted
+    assert len(wanted) < min(len(newest), OWNERS_MAX)
 
 
 def test_deploys_and_storms_are_those_of_the_tables(filled):

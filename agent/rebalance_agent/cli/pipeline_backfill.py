@@ -19,6 +19,7 @@ from rebalance_agent.cli.pipeline_flags import (
 )
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition.telling.words import printable
 from rebalance_agent.pipeline.backfill import (
     Gaps,
     PartitionRange,
@@ -33,7 +34,7 @@ from rebalance_agent.pipeline.retold import Shown
 from rebalance_agent.rebalances.retelling import Facts
 from rebalance_agent.runtime.settings import HIDDEN_GROUPS
 
-__all__ = ["add_parser", "run"]
+__all__ = ["add_parser", "run", "tell_gaps", "tell_ranges"]
 
 DESCRIPTION = """\
 Reads __consumer_offsets as it is now, decodes it as the observer does, and adds the events of the generations that
@@ -89,10 +90,10 @@ def run(options: argparse.Namespace) -> int:
                 now = topic_now(properties)
                 facts, records = now.facts, records_of_topic(tables.spark, properties, now)
             found = ranges(records)
-            _tell_ranges(found, progress)
+            tell_ranges(found, progress)
             rows = retold(records, facts, Shown(options.groups_allow, options.groups_deny))
             told, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
-            _tell_gaps(missing, progress)
+            tell_gaps(missing, progress)
     except InvalidInputError as error:
         print(f"rebalance-agent pipeline backfill: {error}", file=sys.stderr)
         return 2
@@ -107,7 +108,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
+def tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
+    """What there was of each partition."""
     for each in found[:TOLD_MAX]:
         offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
         progress.tell(
@@ -119,15 +121,22 @@ def _tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
         progress.tell(f"and {len(found) - TOLD_MAX} more partitions with {rest:,} records")
 
 
-def _tell_gaps(missing: Sequence[Gaps], progress: Progress) -> None:
+def tell_gaps(missing: Sequence[Gaps], progress: Progress) -> None:
+    """Where generations are missing."""
     for each in missing[:TOLD_MAX]:
-        progress.tell(f"group {each.group}: {each.missing:,} generations are missing between {each.present:,}")
+        progress.tell(
+            f"group {printable(each.group)}: {each.missing:,} generations are missing between {each.present:,}"
+        )
     if len(missing) > TOLD_MAX:
         progress.tell(f"and {len(missing) - TOLD_MAX} more groups with gaps")
 
 
 def _time(epoch_ms: int) -> str:
-    return dt.datetime.fromtimestamp(epoch_ms / 1000, dt.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    try:
+        moment = dt.datetime.fromtimestamp(epoch_ms / 1000, dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{epoch_ms} ms"  # no year that a calendar has
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _facts_of(options: argparse.Namespace) -> Facts:

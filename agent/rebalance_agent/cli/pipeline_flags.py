@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import re
 import signal
 import sys
 import threading
@@ -29,6 +30,10 @@ __all__ = [
 ]
 
 
+PARTITIONS_MAX = 10_000
+"""Of a shuffle: each of as many tasks before it writes something for each of them."""
+
+
 def stage_parser(
     subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
 ) -> argparse.ArgumentParser:
@@ -50,10 +55,24 @@ def add_tables_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
     spark = parser.add_argument_group("Spark (under spark-submit its own settings count)")
     spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
-    spark.add_argument("--driver-memory", default="2g", metavar="SIZE", help="of a local Spark (default 2g)")
-    spark.add_argument("--partitions", type=int, metavar="N", help="of shuffles (default: one per processor)")
+    spark.add_argument(
+        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="of a local Spark (default 2g)"
+    )
+    spark.add_argument("--partitions", type=_partitions, metavar="N", help="of shuffles (default: one per processor)")
     spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
     spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
+
+
+def _size(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,6}[mMgG]", text):
+        raise argparse.ArgumentTypeError("must be a size such as 512m or 4g")
+    return text
+
+
+def _partitions(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= PARTITIONS_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {PARTITIONS_MAX}")
+    return int(text)
 
 
 def add_kafka_flags(parser: argparse.ArgumentParser) -> None:

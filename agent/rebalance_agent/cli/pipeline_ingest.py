@@ -20,6 +20,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest import (
     Ingested,
+    checkpoint_of,
     counted,
     decoded,
     events_at_rest,
@@ -61,7 +62,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--events", metavar="DIR", help="files of events (*.ndjson, *.ndjson.gz) instead of Kafka")
     parser.add_argument("--topic", metavar="TOPIC", help="default: the setting events_topic, rebalance-events")
     parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="go on for ever, with a batch so often")
-    parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-TOPIC")
+    parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
     parser.add_argument("--records", type=_count, default=100_000, metavar="N", help="most of a batch (default 100000)")
     parser.add_argument(
         "--allow-loss", action="store_true", help="go on where the topic has deleted records that were never read"
@@ -108,7 +109,7 @@ def _topic(
     records = events_of_topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )
-    checkpoint = options.checkpoint or f"{tables.folder}/_checkpoints/ingest-{topic}"
+    checkpoint = options.checkpoint or checkpoint_of(tables, properties, topic)
     with stop_on_signals(stop):
         return ingest_stream(
             tables,

@@ -155,9 +155,10 @@ def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
                 "partition": F.coalesce("partition", F.lit(0)),
                 "place": F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()),
                 "topic": F.lit(None).cast("string"),
+                # Nobody knows when: what comes of it is no event, and says so.
+                "timestamp_ms": F.coalesce("timestamp", F.lit(0)),
             }
         )
-        .withColumnRenamed("timestamp", "timestamp_ms")
         .select(*_COLUMNS)
     )
 
@@ -210,7 +211,7 @@ def gaps(rows: DataFrame) -> list[Gaps]:
     classic = F.get_json_object("body", "$.group_type") == GroupType.CLASSIC.value
     order = Window.partitionBy("group").orderBy("timestamp", "generation")
     steps = (
-        rows.where("kind = 'generation'")
+        rows.where("kind = 'generation' AND part = 0")
         .select("group", "generation", "timestamp", classic.alias("classic"))
         .withColumns({"before": F.lag("generation").over(order), "same": F.lag("classic").over(order)})
         .where("classic")

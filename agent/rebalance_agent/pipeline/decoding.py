@@ -13,7 +13,7 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX, EventRow, event_row, rejected_id
+from rebalance_agent.pipeline.event_rows import EventRow, event_row, kept, rejected_id
 from rebalance_agent.pipeline.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = ["DECODED", "PLACE", "batch_of", "decode"]
@@ -47,6 +47,5 @@ def _row(record: Mapping[str, Any]) -> dict[str, object]:
     found = event_row(value)
     if isinstance(found, EventRow):
         return {**found._asdict(), **place}
-    kept = None if value is None else value[:KEPT_BYTES_MAX]
     identity = rejected_id(value, *place.values())
-    return {**place, "rejected_id": identity, "reason": str(found), "key": key and key[:KEPT_BYTES_MAX], "value": kept}
+    return {**place, "rejected_id": identity, "reason": str(found), "key": kept(key), "value": kept(value)}

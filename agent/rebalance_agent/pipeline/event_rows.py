@@ -9,23 +9,15 @@ from typing import NamedTuple
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import event_from_json, json_object
 from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
+from rebalance_agent.pipeline.bounds import require_bounds
 
-__all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "rejected_id", "row_of"]
+__all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
 
 EVENT_BYTES_MAX = 16 * 1024 * 1024
 """Of one event: sixteen times what brokers take by default."""
 
 KEPT_BYTES_MAX = 1024 * 1024
-"""Of a rejected value: whole, unless it is larger than brokers take by default."""
-
-_PARTS_MAX = 100_000
-"""Parts of one event: a member each, of the largest group that can be."""
-
-_EARLIEST_MS = int(dt.datetime(2000, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
-_LATEST_MS = int(dt.datetime(2100, 1, 1, tzinfo=dt.UTC).timestamp() * 1000)
-"""Times beyond these are mistakes, and each of their days would be a folder."""
-
-_BEYOND_INT = 2**31
+"""Of a rejected value that is larger than any event; all others are kept whole, for a later release may read them."""
 
 
 class Reason(NamedTuple):
@@ -94,15 +86,10 @@ def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> Eve
     Raises:
         InvalidInputError: a number that no event of ours can have.
     """
-    part, parts = (event.part, event.parts) if isinstance(event, GenerationEvent) else (0, 1)
     if not event.event_id:
         raise InvalidInputError("event_id", "must not be empty")
-    if not _EARLIEST_MS <= event.timestamp_ms < _LATEST_MS:
-        raise InvalidInputError("timestamp_ms", "must lie between the years 2000 and 2100")
-    if not 0 <= event.revision < _BEYOND_INT:
-        raise InvalidInputError("revision", "must be a 32-bit number that is not negative")
-    if not 0 <= part < parts <= _PARTS_MAX:
-        raise InvalidInputError("part", f"must be less than parts, of which there are at most {_PARTS_MAX}")
+    require_bounds(event)
+    part, parts = (event.part, event.parts) if isinstance(event, GenerationEvent) else (0, 1)
     source = getattr(event, "source", None)
     return EventRow(
         _text(event.event_id),
@@ -125,6 +112,11 @@ def rejected_id(value: bytes | None, *place: str | int | None) -> str:
     digest = hashlib.blake2b(repr(place).encode("utf-8", "backslashreplace"), digest_size=16)
     digest.update(value if value is not None else b"")
     return digest.hexdigest()
+
+
+def kept(value: bytes | None) -> bytes | None:
+    """What `events_rejected` has of a key or value."""
+    return value if value is None or len(value) <= EVENT_BYTES_MAX else value[:KEPT_BYTES_MAX]
 
 
 def _text(name: str) -> str:

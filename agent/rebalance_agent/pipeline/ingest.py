@@ -8,6 +8,7 @@ micro-batches and files at rest.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -31,6 +32,7 @@ __all__ = [
     "FILES",
     "OWN_GROUPS",
     "Ingested",
+    "checkpoint_of",
     "counted",
     "decoded",
     "events_at_rest",
@@ -78,6 +80,16 @@ def events_of_topic(
         .option("failOnDataLoss", str(lossless).lower())
     )
     return stream.load().selectExpr(*_KAFKA_COLUMNS)
+
+
+def checkpoint_of(tables: Tables, properties: Mapping[str, str], topic: str) -> str:
+    """Where it says how far a topic was read: its own of each cluster, for offsets of one mean nothing in another.
+
+    Raises:
+        ClusterError: no broker answers.
+    """
+    cluster_id, _ = Cluster(properties).identify()
+    return f"{tables.folder}/_checkpoints/ingest-{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)}-{topic}"
 
 
 def events_at_rest(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:

@@ -9,10 +9,11 @@ from itertools import count, groupby
 import pyarrow as pa
 
 from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.events import Event
 from rebalance_agent.pipeline.decoding import batch_of
-from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX, Reason, rejected_id, row_of
+from rebalance_agent.pipeline.event_rows import Reason, kept, rejected_id, row_of
 from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
 
 __all__ = ["Shown", "retold_rows"]
@@ -65,7 +66,16 @@ def _row(told: Event | Misread, topic: str | None, partition: int) -> dict[str, 
         offset = record.offset if record.offset < _INVENTED else None
         place = {"topic": topic, "partition": partition, "offset": offset, "file": None}
         identity = rejected_id(record.value, topic, partition, offset, record.key.hex())
-        value = None if record.value is None else record.value[:KEPT_BYTES_MAX]
-        return {**place, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": value}
-    row = row_of(told, json_line(told).decode())
+        return {
+            **place, "rejected_id": identity, "reason": str(reason), "key": record.key, "value": kept(record.value)
+        }  # fmt: skip
+    body = json_line(told)
+    try:
+        row = row_of(told, body.decode())
+    except InvalidInputError as error:
+        # Its records are read well enough; what they say, such as the time, is impossible.
+        reason = Reason("offsets_record", str(error))
+        place = {"topic": topic, "partition": partition, "offset": None, "file": None}
+        identity = rejected_id(body, topic, partition)
+        return {**place, "rejected_id": identity, "reason": str(reason), "key": None, "value": kept(body)}
     return {**row._asdict(), "topic": topic, "partition": partition, "offset": None}

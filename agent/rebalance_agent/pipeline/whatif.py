@@ -23,12 +23,23 @@ from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 from rebalance_agent.advice import Fidelity, FidelityLine, Outcome, WhatIf, fidelity, history_of, merged, what_if
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.pipeline.schemas import FIDELITY, WHATIF
 
-__all__ = ["CHUNK_BYTES", "EVENT_BYTES_MAX", "STUDIES", "Study", "fidelities", "read_studies", "studies", "whatif"]
+__all__ = [
+    "CHUNK_BYTES",
+    "EVENT_BYTES_MAX",
+    "STUDIES",
+    "Study",
+    "fidelities",
+    "read_studies",
+    "studies",
+    "study_of",
+    "whatif",
+]
 
 CHUNK_BYTES = 8 << 20
 """Characters of JSON of one piece: parsed it takes some ten times as much, in each of a worker's tasks."""
@@ -61,10 +72,11 @@ _GROUP = ("cluster_id", "group")
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What one piece of a group's past comes to."""
+    """What one piece of a group's past comes to; not ``readable``: nothing, and so is the whole group refused."""
 
     found: WhatIf
     fidelity: Fidelity
+    readable: bool = True
 
 
 def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
@@ -72,7 +84,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
 
     Of the events only those count in which leaders say that they assigned.
     """
-    pieces = _with_reports(_pieces(generations), events)
+    pieces = _with_reports(_pieces(generations), generations, events)
     # Bodies are nearly all of the bytes: they come last, so that they are moved about once and not by each step before.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
     rows = pieces.join(bodies, "event_id", "left").select(
@@ -145,6 +157,8 @@ def read_studies(rows: pd.DataFrame) -> Study:
     """One group's rows as one study."""
     ordered = rows.sort_values("chunk")
     read = [value_from_json(Study, json.loads(text)) for text in ordered["study"]]
+    if (refused := next((each for each in read if not each.readable), None)) is not None:
+        return refused
     lines: dict[tuple[str, str], list[FidelityLine]] = {}
     for study in read:
         for line in study.fidelity.lines:
@@ -152,43 +166,52 @@ def read_studies(rows: pd.DataFrame) -> Study:
     return Study(merged([each.found for each in read]), Fidelity(tuple(reduce(add, some) for some in lines.values())))
 
 
-def _with_reports(pieces: DataFrame, events: DataFrame) -> DataFrame:
+def _with_reports(pieces: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
     """With column ``instrumented``: whether a leader said that it assigned in that generation."""
+    # Each is asked for once: to find the kind of an event, Spark reads the bodies of all.
     told = (
         events.where(F.col("kind") == AssignEvent.KIND)
         .where(F.get_json_object("body", "$.error").isNull())
-        .select(*_GROUP, F.get_json_object("body", "$.generation").cast("long").alias("generation"))
-        .distinct()
+        .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
+        .groupBy("group", "generation")
+        .agg(F.collect_set("cluster_id").alias("told_by"))
     )
+    clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
     # Sidecars may not know the cluster; then it is plain only of a group that no two clusters have.
-    single = pieces.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters")).where("clusters = 1")
-    somewhere = told.where("cluster_id = ''").join(single, "group").select("group", "generation")
-    somewhere = somewhere.withColumn("here", F.lit(True))
-    here = told.withColumn("there", F.lit(True))
-    rows = pieces.join(here, [*_GROUP, "generation"], "left").join(somewhere, ["group", "generation"], "left")
-    return rows.withColumn("instrumented", F.coalesce("here", "there", F.lit(False)))
+    here = F.array_contains("told_by", F.col("cluster_id"))
+    somewhere = F.array_contains("told_by", F.lit("")) & (F.col("clusters") == 1)
+    rows = pieces.join(told, ["group", "generation"], "left").join(clusters, "group")
+    return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
 
 
 def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
     gc.set_threshold(OBJECTS_NEW_MAX)
     cluster_id, group, chunk = key
-    study = json.dumps(value_to_json(_study(cluster_id, group, rows)))
+    study = json.dumps(value_to_json(study_of(cluster_id, group, rows)))
     return pd.DataFrame({"cluster_id": [cluster_id], "group": [group], "chunk": [chunk], "study": [study]})
 
 
-def _study(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
+def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
+    """What a piece comes to; ``rows`` as `studies` makes them, in any order."""
     if rows["body"].isna().any():
-        return Study(_too_large(cluster_id, group, int(rows["largest"].iloc[0])), Fidelity())
+        size = int(rows["largest"].iloc[0])
+        reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
+        return _refused(cluster_id, group, reason)
     events = (event_from_json(json.loads(body)) for body in rows["body"])
-    history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
+    try:
+        history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
+    except InvalidInputError as error:
+        # Each part of an event is within the bounds, and the whole, put together, need not be.
+        return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}")
     instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
     return Study(what_if(history), fidelity(history, instrumented))
 
 
-def _too_large(cluster_id: str, group: str, size: int) -> WhatIf:
-    reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
+def _refused(cluster_id: str, group: str, reason: str) -> Study:
+    """A group that no task can hold, by name."""
     refused = tuple(Outcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
-    return WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+    found = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+    return Study(found, Fidelity(), readable=False)
 
 
 _Row = Mapping[str, object]

@@ -10,6 +10,9 @@ import pytest
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline import STAGES
 from rebalance_agent.cli.pipeline_aggregate import say_broken
+from rebalance_agent.cli.pipeline_backfill import tell_gaps, tell_ranges
+from rebalance_agent.cli.pipeline_flags import Progress
+from rebalance_agent.pipeline.backfill import Gaps, PartitionRange
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -42,6 +45,10 @@ def test_the_command_lists_its_stages_without_loading_spark():
         (["ingest", "--tables", "t", "--records", "0"], "must be a whole number"),
         (["maintain", "--tables", "t", "--keep-days", "x"], "must be a whole number"),
         (["run", "--tables", "t", "--evnts", "x"], "--events"),
+        (["whatif", "--tables", "t", "--partitions", "0"], "must be a whole number from 1"),
+        (["whatif", "--tables", "t", "--partitions", "-2"], "must be a whole number from 1"),
+        (["whatif", "--tables", "t", "--driver-memory", "plenty"], "must be a size such as 512m or 4g"),
+        (["whatif", "--tables", "t", "--driver-memory", "2"], "must be a size such as 512m or 4g"),
     ],
 )
 def test_wrong_usage_is_said_and_ends_with_2(arguments, words, capsys):
@@ -64,6 +71,17 @@ def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
     assert say_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
     error = capsys.readouterr().err
     assert error == 'error: events: is so: 1 of 3 do not, such as {"group":"\\x9b2J\\u202e"}\n'
+
+
+def test_what_a_backfill_found_gives_a_terminal_no_orders_and_breaks_on_no_time(capsys):
+    progress = Progress("backfill", every_s=0)
+    tell_ranges([PartitionRange(0, 2, None, None, -(2**62), 0), PartitionRange(1, 1, 5, 5, 1000, 2**62)], progress)
+    tell_gaps([Gaps("\x1b[2J", 4, 3)], progress)
+    assert capsys.readouterr().err.splitlines() == [
+        f"backfill: partition 0: 2 records, {-(2**62)} ms to 1970-01-01T00:00:00Z",
+        f"backfill: partition 1: 1 records, offsets 5 to 5, 1970-01-01T00:00:01Z to {2**62} ms",
+        r"backfill: group \x1b[2J: 3 generations are missing between 4",
+    ]
 
 
 def test_a_spark_property_without_a_value_is_refused(capsys):

@@ -6,7 +6,7 @@ import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from pyspark.sql import Column, DataFrame, Row, Window
+from pyspark.sql import Column, DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.pipeline.errors import PipelineError
@@ -17,6 +17,7 @@ from rebalance_agent.pipeline.report.rows import (
     EPISODES_MAX,
     GROUPS_MAX,
     OWNERS_MAX,
+    OWNERS_MEMBERS_MAX,
     BaselineRow,
     CostRow,
     DeployRow,
@@ -232,7 +233,7 @@ def _details(tables: Tables, generations: DataFrame, keys: list[GroupKey]) -> tu
     episodes = _latest(mine.where("closes_episode"), EPISODES_MAX)
     columns = [each for each in _EPISODE if each != "completed_at"]
     by_group = _by_group(episodes.select(*_GROUP, _ms("completed_at"), *columns).orderBy("completed_at", "generation"))
-    owners = _owners(tables, _latest(mine.where("member_count > 0"), OWNERS_MAX))
+    owners = _owners(tables, _of_few(_latest(mine.where("member_count > 0"), OWNERS_MAX)))
     whatif = _by_group(tables.read("whatif").join(wanted, [*_GROUP]))
     baselines = _by_group(tables.read("baselines").join(wanted, [*_GROUP]).orderBy("hour_of_week"))
     return tuple(
@@ -266,8 +267,19 @@ _EPISODE = (
 )
 
 
+def _newest_first() -> WindowSpec:
+    return Window.partitionBy(*_GROUP).orderBy(F.desc("completed_at"), F.desc("generation"))
+
+
+def _of_few(generations: DataFrame) -> DataFrame:
+    """The latest that have no more than `OWNERS_MEMBERS_MAX` members together, and the very latest however many."""
+    so_far = F.sum("member_count").over(_newest_first().rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    few = (F.col("_so_far") <= OWNERS_MEMBERS_MAX) | (F.col("_so_far") == F.col("member_count"))
+    return generations.withColumn("_so_far", so_far).where(few).drop("_so_far")
+
+
 def _latest(frame: DataFrame, most: int) -> DataFrame:
-    order = Window.partitionBy(*_GROUP).orderBy(F.desc("completed_at"), F.desc("generation"))
+    order = _newest_first()
     return frame.withColumn("_place", F.row_number().over(order)).where(F.col("_place") <= most).drop("_place")
 
 

@@ -11,6 +11,7 @@ __all__ = [
     "EPISODES_MAX",
     "GROUPS_MAX",
     "OWNERS_MAX",
+    "OWNERS_MEMBERS_MAX",
     "BaselineRow",
     "CostRow",
     "DeployRow",
@@ -36,6 +37,10 @@ EPISODES_MAX = 120
 
 OWNERS_MAX = 60
 """Generations of one group in the timeline of owners, the latest."""
+
+OWNERS_MEMBERS_MAX = 20_000
+"""Members in all of these together, or the latest generation's: a group of thousands would fill the process's memory,
+and its timeline shows only some of them."""
 
 GroupKey = tuple[str, str]
 """Cluster id and group."""

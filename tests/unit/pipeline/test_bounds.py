@@ -1,0 +1,76 @@
+"""One event that later stages could not count with would end each run from then on: it is refused where it comes in."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.model.episode import FailureReason, Source
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.pipeline.bounds import require_bounds
+
+LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_text().splitlines()
+GENERATION = next(
+    event
+    for event in (event_from_json(json.loads(line)) for line in LINES)
+    if isinstance(event, GenerationEvent) and event.members
+)
+NOW_MS = GENERATION.timestamp_ms
+ABORTED = AbortedEvent("id", "c", "g", NOW_MS, Source.RECORDS, GroupType.CLASSIC, 4, FailureReason.ABORTED)
+ROLLOUT = RolloutEvent(
+    "id", "c", "g", NOW_MS, Source.RECORDS, GroupType.CLASSIC, NOW_MS - 1, 1, 2, True, 2, 2, 2, 0.5
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("event", [GENERATION, ABORTED, ROLLOUT])
+def test_what_is_published_is_within_them(event):
+    require_bounds(event)
+
+
+@pytest.mark.parametrize(
+    ("event", "field"),
+    [
+        *(
+            (replace(GENERATION, **{name: value}), name)
+            for name in ("followups", "moved", "needed", "revoked", "assigned", "lost", "unassigned", "imbalance")
+            for value in (2**31, -1)
+        ),
+        *(
+            (replace(GENERATION, **{name: value}), name)
+            for name in ("generation", "previous_generation", "episode_generation")
+            for value in (2**31, -(2**31) - 1)
+        ),
+        *(
+            (replace(GENERATION, phases=replace(GENERATION.phases, **{name: value})), f"phases.{name}")
+            for name in ("started_ms", "joined_ms", "completed_ms")
+            for value in (2**60, -1)
+        ),
+        *(
+            (replace(GENERATION, members=(replace(GENERATION.members[0], **{name: 2**31}),)), f"members.{name}")
+            for name in ("session_timeout_ms", "rebalance_timeout_ms")
+        ),
+        (replace(GENERATION, topics={"a": 2**30, "b": 2**30}), "topics"),
+        (replace(GENERATION, topics={"a": -1, "b": 2}), "topics"),
+        (replace(GENERATION, topics={"t" * 50_001: 1}), "topics"),
+        *(
+            (replace(GENERATION, members=(replace(GENERATION.members[0], **{name: {"t" * 50_001: (0,)}}),)), "topics")
+            for name in ("owned", "assigned")
+        ),
+        (replace(GENERATION, parts=0), "part"),
+        (replace(ABORTED, generations=2**31), "generations"),
+        (replace(ABORTED, generation=2**31), "generation"),
+        (replace(ROLLOUT, started_ms=2**60), "started_ms"),
+        (replace(ROLLOUT, revision=2**31), "revision"),
+    ],
+)
+def test_what_no_column_can_hold_is_refused_by_its_name(event, field):
+    with pytest.raises(InvalidInputError) as refused:
+        require_bounds(event)
+    assert refused.value.field == field
