@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.collectors.context import Context
@@ -26,32 +27,41 @@ class TopicsPoll:
         self._ids: dict[str, str] = {}
         self._known_ids: frozenset[str] = frozenset()
         self._strange: frozenset[str] = frozenset()
-        self._nameless: frozenset[str] = frozenset()
-        self._nameless_until = float("-inf")
+        self._missing = threading.Lock()
+        self._nameless: Mapping[str, float] = {}
         self.poll = Poll("topics", self._ask, context)
 
     def unknown(self, topics: Iterable[str], ids: Iterable[str] = ()) -> bool:
         """Whether it is worth a look: any topic of that name or id was not there when topics were last read."""
-        if strange := frozenset(ids) - self._known_ids:
-            strange -= self._nameless_now()
-            self._strange |= strange
+        strange = frozenset(ids) - self._known_ids
+        if strange:
+            now, nameless = self._context.clock.monotonic(), self._nameless
+            strange = frozenset(each for each in strange if nameless.get(each, now) <= now)
+            with self._missing:
+                self._strange |= strange
         return bool(strange) or any(topic not in self._known for topic in topics)
 
     def _ask(self) -> None:
         asked = self._context.clock.now_ms()
         _, counts = self._context.cluster.identify()
         self._known = counts
+        strange = self._strange
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
         # A topic that was deleted and made anew under its name has another id: where one is missed, all are asked for.
-        strange, self._strange = self._strange, frozenset()
-        self._ids = ids | self._context.cluster.topic_ids(counts if strange else counts.keys() - ids.keys())
+        wanted = set(counts) if strange else counts.keys() - ids.keys()
+        found = self._context.cluster.topic_ids(wanted)
+        self._ids = ids | found
         self._known_ids = frozenset(self._ids.values())
-        if nameless := strange - self._known_ids:
-            self._nameless = nameless | self._nameless_now()
-            self._nameless_until = self._context.clock.monotonic() + NAMELESS_S
+        self._answered(strange, all_of_them=wanted <= found.keys())
         self._context.inbox.offer(TopicsSeen(asked, counts, self._ids))
         for listener in self._listeners:
             listener(counts)
 
-    def _nameless_now(self) -> frozenset[str]:
-        return self._nameless if self._context.clock.monotonic() < self._nameless_until else frozenset()
+    def _answered(self, strange: frozenset[str], *, all_of_them: bool) -> None:
+        """``strange`` ids were asked for; what no topic has may be of one that brokers did not tell of this time."""
+        if all_of_them:
+            now = self._context.clock.monotonic()
+            still = {each: until for each, until in self._nameless.items() if until > now}
+            self._nameless = still | dict.fromkeys(strange - self._known_ids, now + NAMELESS_S)
+        with self._missing:
+            self._strange -= strange if all_of_them else self._known_ids

@@ -122,6 +122,7 @@ class ClassicState(Following):
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         window = Window(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
+        self._running.show(state, poll.asked_ms, leaps=self._around.polls.leaps(poll.asked_ms))
         if self._running.begin(state, window, self.last, self._log, self._around.offset.ms):
             self._count_stalled(poll.answered_ms)
 
@@ -154,8 +155,8 @@ class ClassicState(Following):
         """Do what is due."""
         gone_due_ms = self._running.gone_due_ms
         if gone_due_ms is not None and now_ms >= gone_due_ms:
-            # It came to nothing, or its record is lost to us: nothing is claimed of it.
-            self._running.end()
+            # It came to nothing, or its record is late or lost to us: nothing is claimed of it.
+            self._running.give_up()
             self._count_stalled(now_ms)
             if self._episodes.open is None:
                 self._ledger.take_advance()
@@ -219,11 +220,13 @@ class ClassicState(Following):
     def _start(self, before: Generation | None, generation: Generation) -> Window | None:
         offset_ms = self._around.offset.ms or 0
         until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
-        window = None if self._is_another(generation) else self._running.window(offset_ms)
+        window = None if self._is_another(generation) else self._running.window(offset_ms, until_ms)
         if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
             window = None  # our clock was set forth: polls seem to have seen later what they saw before
         if window is None and not generation.replayed:
             window = self._around.polls.unlisted_start(until_ms, offset_ms)
+            lost_ms = self._running.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)
+            window = window and replace(window, earliest_ms=min(window.earliest_ms, lost_ms))
         if window is None:
             return None
         earliest_ms = max(window.earliest_ms, before.timestamp_ms) if before else window.earliest_ms
@@ -232,8 +235,9 @@ class ClassicState(Following):
 
     def _is_another(self, generation: Generation) -> bool:
         """Whether what runs was seen to run only after this old record: it is another rebalance."""
-        window = self._running.window(self._around.offset.ms or 0) if generation.replayed else None
-        return window is not None and window.latest_ms > generation.timestamp_ms
+        offset_ms, at_ms = self._around.offset.ms or 0, generation.timestamp_ms
+        window = self._running.window(offset_ms, at_ms) if generation.replayed else None
+        return window is not None and window.latest_ms > at_ms
 
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord

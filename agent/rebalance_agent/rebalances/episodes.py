@@ -177,7 +177,10 @@ class Episodes:
             self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
         settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
         self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
-        del self._settled[:-REVISABLE_MAX]
+        while len(self._settled) > REVISABLE_MAX:
+            oldest = self._settled.pop(0)
+            if self._revise_due_ms is not None:
+                yield from self._revise(oldest)  # what it waits for comes too late for this one
         self.shown = settlement
         yield from settlement.events
         if closed.episode.known and (

@@ -19,14 +19,35 @@ _FOREVER_MS = 1 << 62
 class _Begun:
     """The first sign of it. What a poll saw is in the observer's time, a record's in the coordinator's.
 
-    ``offset_ms``: how far the observer's clock was ahead then, if that was known.
+    ``offset_ms``: how far the observer's clock was ahead then, if that was known. ``shown_ms``: when the last poll was
+    asked that showed it waiting for members, as each one before it had; ``unbroken``: the next one may be that.
     """
 
     earliest_ms: int
     latest_ms: int
     evidence: Evidence
     offset_ms: int | None
+    shown_ms: int
+    unbroken: bool
     gone_due_ms: int | None = None
+
+    @property
+    def lasted_ms(self) -> int:
+        """How long members were waited for, at least: between two polls by one clock, however late records are."""
+        return self.shown_ms - self.latest_ms
+
+    def ahead_ms(self, offset_ms: int) -> int:
+        """How far the clock was ahead; if it is ``offset_ms`` by now and that is more, it was set forth since then."""
+        return offset_ms if self.offset_ms is None else min(offset_ms, self.offset_ms)
+
+    def set_back(self, by_ms: int) -> None:
+        """As of `Running`."""
+        if self.evidence is not Evidence.RECORD:
+            self.earliest_ms -= by_ms
+            self.latest_ms -= by_ms
+            self.shown_ms -= by_ms
+            self.offset_ms = None if self.offset_ms is None else self.offset_ms - by_ms
+        self.gone_due_ms = None if self.gone_due_ms is None else self.gone_due_ms - by_ms
 
 
 class Running:
@@ -36,6 +57,7 @@ class Running:
         """Begin with nothing running."""
         self.state: GroupState | None = None
         self._begun: _Begun | None = None
+        self._lost: _Begun | None = None
         self._stalled: dict[str, int] = {}
 
     def __bool__(self) -> bool:
@@ -67,11 +89,24 @@ class Running:
         changed = state is not self.state or self._begun is None
         self.state = state
         if self._begun is None:
-            self._begun = _Begun(window.earliest_ms, window.latest_ms, window.evidence, offset_ms)
+            waits = state is GroupState.PREPARING_REBALANCE and window.evidence is Evidence.LIST
+            self._begun = _Begun(
+                window.earliest_ms, window.latest_ms, window.evidence, offset_ms, window.latest_ms, unbroken=waits
+            )
             for member in last.members if last else ():
                 self._stalled[member.member_id] = _stalled(member, last, log) if last else 0
         self._begun.gone_due_ms = None
         return changed
+
+    def show(self, state: GroupState, asked_ms: int, *, leaps: bool) -> None:
+        """A poll shows it again; what it shows after another state, or a gap, may be another rebalance.
+
+        ``leaps``: the observer's clock may have been set forth since the poll before.
+        """
+        if begun := self._begun:
+            waits = state is GroupState.PREPARING_REBALANCE and begun.gone_due_ms is None and not leaps
+            begun.unbroken = begun.unbroken and waits
+            begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
     def hear(self, member_id: str, last: Generation | None, log: MemberLog) -> bool:
         """A member reported something; True if that changes what stands still."""
@@ -90,29 +125,42 @@ class Running:
 
     def set_back(self, by_ms: int) -> None:
         """The observer's clock was set back by so much: what its polls saw was so much earlier by it."""
-        if self._begun and self._begun.evidence is not Evidence.RECORD:
-            self._begun.earliest_ms -= by_ms
-            self._begun.latest_ms -= by_ms
-            if self._begun.offset_ms is not None:
-                self._begun.offset_ms -= by_ms
-        if self._begun and self._begun.gone_due_ms is not None:
-            self._begun.gone_due_ms -= by_ms
+        for begun in filter(None, (self._begun, self._lost)):
+            begun.set_back(by_ms)
 
     def end(self) -> None:
-        """There is a record, or nothing is to be expected any more."""
-        self.state = self._begun = None
+        """There is a record."""
+        self.state = self._begun = self._lost = None
         self._stalled = {}
 
-    def window(self, offset_ms: int) -> Window | None:
-        """When it began, in the coordinator's time; ``offset_ms`` is how far the observer's clock is ahead now."""
+    def give_up(self) -> None:
+        """Nothing is to be expected any more; should its record come all the same, it is known when it began."""
+        lost = self._begun
+        self.end()
+        self._lost = lost
+
+    def window(self, offset_ms: int, until_ms: int) -> Window | None:
+        """When it began, in the coordinator's time.
+
+        ``offset_ms``: how far the observer's clock is ahead now, at most. ``until_ms``: the end of its join phase.
+        """
         begun = self._begun
         if begun is None:
             return None
         if begun.evidence is Evidence.RECORD:
-            offset_ms = 0
-        elif begun.offset_ms is not None:
-            offset_ms = min(offset_ms, begun.offset_ms)  # more by now: it was set forth since then
-        return Window(begun.earliest_ms - offset_ms, begun.latest_ms - offset_ms, begun.evidence)
+            return Window(begun.earliest_ms, begun.latest_ms, begun.evidence)
+        offset_ms = begun.ahead_ms(offset_ms)
+        # Both are too early where records are read late: the one as long as none was read in time, the other if polls
+        # took the next rebalance for this one.
+        latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
+        return Window(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
+
+    def lost_ms(self, offset_ms: int, since_ms: int) -> int:
+        """When one began, at the earliest, that was given up after ``since_ms``: a record may be of that one."""
+        lost = self._lost
+        if lost is None or lost.gone_due_ms is None or lost.gone_due_ms < since_ms:
+            return _FOREVER_MS
+        return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
 def _stalled(member: ClassicMember, last: Generation, log: MemberLog) -> int:

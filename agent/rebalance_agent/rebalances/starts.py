@@ -31,7 +31,8 @@ class ClockOffset:
     """How far the observer's clock is ahead of the coordinators', at most.
 
     A record is seen after it is written, so the smallest difference of late is the offset plus the shortest delay
-    (milliseconds; None: not known yet). While the tail lags it is too large, which only widens bounds.
+    (milliseconds; None: not known yet). While the tail lags it is too large, and what it dates too early: the earliest
+    moment of something may rest on it, the latest one not on it alone.
     """
 
     def __init__(self) -> None:

@@ -33,6 +33,7 @@ class FakeCluster:
         self.topics = {"t": 3}
         self.made = 1
         self.ids_asked = []
+        self.silent = False
 
     def list_groups(self, _states):
         groups = (ListedGroup(name, GroupState.PREPARING_REBALANCE, GroupType.CLASSIC) for name in self.groups)
@@ -47,6 +48,8 @@ class FakeCluster:
 
     def topic_ids(self, topics):
         self.ids_asked.append(set(topics))
+        if self.silent:
+            return {}
         return {topic: f"id of {topic}" + (f", made {self.made} times" if self.made > 1 else "") for topic in topics}
 
 
@@ -120,6 +123,50 @@ def test_a_topic_that_was_made_anew_under_its_name_gets_its_new_id_once_a_record
     topics.poll()
     assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
     assert not topics.unknown(["t"], ["id of t, made 2 times"])
+
+
+def test_a_new_id_is_asked_for_until_brokers_tell():
+    context = fake_context(FakeCluster())
+    topics = TopicsPoll(context)
+    topics.poll()
+    context.cluster.made, context.cluster.silent = 2, True
+    assert topics.unknown([], ["id of t, made 2 times"])
+    for _ in range(2):
+        topics.poll()
+        assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t"}
+    context.cluster.silent = False
+    topics.poll()
+    assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
+    topics.poll()
+    assert context.cluster.ids_asked == [*[{"t"}] * 4, set()]
+
+
+def test_an_id_that_is_missed_while_brokers_fail_is_asked_for_afterwards():
+    context = fake_context(FakeCluster())
+    topics = TopicsPoll(context)
+    topics.poll()
+    topic_ids, context.cluster.topic_ids = context.cluster.topic_ids, lambda _: 1 / 0
+    assert topics.unknown([], ["id of t, made 2 times"])
+    topics.poll()
+    context.cluster.made, context.cluster.topic_ids = 2, topic_ids
+    context.clock.advance(10_000)
+    topics.poll()
+    assert context.inbox.take(9, 0)[-1].ids == {"t": "id of t, made 2 times"}
+
+
+def test_an_id_of_no_topic_is_asked_for_after_a_minute_whichever_others_there_are():
+    context = fake_context(FakeCluster())
+    topics = TopicsPoll(context)
+    for seconds in range(round(NAMELESS_S)):
+        assert not topics.unknown([], ["one"] if seconds else [])
+        topics.unknown([], ["one", f"another-{seconds}"])
+        topics.poll()
+        context.clock.advance(1_000)
+    assert topics.unknown([], ["one"])
+    context.clock.advance(round(NAMELESS_S * 1000))
+    topics.unknown([], ["last"])
+    topics.poll()
+    assert len(topics._nameless) == 2
 
 
 def test_ids_of_deleted_topics_are_asked_for_once_a_minute():

@@ -193,6 +193,7 @@ def test_a_dead_members_partitions_may_have_stood_still_for_a_session_timeout_mo
         *JOIN,
         listed(80_000),
         listed(80_200, "g"),
+        listed(82_990, "g"),
         record(83_000, 3, member("a", (0, 1, 2, 3)), joined=82_990),
         tick(99_000),
     )
@@ -263,6 +264,7 @@ def test_a_group_that_starts_again_from_empty_stalls_from_the_poll_that_saw_it()
         record(30_000, 2),
         listed(90_000),
         listed(90_200, "g"),
+        listed(92_990, "g"),
         record(93_000, 3, member("b", (0, 1, 2, 3)), joined=92_990),
         tick(99_000),
     )

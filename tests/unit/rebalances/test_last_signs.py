@@ -23,7 +23,8 @@ START = (
     record(1_000, 0),
     record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
 )
-DEATH = (listed(80_000), listed(80_200, "g"), record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
+SHOWN = (listed(80_000), listed(80_200, "g"), listed(82_990, "g"))
+DEATH = (*SHOWN, record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
 
 
 def committed(at, *numbers, heard=None, group="g"):

@@ -80,6 +80,21 @@ def test_what_nobody_can_name_is_told_by_its_id_and_once_more_when_it_has_a_name
     assert by_name.members[0].assigned == {"t": (0, 1, 2, 3)}
 
 
+def test_what_a_rebalance_that_waited_for_the_same_name_pushes_out_is_told_by_it_before():
+    alone = [
+        *gone(3_000, "b"),
+        fact(3_000, GroupEpoch(4)),
+        target(3_000, "a", 0, 1, 2, 3),
+        fact(3_000, TargetEpoch(4)),
+        current(3_100, "a", 4, (0, 1, 2, 3)),
+    ]
+    _, late = followed(topics(0, t=4), *STARTS, *JOINED, *alone, named(UNNAMED_UNTIL + 1_500), tick(40_000))
+    _, early = followed(named(), *STARTS, *JOINED, *alone, tick(40_000))
+    last = {event.generation: replace(event, revision=0) for event in closing(late)}
+    assert sorted(event.generation for event in closing(late)) == [2, 2, 3, 3, 4]
+    assert list(last.values()) == closing(early)
+
+
 def test_the_next_rebalance_is_compared_with_what_has_a_name_by_then():
     tracker, _ = followed(*STARTS, topics(1_500, t=4), tick(UNNAMED_UNTIL), named(30_000))
     later = [
