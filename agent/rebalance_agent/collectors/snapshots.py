@@ -27,6 +27,9 @@ SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
 LOAD_MAX_S = 30.0
 """A gigabyte from a near broker takes ten seconds; whoever waits longer reads the offsets topic itself."""
 
+UNREADABLE_MAX_S = 60.0
+"""So long brokers that do not answer are asked again: what happened since a snapshot is told from it alone."""
+
 TOMBSTONES_KEPT_MS = 86_400_000
 """Brokers' default of ``delete.retention.ms``. What was deleted longer ago may have left no sign after compaction, and
 what a snapshot holds of it would stay for ever."""
@@ -76,10 +79,6 @@ class Snapshots(Protocol):
     def drop(self, partitions: Collection[int]) -> None:
         """These partitions are somebody else's now."""
         ...
-
-
-UNREADABLE_MAX_S = 60.0
-"""So long brokers that do not answer are asked again: what happened since a snapshot is told from it alone."""
 
 
 class SnapshotReader:
