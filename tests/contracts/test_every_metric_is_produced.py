@@ -32,7 +32,6 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.rebalances.loads import GroupLoads
 from rebalance_agent.rebalances.observations import (
-    Backfilled,
     DescribedGroup,
     DescribedMember,
     GroupDescribed,
@@ -43,7 +42,7 @@ from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.rebalances.views import StallHistogram
 from support.epochs import current, fact, gone, joins, named, target
 from support.scrapes import families
-from support.tracking import T0, assigned, left, listed, member, record, revoked, tell, tick, topics
+from support.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics
 
 SOURCES = Path(rebalance_agent.__file__).parent
 
@@ -147,7 +146,7 @@ def coordinated(group_type):
         *gone(30_000, "b"),
         fact(30_000, GroupEpoch(4)),
     ]
-    yield from (Backfilled(T0, frozenset({0})), named(t=2))
+    yield from (WHOLE, named(t=2))
     yield from (type(each)(**{**_fields(each), "group_type": group_type}) for each in facts)
 
 
@@ -159,7 +158,7 @@ def streams():
     def write(at, value, subject=""):
         return fact(at, value, subject, group_type=GroupType.STREAMS)
 
-    yield from (Backfilled(T0, frozenset({0})), topics(0, t=2))
+    yield from (WHOLE, topics(0, t=2))
     yield write(1_000, EpochMember("client-a", "/10.0.0.1", process="p"), "a")
     for at, value in ((1_000, GroupEpoch(2)), (1_500, MemberTarget({"0": (0, 1)})), (1_600, TargetEpoch(2))):
         yield write(at, value, "a" if isinstance(value, MemberTarget) else "")

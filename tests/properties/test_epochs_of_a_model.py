@@ -18,10 +18,9 @@ from rebalance_agent.rebalances.views import partition_seconds_at
 from support.epoch_model import EpochCoordinator
 from support.epochs import named
 from support.totals import numbers_of
-from support.tracking import T0, tell, tick
+from support.tracking import WHOLE, tell, tick
 
 PARTITIONS = 5
-WHOLE = Backfilled(T0, frozenset({0}))
 NAMES = st.sampled_from("abc")
 STEPS = st.lists(
     st.tuples(

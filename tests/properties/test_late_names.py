@@ -13,11 +13,11 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.episodes import REVISABLE_MAX
 from rebalance_agent.rebalances.groups import LATE_MAX_MS
-from rebalance_agent.rebalances.observations import Backfilled, TopicsSeen
+from rebalance_agent.rebalances.observations import TopicsSeen
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID
-from support.tracking import T0, in_time, tell, tick
+from support.tracking import T0, WHOLE, in_time, tell, tick
 
 COUNTS = {"t": 2, "u": 2, "v": 2}
 IDS = {"t": "id-of-t", "u": "id-of-u", "v": "a-s-id"}  # sorted otherwise than the names
@@ -80,7 +80,7 @@ def lists(named_ms):
 def observed(*observations):
     """What a tracker tells."""
     tracker = Tracker("cluster", settle_ms=SETTLE_MS)
-    return tell(tracker, Backfilled(T0, frozenset({0})), *in_time(*observations))
+    return tell(tracker, WHOLE, *in_time(*observations))
 
 
 def final(events):

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, MemberState, MemberTarget
+from rebalance_agent.model.epochs import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    TargetEpoch,
+)
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.observations import EpochRecord
 from support.tracking import T0, topics
@@ -19,6 +26,11 @@ def fact(at, value, subject="", kind=None, live=True, group_type=GroupType.CONSU
 def gone(at, subject, *kinds):
     """The tombstones of a member."""
     return [fact(at, None, subject, kind) for kind in kinds or (CurrentAssignment, MemberTarget, EpochMember)]
+
+
+def deleted(at):
+    """The tombstones of the group itself, after its members'."""
+    return [fact(at, None, kind=TargetEpoch), fact(at, None, kind=GroupEpoch)]
 
 
 def joins(at, name, **fields):

@@ -8,6 +8,7 @@ from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent,
 from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.rebalances.observations import (
+    Backfilled,
     GroupRecord,
     GroupsListed,
     ListedGroup,
@@ -20,6 +21,8 @@ from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
 T0 = 1_700_000_000_000
 SESSION_MS = 45_000
 REBALANCE_MS = 60_000
+WHOLE = Backfilled(T0, frozenset({0}))
+"""All that there was of the groups has been read."""
 
 
 def member(name, assigned=(), *, owned=(), topics=("t",), instance=None, user_data=None, client=None, topic="t"):

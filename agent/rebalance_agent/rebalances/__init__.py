@@ -10,6 +10,7 @@ No I/O, no threads, no clock, no metrics: what is known of each group is read as
 - ``roll``: what the records of a group say together whose coordinator assigns; ``backlog``, ``handovers``: the way of
   its partitions; ``early``: its records until it is known whether it is new.
 - ``running``, ``starts``: a rebalance that has begun, and since when; ``generations``: what a record says, in context.
+- ``news``: which records of a classic group say anything new; ``dating``: when what they end began.
 - ``episodes``: open, closed, settled, revisable; ``settling`` makes the events of one from ``stall``, ``triggers`` and
   ``slowness``, with ``memberlog`` for what members said, ``lastsigns`` for what is known of those that went, and
   ``judging`` for what the assignors think of it.

@@ -13,23 +13,19 @@ from rebalance_agent.model.diff import identity, owners
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.group import ClassicGroup, GroupState
+from rebalance_agent.rebalances.dating import joined_ms, start
 from rebalance_agent.rebalances.episodes import REVISE_MAX_MS
 from rebalance_agent.rebalances.following import Following
 from rebalance_agent.rebalances.generations import Episode, Generation, Window, infer_protocol, subscribed_topics
-from rebalance_agent.rebalances.lastsigns import classic_signs, heard_in
+from rebalance_agent.rebalances.lastsigns import ClassicSigns
 from rebalance_agent.rebalances.missing import aborted_events, leaps, missing_between
+from rebalance_agent.rebalances.news import News
 from rebalance_agent.rebalances.observations import GroupRecord, GroupsListed
 from rebalance_agent.rebalances.running import Running
 from rebalance_agent.rebalances.surroundings import Surroundings
 from rebalance_agent.rebalances.views import GroupView, RunningRebalance
 
-__all__ = ["CLOCKS_APART_MS", "CLOCK_STEP_MS", "ClassicState"]
-
-CLOCK_STEP_MS = 600_000
-"""A live record so much older than the one before it is new: the brokers' clock was set."""
-
-CLOCKS_APART_MS = 1_000
-"""Brokers' clocks differ by less from each other."""
+__all__ = ["ClassicState"]
 
 
 class ClassicState(Following):
@@ -41,10 +37,10 @@ class ClassicState(Following):
         self._origin = heir_of.last if heir_of else None
         self._converted = heir_of.number if heir_of else None
         self._last_live = False
-        self._at_last: tuple[ClassicGroup, ...] = ()
+        self._news = News()
         self._sizes: Mapping[str, int] = {}
         self._running = Running()
-        self._heard_ms: dict[str, int] = {}
+        self._signs = ClassicSigns()
 
     @property
     def rebalancing(self) -> bool:
@@ -73,9 +69,9 @@ class ClassicState(Following):
         value = observation.value
         if value is None:
             known = self.parting is None and self.last is not None
-            if known and not self._is_older(observation):
+            if known and not self._news.is_older(observation):
                 self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
-        elif not self._is_stale(observation, value):
+        elif not self._news.is_stale(observation, value):
             yield from self._take(observation, value)
 
     def _take(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
@@ -185,20 +181,6 @@ class ClassicState(Following):
             self._view = self._draw(self.last, judged=judged)
         return self._view
 
-    def _is_older(self, observation: GroupRecord) -> bool:
-        """Whether it is from before the last record: a replay, unless so much that a clock was set."""
-        older_ms = self.last.timestamp_ms - observation.timestamp_ms if self.last else 0
-        stepped = observation.live and not observation.replayed and older_ms >= CLOCK_STEP_MS
-        return older_ms > 0 and not stepped
-
-    def _is_stale(self, observation: GroupRecord, value: ClassicGroup) -> bool:
-        last, timestamp_ms = self.last, observation.timestamp_ms
-        if last is None or value.generation > last.number:
-            return False
-        if timestamp_ms == last.timestamp_ms and value.generation == last.number:
-            return value in self._at_last
-        return timestamp_ms == last.timestamp_ms or self._is_older(observation)
-
     def _generation(self, before: Generation | None, observation: GroupRecord, value: ClassicGroup) -> Generation:
         generation = Generation(
             value=value,
@@ -209,35 +191,14 @@ class ClassicState(Following):
             replayed=observation.replayed,
         )
         if before is not None:
-            staying, at_ms = _member_ids(value), observation.timestamp_ms
-            signs = classic_signs(before, self._heard_ms, staying, self._commits, at_ms)
+            signs = self._signs.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)
             generation = replace(generation, last_signs=signs)
         if before is not None and value.generation == (before.number if self.last else self._converted):
             return replace(generation, returned=_returned(before.value, value))
-        generation = replace(generation, joined_ms=_joined_ms(before, observation.timestamp_ms, value))
-        return replace(generation, start=self._start(before, generation)) if observation.live else generation
-
-    def _start(self, before: Generation | None, generation: Generation) -> Window | None:
-        offset_ms = self._around.offset.ms or 0
-        until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
-        window = None if self._is_another(generation) else self._running.window(offset_ms, until_ms)
-        if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
-            window = None  # our clock was set forth: polls seem to have seen later what they saw before
-        if window is None and not generation.replayed:
-            window = self._around.polls.unlisted_start(until_ms, offset_ms)
-            lost_ms = self._running.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)
-            window = window and replace(window, earliest_ms=min(window.earliest_ms, lost_ms))
-        if window is None:
-            return None
-        earliest_ms = max(window.earliest_ms, before.timestamp_ms) if before else window.earliest_ms
-        latest_ms = min(max(window.latest_ms, earliest_ms), until_ms)
-        return Window(min(earliest_ms, latest_ms), latest_ms, window.evidence)
-
-    def _is_another(self, generation: Generation) -> bool:
-        """Whether what runs was seen to run only after this old record: it is another rebalance."""
-        offset_ms, at_ms = self._around.offset.ms or 0, generation.timestamp_ms
-        window = self._running.window(offset_ms, at_ms) if generation.replayed else None
-        return window is not None and window.latest_ms > at_ms
+        generation = replace(generation, joined_ms=joined_ms(before, generation))
+        if not observation.live:
+            return generation
+        return replace(generation, start=start(before, generation, self._running, self._around))
 
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord
@@ -249,16 +210,14 @@ class ClassicState(Following):
         yield from aborted_events(self._around.cluster_id, generation, missing)
 
     def _become(self, generation: Generation, live: bool) -> None:
-        last, ids = self.last, _member_ids(generation.value)
-        known = {name: at_ms for name, at_ms in self._heard_ms.items() if name in ids}
+        rebalanced = self.last is None or generation.number != self.last.number
         if generation.returned:
-            self._heard_ms = {**dict.fromkeys(ids - known.keys(), generation.timestamp_ms), **known}
-        elif last is None or generation.number != last.number:
-            self._heard_ms = heard_in(generation)
+            self._signs.come_back(generation)
+        elif rebalanced:
+            self._signs.join(generation)
         self._commits.keep(owners(generation.value))
-        same_moment = last is not None and generation.timestamp_ms == last.timestamp_ms
-        self._at_last = (*(self._at_last if same_moment else ()), generation.value)
-        if (last is None or generation.number != last.number) and not self._is_another(generation):
+        self._news.take(generation)
+        if rebalanced and not self._running.is_another(generation, self._around.offset.ms or 0):
             self._running.end()
         self.last, self._last_live, self._sizes = generation, live, generation.topics
         self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
@@ -287,14 +246,6 @@ class ClassicState(Following):
             first = self._episodes.open.generations[0]
             started_ms = first.start.earliest_ms if first.start else first.timestamp_ms
         return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
-
-
-def _joined_ms(before: Generation | None, timestamp_ms: int, value: ClassicGroup) -> int | None:
-    """The end of the join phase, if the record's word for it can be true."""
-    joined_ms = value.current_state_timestamp_ms
-    if joined_ms < 0 or not value.members or (before is not None and joined_ms < before.timestamp_ms):
-        return None
-    return min(joined_ms, timestamp_ms)
 
 
 def _returned(before: ClassicGroup, value: ClassicGroup) -> bool:

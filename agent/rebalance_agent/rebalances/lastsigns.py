@@ -5,7 +5,7 @@ Times are the records'. A commit is a sign of work: the coordinator takes it fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_agent.model.diff import Partition
@@ -14,7 +14,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.rebalances.generations import Departure, Generation, LastSign
 
-__all__ = ["SIGNS_MAX", "Commits", "EpochSigns", "classic_signs", "heard_in"]
+__all__ = ["SIGNS_MAX", "ClassicSigns", "Commits", "EpochSigns"]
 
 SIGNS_MAX = 4_096
 """Members of one group remembered to have gone before it came to rest: twice the largest groups. Then the oldest go."""
@@ -42,33 +42,39 @@ class Commits:
             self._at_ms = {each: self._at_ms[each] for each in partitions if each in self._at_ms}
 
 
-def classic_signs(
-    before: Generation, heard_ms: Mapping[str, int], staying: Iterable[str], commits: Commits, at_ms: int
-) -> dict[str, LastSign]:
-    """The last signs of the members of ``before`` that are not ``staying`` at ``at_ms``, by their ids.
+class ClassicSigns:
+    """Knows when the coordinator last heard of each member of one classic group, at the earliest: they had to join."""
 
-    ``heard_ms``: when the coordinator last heard of each, at the earliest.
-    """
-    ids = frozenset(staying)
-    return {
-        member.member_id: LastSign(
-            heard_ms.get(member.member_id), commits.last(pairs(member.assigned), before.timestamp_ms, at_ms)
-        )
-        for member in before.members
-        if member.member_id not in ids
-    }
+    def __init__(self) -> None:
+        """Begin with nobody heard."""
+        self._heard_ms: dict[str, int] = {}
 
+    def gone(self, before: Generation, staying: Collection[str], commits: Commits, at_ms: int) -> dict[str, LastSign]:
+        """The last signs of the members of ``before`` that are not ``staying`` at ``at_ms``, by their ids."""
+        return {
+            member.member_id: LastSign(
+                self._heard_ms.get(member.member_id), commits.last(pairs(member.assigned), before.timestamp_ms, at_ms)
+            )
+            for member in before.members
+            if member.member_id not in staying
+        }
 
-def heard_in(generation: Generation) -> dict[str, int]:
-    """When its members were heard of at the earliest: each had to join.
+    def join(self, generation: Generation) -> None:
+        """All its members joined.
 
-    What eager members have begins anew when all have joined; of the others some may have joined, and died, long before.
-    """
-    heard_ms = generation.start.earliest_ms if generation.start else None
-    if generation.protocol is RebalanceProtocol.EAGER:
-        heard_ms = min(generation.value.current_state_timestamp_ms, generation.timestamp_ms)
-    ids = (member.member_id for member in generation.members)
-    return {} if heard_ms is None or heard_ms < 0 else dict.fromkeys(ids, heard_ms)
+        What eager members have begins anew when all have joined; of the others some may have joined, and died, long
+        before.
+        """
+        heard_ms = generation.start.earliest_ms if generation.start else None
+        if generation.protocol is RebalanceProtocol.EAGER:
+            heard_ms = min(generation.value.current_state_timestamp_ms, generation.timestamp_ms)
+        ids = (member.member_id for member in generation.members)
+        self._heard_ms = {} if heard_ms is None or heard_ms < 0 else dict.fromkeys(ids, heard_ms)
+
+    def come_back(self, generation: Generation) -> None:
+        """Nobody joined but static members that came back under new ids."""
+        ids = (member.member_id for member in generation.members)
+        self._heard_ms = {name: self._heard_ms.get(name, generation.timestamp_ms) for name in ids}
 
 
 class EpochSigns:

@@ -155,6 +155,11 @@ class Running:
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
         return Window(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
 
+    def is_another(self, generation: Generation, offset_ms: int) -> bool:
+        """Whether it was seen to run only after this old record: it is another rebalance. ``offset_ms``: as above."""
+        window = self.window(offset_ms, generation.timestamp_ms) if generation.replayed else None
+        return window is not None and window.latest_ms > generation.timestamp_ms
+
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
         """When one began, at the earliest, that was given up after ``since_ms``: a record may be of that one."""
         lost = self._lost

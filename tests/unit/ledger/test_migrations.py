@@ -7,11 +7,9 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
-from rebalance_agent.rebalances.observations import Backfilled, Tick
-from rebalance_agent.rebalances.tracker import Tracker
-from support.epochs import ID, current, fact, gone, joins, named, target
+from support.epochs import ID, current, deleted, fact, gone, joins, named, target
 from support.posted import ledger_of, posted
-from support.tracking import T0, member, record, tell, tombstone
+from support.tracking import WHOLE, member, record, tick, tombstone, watch
 
 CLASSIC = [
     record(0, 0),
@@ -35,8 +33,7 @@ THERE = [
 BACK = [
     *gone(40_000, "a"),
     *gone(40_000, "b"),
-    fact(40_000, None, kind=TargetEpoch),
-    fact(40_000, None, kind=GroupEpoch),
+    *deleted(40_000),
     record(40_000, 2, member("a", (0, 1)), member("b", (2, 3))),
     record(41_000, 3, member("a", (0, 1, 2, 3))),
 ]
@@ -46,9 +43,9 @@ REPEATED = len(ALL) - 2
 """Offsets: of the first record of the way back, and of the one that only repeats the group."""
 
 
-def told():
-    tracker = Tracker("cluster", settle_ms=1_000)
-    return tell(tracker, named(t=4), Backfilled(T0, frozenset({0})), *ALL, Tick(T0 + 400_000))
+def told(observations=ALL):
+    _, events = watch(named(t=4), WHOLE, *observations, tick(400_000), settle_ms=1_000)
+    return events
 
 
 def report(events, offsets=None):
@@ -108,12 +105,10 @@ def test_nor_is_a_first_generation_that_repeats_a_first_epoch():
         fact(100, TargetEpoch(1)),
         current(200, "a", 1, (0, 1, 2, 3)),
         *gone(40_000, "a"),
-        fact(40_000, None, kind=TargetEpoch),
-        fact(40_000, None, kind=GroupEpoch),
+        *deleted(40_000),
         record(40_000, 1, member("a", (0, 1, 2, 3))),
     ]
-    tracker = Tracker("cluster", settle_ms=1_000)
-    events = tell(tracker, named(t=4), Backfilled(T0, frozenset({0})), *observations, Tick(T0 + 400_000))
+    events = told(observations)
     assert [str(each.group_type) for each in events] == ["consumer"]
     last = len(observations) - 1
     found = ledger_of(events, [posted(observations[last], last)], names={ID: "t"})

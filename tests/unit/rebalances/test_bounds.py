@@ -14,14 +14,13 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.events import Callback, GroupGoneEvent
 from rebalance_agent.rebalances.memberlog import EVENTS_PER_MEMBER_MAX, Allowance, MemberLog
-from rebalance_agent.rebalances.observations import Backfilled
 from rebalance_agent.rebalances.topics import GONE_MAX, TopicCatalogue
 from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.rebalances.views import partition_seconds_at
 from support.epochs import current, fact, joins, named, target
 from support.fakes import FakeClock
 from support.scrapes import families
-from support.tracking import T0, closing, member, record, said, tell, tick, tombstone, topics, triggers, watch
+from support.tracking import T0, WHOLE, closing, member, record, said, tell, tick, tombstone, topics, triggers, watch
 
 DAY = 86_400_000
 START = [topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", (0, 1, 2, 3)), joined=3_990)]
@@ -70,7 +69,7 @@ def test_a_record_from_another_time_costs_a_day_at_most_and_the_next_ones_are_fo
 def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
     tracker = Tracker("cluster", settle_ms=1_000)
     first = [joins(9_000, "a"), fact(9_000, GroupEpoch(2)), target(9_000, "a", 0, 1), fact(9_000, TargetEpoch(2))]
-    tell(tracker, Backfilled(T0, frozenset({0})), named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
+    tell(tracker, WHOLE, named(t=2), *first, current(9_000, "a", 2, (0, 1)), tick(15_000))
     behind = [joins(8_000, "b"), fact(8_000, GroupEpoch(3)), target(8_000, "a", 0), target(8_000, "b", 1)]
     moved = [
         fact(8_000, TargetEpoch(3)),
@@ -157,7 +156,7 @@ def test_ten_thousand_groups_at_once_cost_ten_times_what_a_thousand_cost():
 def _epoch(members):
     """Every member gives a partition up, and gets its neighbour's: two records each."""
     share = {number: range(3 * number, 3 * number + 3) for number in range(members)}
-    yield Backfilled(T0, frozenset({0}))
+    yield WHOLE
     yield named(t=3 * members)
     for number, has in share.items():
         yield joins(1_000, f"m{number}")

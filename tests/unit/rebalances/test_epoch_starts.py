@@ -11,7 +11,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances import early as early_module
 from rebalance_agent.rebalances.observations import Backfilled, EpochRecord
 from rebalance_agent.rebalances.tracker import Tracker
-from support.tracking import T0, closing, tell, tick, topics
+from support.tracking import T0, WHOLE, closing, tell, tick, topics
 
 ID = "xNisCZDKRhC5aWJ3a-s-yA"
 
@@ -37,7 +37,7 @@ def followed(*observations, sizes):
     tracker = Tracker("cluster", settle_ms=1_000)
     seen = topics(0, **sizes)
     named = type(seen)(seen.at_ms, seen.partitions, {"t": ID})
-    return tell(tracker, Backfilled(T0, frozenset({0})), named, *observations)
+    return tell(tracker, WHOLE, named, *observations)
 
 
 def test_a_share_group_that_is_given_nothing_at_first_starts_once_and_stands_still_meanwhile():

@@ -16,12 +16,11 @@ from rebalance_agent.model.epochs import (
 )
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import Backfilled, EpochRecord
+from rebalance_agent.rebalances.observations import EpochRecord
 from rebalance_agent.rebalances.tracker import Tracker
-from support.epochs import ID, current, fact, gone, joins, named, target
-from support.tracking import T0, closing, tell, tick, topics
+from support.epochs import ID, current, deleted, fact, gone, joins, named, target
+from support.tracking import T0, WHOLE, closing, tell, tick, topics
 
-WHOLE = Backfilled(T0, frozenset({0}))
 FIRST = [
     joins(1_000, "a"),
     fact(1_000, GroupEpoch(2)),
@@ -112,8 +111,7 @@ def test_a_group_that_empties_is_empty_and_a_deleted_one_is_gone():
     emptied = [*gone(20_000, "a"), fact(20_000, GroupEpoch(3))]
     tracker, events = followed(*FIRST, *emptied, tick(30_000))
     assert tracker.view("g").state is GroupState.EMPTY
-    deleted = [fact(40_000, None, "", TargetEpoch), fact(40_000, None, "", GroupEpoch)]
-    events = tell(tracker, *deleted, tick(41_500))
+    events = tell(tracker, *deleted(40_000), tick(41_500))
     assert [type(event) for event in events] == [GroupGoneEvent]
     assert tracker.view("g") is None
     assert tracker.groups() == []

@@ -5,10 +5,9 @@ from __future__ import annotations
 from rebalance_agent.model.epochs import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.rebalances.handovers import EARLIER_MAX, Handovers
-from rebalance_agent.rebalances.observations import Backfilled
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epochs import ID, current, fact, gone, joins, named, target
-from support.tracking import T0, tell, tick
+from support.tracking import WHOLE, tell, tick
 
 ALONE = [
     joins(0, "a"),
@@ -31,7 +30,7 @@ OVERTAKEN = [joins(3_000, "c"), fact(3_000, GroupEpoch(4)), current(9_000, "b", 
 
 def stall_of(*observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    events = tell(tracker, named(t=2), Backfilled(T0, frozenset({0})), *observations, tick(60_000))
+    events = tell(tracker, named(t=2), WHOLE, *observations, tick(60_000))
     stall = events[-1].stall
     return events[-1].generation, stall.lower_seconds, stall.seconds, stall.partition_seconds
 

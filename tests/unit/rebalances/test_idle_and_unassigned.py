@@ -14,10 +14,10 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import Backfilled, DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed
 from rebalance_agent.rebalances.polled import _PASSIVE_ASSIGNORS
 from support.epochs import fact
-from support.tracking import T0, member, record, topics, watch
+from support.tracking import T0, WHOLE, member, record, topics, watch
 
 
 def viewed(*observations):
@@ -71,7 +71,7 @@ def test_a_streams_member_that_keeps_copies_is_not_idle():
         ),
         fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {}), "c", group_type=streams),
     ]
-    assert viewed(Backfilled(T0, frozenset({0})), topics(0, t=2), *facts).idle_members == 1
+    assert viewed(WHOLE, topics(0, t=2), *facts).idle_members == 1
 
 
 def test_of_other_protocols_nothing_is_known():

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epochs import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.rebalances import lastsigns
-from rebalance_agent.rebalances.observations import Backfilled, CommitsHeard
+from rebalance_agent.rebalances.observations import CommitsHeard
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epochs import current, fact, gone, joins, named, target
-from support.tracking import T0, closing, in_time, listed, member, record, tell, tick, topics, triggers, watch
+from support.tracking import T0, WHOLE, closing, in_time, listed, member, record, tell, tick, topics, triggers, watch
 
 START = (
     topics(0, t=4),
@@ -128,7 +128,7 @@ def test_commits_only_ever_tighten(commits):
 # Groups whose coordinator assigns
 
 BOTH = [
-    Backfilled(T0, frozenset({0})),
+    WHOLE,
     named(t=4),
     joins(1_000, "a", rebalance_timeout_ms=30_000),
     joins(1_000, "b"),

@@ -19,11 +19,11 @@ from rebalance_agent.model.epochs import (
 )
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import Backfilled
 from rebalance_agent.rebalances.tracker import Tracker
-from support.epochs import current, fact, gone, joins, named, target
+from support.epochs import current, deleted, fact, gone, joins, named, target
 from support.tracking import (
     T0,
+    WHOLE,
     assigned,
     closing,
     left,
@@ -36,7 +36,6 @@ from support.tracking import (
     triggers,
 )
 
-WHOLE = Backfilled(T0, frozenset({0}))
 CLASSIC = [
     record(1_000, 0),
     record(1_010, 1, member("a", (0, 1, 2, 3))),
@@ -188,9 +187,8 @@ def test_a_group_migrated_while_nobody_was_in_it_starts_again():
 
 def test_an_empty_consumer_group_whose_next_member_is_classic_starts_again():
     emptied = [*gone(25_000, "b"), *gone(25_000, "n")]
-    deleted = [fact(30_000, None, "", TargetEpoch), fact(30_000, None, "", GroupEpoch)]
     again = [record(30_000, 0), record(33_000, 1, member("c", (0, 1, 2, 3))), tick(40_000)]
-    _, events = followed(*CLASSIC, *THERE, *emptied, fact(25_000, GroupEpoch(5)), *deleted, *again)
+    _, events = followed(*CLASSIC, *THERE, *emptied, fact(25_000, GroupEpoch(5)), *deleted(30_000), *again)
     assert facts(events)[-1] == (GroupType.CLASSIC, 1, 5, Trigger.GROUP_STARTED)
     assert not any(isinstance(each, GroupGoneEvent) for each in events)
     assert closing(events)[-1].phases.started_ms == T0 + 30_000

@@ -16,13 +16,11 @@ from rebalance_agent.model.epochs import (
     TargetEpoch,
 )
 from rebalance_agent.rebalances.episodes import NAMES_WAIT_MAX_MS
-from rebalance_agent.rebalances.observations import Backfilled, TopicsSeen
-from rebalance_agent.rebalances.tracker import Tracker
-from support.epochs import ID, current, fact, gone, joins, named, target
-from support.tracking import T0, closing, member, record, tell, tick, tombstone, topics
+from rebalance_agent.rebalances.observations import TopicsSeen
+from support.epochs import ID, current, deleted, fact, gone, joins, named, target
+from support.tracking import T0, WHOLE, closing, member, record, tell, tick, tombstone, topics, watch
 
 SETTLE_MS = 1_000
-WHOLE = Backfilled(T0, frozenset({0}))
 STARTS = [
     joins(1_000, "a"),
     fact(1_000, GroupEpoch(2)),
@@ -43,8 +41,7 @@ JOINED = [
 BACK = [  # to the classic protocol, and then "a" leaves
     *gone(6_000, "a"),
     *gone(6_000, "b"),
-    fact(6_000, None, "", TargetEpoch),
-    fact(6_000, None, "", GroupEpoch),
+    *deleted(6_000),
     record(6_000, 3, member("a", (0, 1)), member("b", (2, 3))),
     record(7_000, 4, member("b", (0, 1, 2, 3))),
 ]
@@ -52,8 +49,7 @@ UNNAMED_UNTIL = 1_003 + SETTLE_MS + NAMES_WAIT_MAX_MS  # each record is read aft
 
 
 def followed(*observations):
-    tracker = Tracker("cluster", settle_ms=SETTLE_MS)
-    return tracker, tell(tracker, WHOLE, *observations)
+    return watch(WHOLE, *observations, settle_ms=SETTLE_MS)
 
 
 def test_what_waits_to_be_told_is_told_by_names_that_came_meanwhile():

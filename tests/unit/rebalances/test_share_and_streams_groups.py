@@ -15,12 +15,9 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import Backfilled
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epochs import ID, fact, named
-from support.tracking import T0, closing, tell, tick, topics
-
-WHOLE = Backfilled(T0, frozenset({0}))
+from support.tracking import WHOLE, closing, tell, tick, topics
 
 
 def share(at, epoch, *, joins=(), leaves=(), **owned):

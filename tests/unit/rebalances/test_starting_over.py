@@ -8,7 +8,7 @@ from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.rebalances.observations import Backfilled, GroupVanished, PartitionsOwned
 from support.epochs import current, fact, joins, named, target
-from support.tracking import T0, member, record, tell, tick, tombstone, watch
+from support.tracking import T0, WHOLE, member, record, tell, tick, tombstone, watch
 
 FIRST = [
     joins(0, "a"),
@@ -36,7 +36,7 @@ def numbered(records):
 
 def test_what_was_observed_before_the_tail_started_over_is_not_told_again():
     records = numbered(FIRST + SECOND)
-    began = [named(), PartitionsOwned(T0, frozenset({0}), 1), Backfilled(T0, frozenset({0}))]
+    began = [named(), PartitionsOwned(T0, frozenset({0}), 1), WHOLE]
     tracker, events = watch(*began, *records, tick(20_000))
     assert [event.generation for event in events] == [1, 2]
     seen_ms = T0 + 50_000
@@ -79,7 +79,7 @@ def test_a_snapshot_does_not_say_which_groups_there_are():
 
 def test_a_group_that_vanished_from_its_coordinator_goes_without_a_word_and_counts_anew_if_it_comes_back():
     classic = record(100, 1, member("a", (0, 1)), group="classic")
-    tracker, _ = watch(Backfilled(T0, frozenset({0})), named(), *FIRST, classic, tick(20_000))
+    tracker, _ = watch(WHOLE, named(), *FIRST, classic, tick(20_000))
     tracker.changed()
     for name in ("g", "classic"):
         vanished = GroupVanished(T0 + 30_000, name, tracker.view(name).version)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.model.events import AbortedEvent
-from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned
+from rebalance_agent.rebalances.observations import PartitionsOwned
 from rebalance_agent.rebalances.tracker import Tracker
-from support.tracking import T0, closing, listed, member, record, tell, tick, topics, watch
+from support.tracking import T0, WHOLE, closing, listed, member, record, tell, tick, topics, watch
 
 A, B = member("a", (0, 1)), member("b", (2, 3))
 ALL = member("a", (0, 1, 2, 3))
@@ -67,7 +67,7 @@ def test_groups_of_other_partitions_go_without_a_word():
 
 def test_a_group_that_comes_back_counts_from_zero():
     owned, none = PartitionsOwned(T0, frozenset({0}), 1), PartitionsOwned(T0, frozenset(), 1)
-    tracker, _ = watch(owned, Backfilled(T0, frozenset({0})), record(1, 1, ALL), record(9, 2, A, B), tick(60_000))
+    tracker, _ = watch(owned, WHOLE, record(1, 1, ALL), record(9, 2, A, B), tick(60_000))
     assert sum(tracker.view("g").counters.completed.values()) > 0
     tell(tracker, none, owned, base(record(9, 2, A, B)))
     assert sum(tracker.view("g").counters.completed.values()) == 0

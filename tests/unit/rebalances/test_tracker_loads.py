@@ -4,14 +4,13 @@ from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.rebalances.loads import GroupLoads
 from rebalance_agent.rebalances.observations import (
-    Backfilled,
     DescribedGroup,
     DescribedMember,
     GroupDescribed,
     LoadsSeen,
 )
 from support.epochs import current, fact, joins, named
-from support.tracking import T0, member, record, tell, tick, tombstone, topics, watch
+from support.tracking import T0, WHOLE, member, record, tell, tick, tombstone, topics, watch
 
 
 def seen(at, **groups):
@@ -94,7 +93,7 @@ def test_polled_groups_have_loads_too():
 
 def test_groups_whose_coordinator_assigns_have_loads_of_what_each_member_has_now():
     start = [joins(1_000, "a"), joins(1_000, "b"), fact(1_000, GroupEpoch(2)), fact(1_000, TargetEpoch(2))]
-    tracker, _ = watch(Backfilled(T0, frozenset({0})), named(t=4), *start)
+    tracker, _ = watch(WHOLE, named(t=4), *start)
     tell(tracker, current(1_500, "a", 2, (0, 1)), current(1_500, "b", 2, (2, 3)))
     tell(tracker, seen(2_000, g=GroupLoads(lags(p0=5, p1=5), lags(p0=1, p2=1))))
     assert skews(tracker) == (2, 1)
