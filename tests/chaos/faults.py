@@ -191,6 +191,8 @@ def _agent_starved(stage, fault):
     life = stage.observer.life
     life.limit_memory(MEMORY_BYTES)
     stage.wait(fault.seconds)
+    how = "went on" if life.running else "ended"
+    print(f"           {how} with {MEMORY_BYTES >> 20} MiB more at most", flush=True)
     life.limit_memory(None)
     # Who ran out of memory once may be in any state: what an orchestrator does is to start it anew.
     life.kill()

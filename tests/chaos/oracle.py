@@ -41,7 +41,8 @@ def counted(lives, report):
         last = life.scrapes[0] if life.killed else life.scrapes[-1]
         found = scraped(last.text)
         at_ms = None if life.running else last.at_ms  # what came after the last scrape of one that ended
-        check_lifetime(Lifetime(life.name, found.counters, _events(life.events), at_ms, SETTLED_MS, found.amid), report)
+        counters, events = found.counters, _events(life.events)
+        check_lifetime(Lifetime(life.name, counters, events, at_ms, SETTLED_MS, found.amid, found.replayed), report)
 
 
 def _events(path):

@@ -11,6 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from rebalance_agent.cli.main import main
+from rebalance_agent.runtime.verifying import scraped
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import create_topic, eventually, everything, members, observing
 from support.replicas import generations, kill, replica
@@ -103,6 +104,7 @@ def test_clean_after_an_observer_was_killed_and_another_took_over(names, verify,
         _churn(bootstrap, topic, groups)
         _last_are_told(bootstrap, settings["events_topic"], groups)
         metrics.write_text(second.get("/metrics")[1])
+    assert scraped(metrics.read_text()).replayed is not None
     code, report, err = verify("--lifetime", str(metrics), str(published))
     assert (code, err, report["differences"]) == (0, "", [])
     assert report["groups"] == len(KINDS)

@@ -9,16 +9,15 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Backfilled, Tick
+from rebalance_agent.rebalances.observations import Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID, named
 from support.posted import ledger_of, posted
 from support.stories import stories
-from support.tracking import T0, tell, topics
+from support.tracking import T0, WHOLE, tell, topics
 
 PARTITIONS = 5
-ALL = Backfilled(T0, frozenset({0}))
 STEPS = st.lists(
     st.tuples(
         st.sampled_from("abc"),
@@ -32,7 +31,7 @@ STEPS = st.lists(
 def _told(observations, seen):
     tracker = Tracker("cluster", settle_ms=1_000)
     last_ms = max((each.timestamp_ms for each in observations), default=T0)
-    return tell(tracker, seen, ALL, *observations, Tick(last_ms + 400_000))
+    return tell(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000))
 
 
 def _facts(events):

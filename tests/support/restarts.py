@@ -30,7 +30,8 @@ def numbered(log):
 class Observed:
     """A tracker with its coverage, driven as `runtime.watch` drives them; ``position`` is the next record's place.
 
-    ``base``: what it begins with; none for the first one, which was there before anything was written.
+    ``events``: what it told. ``base``: what it begins with; none for the first one, which was there before anything was
+    written.
     """
 
     def __init__(self, log, before=(), settle_ms=5_000, snapshot_ms=TICK_MS, base=()):
@@ -40,7 +41,7 @@ class Observed:
         self._settle_ms = settle_ms
         self._tracker = Tracker("cluster", settle_ms=settle_ms)
         self._coverage = Coverage(self._tracker.unsettled)
-        self._events = []
+        self.events = []
         self.position = 0
         self.covered = 0
         for observation in (*before, *base, Backfilled(0, frozenset({0}))):
@@ -78,7 +79,7 @@ class Observed:
         Deploys and flapping members span many rebalances: what goes on during a restart is recognised anew.
         """
         history = {"protocol": RebalanceProtocol.UNKNOWN, "flapping": ()}
-        facts = (replace(event, **history) if isinstance(event, GenerationEvent) else event for event in self._events)
+        facts = (replace(event, **history) if isinstance(event, GenerationEvent) else event for event in self.events)
         return {event.event_id: json_line(event) for event in facts if event.KIND != "rollout"}
 
     def counted(self, group):
@@ -88,7 +89,7 @@ class Observed:
 
     def _observe(self, observation):
         for event in self._tracker.observe(observation):
-            self._events.append(event)
+            self.events.append(event)
             self._coverage.event(event)
         self._coverage.observed(observation)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rebalance_agent.cli.cluster_flags import cluster_settings
+from rebalance_agent.cli.json_fields import as_name, as_number, as_object, parse_json, shown
 from rebalance_agent.cli.pipeline_flags import (
     Progress,
     add_kafka_flags,
@@ -20,6 +21,7 @@ from rebalance_agent.cli.pipeline_flags import (
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.exposition.telling.words import printable
+from rebalance_agent.model.partitions import PARTITION_MAX
 from rebalance_agent.pipeline.backfill import (
     Gaps,
     PartitionRange,
@@ -34,7 +36,7 @@ from rebalance_agent.pipeline.retold import Shown
 from rebalance_agent.rebalances.retelling import Facts
 from rebalance_agent.runtime.settings import HIDDEN_GROUPS
 
-__all__ = ["add_parser", "run", "tell_gaps", "tell_ranges"]
+__all__ = ["add_parser", "facts_in", "run", "tell_gaps", "tell_ranges"]
 
 DESCRIPTION = """\
 Reads __consumer_offsets as it is now, decodes it as the observer does, and adds the events of the generations that
@@ -145,12 +147,28 @@ def _facts_of(options: argparse.Namespace) -> Facts:
     path = Path(options.topics)
     try:
         with path.open("rb") as file:
-            data = json.loads(file.read(_FACTS_BYTES_MAX))
-        topics = {str(name): int(count) for name, count in data["topics"].items()}
-        return Facts(options.cluster_id, topics, {str(name): str(value) for name, value in data.get("ids", {}).items()})
+            text = file.read(_FACTS_BYTES_MAX + 1)
     except OSError as error:
         raise InvalidInputError("--topics", f"cannot read {path}: {error.strerror}") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise InvalidInputError(
-            "--topics", f'{path} must be {{"topics": {{name: partitions}}, "ids": {{...}}}}'
-        ) from None
+    if len(text) > _FACTS_BYTES_MAX:
+        raise InvalidInputError("--topics", f"{path} is larger than {_FACTS_BYTES_MAX} bytes")
+    try:
+        return facts_in(text, options.cluster_id)
+    except InvalidInputError as error:
+        form = '{"topics": {name: partitions}, "ids": {name: topic id}}'
+        raise InvalidInputError("--topics", f"{path} must be {form}: {error}") from None
+
+
+def facts_in(text: bytes, cluster_id: str) -> Facts:
+    """What ``--topics`` names, read.
+
+    Raises:
+        InvalidInputError: it is something else.
+    """
+    fields = as_object("file", parse_json(text), required=("topics",))
+    counts, ids = as_object("topics", fields["topics"]), as_object("ids", fields.get("ids", {}))
+    return Facts(
+        cluster_id,
+        {name: as_number(f"topics.{shown(name)}", count, 0, PARTITION_MAX) for name, count in counts.items()},
+        {name: as_name(f"ids.{shown(name)}", identity) for name, identity in ids.items()},
+    )

@@ -76,6 +76,7 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
                 ledger.tell(event, place)
         else:
             whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.tell)
+            ledger.report.leave("records of the events' topic that are no events", cluster.unread)
         accounts = {"events": _Account(ledger, max(whole_ms, ledger.told.first_ms or 0), until_ms)}
     _expect(accounts, options, cluster.names())
     cluster.post(*(each.ledger for each in accounts.values()))
@@ -151,7 +152,8 @@ def _check_counters(metrics: str, events: str, options: argparse.Namespace, repo
     scrape = scrape_in(metrics)
     told = [_slim(event) for event, _ in events_in("--lifetime", events)]
     settled_ms = round(options.grace_seconds * 1000)
-    check_lifetime(Lifetime(metrics, scrape.counters, told, scrape.at_ms, settled_ms, scrape.amid), report)
+    counters, at_ms = scrape.counters, scrape.at_ms
+    check_lifetime(Lifetime(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
 
 
 def _slim(event: Event) -> Event:

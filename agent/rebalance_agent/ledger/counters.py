@@ -9,7 +9,7 @@ once, and one that may go on is waited for.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -48,7 +48,8 @@ class Lifetime:
     """One process: ``counters`` of each group as they were scraped last, at ``scraped_ms``, and its events.
 
     ``settled_ms``: how old by then an event's record must have been to have been counted. ``began_amid``: it told again
-    what was before it, or shared groups with others.
+    what was before it, or shared groups with others; ``replayed``: how many records it read again, at most as many
+    events were told again; None: nobody knows.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Lifetime:
     scraped_ms: int | None = None
     settled_ms: int = 60_000
     began_amid: bool = False
+    replayed: int | None = None
 
 
 def check_lifetime(lifetime: Lifetime, report: Report) -> None:
@@ -64,19 +66,26 @@ def check_lifetime(lifetime: Lifetime, report: Report) -> None:
 
     One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
     """
-    told = _by_group(lifetime.events)
+    told, again = _by_group(lifetime.events), Counter[str]()
     for group in sorted(lifetime.counters.keys() | told.keys()):
         counters, events = lifetime.counters.get(group), told.get(group, [])
-        if counters is None and lifetime.began_amid:
+        if counters is None and lifetime.began_amid and lifetime.replayed is None:
             report.leave("groups without counters, which may be another replica's")
             continue
         report.counters += counters is not None
-        if not any(not _apart(run, counters or {}) for run in _runs(lifetime, events)):
+        fitting = [run.again for run in _runs(lifetime, events) if not _apart(run, counters or {})]
+        again[group] = min(fitting, default=0)
+        if not fitting:
             number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
-            whole = _Run({}, _running_sums(events)[-1], len(events))
+            whole = _Run({}, _running_sums(events)[-1], len(events), 0)
             what = ", ".join(_apart(whole, counters or {})) or "of no run of its events"
             none = "none, and " if counters is None else ""
             report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
+    if lifetime.replayed is not None and again.total() > lifetime.replayed:
+        ((most, _),) = again.most_common(1)
+        read = f"and only {lifetime.replayed} records were read again"
+        what = f"{again.total()} events of all groups, most of this one, are told and not counted, {read}"
+        report.differ(Difference(most, 0, f"counters of {lifetime.name}: {what}"))
 
 
 def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
@@ -93,33 +102,51 @@ def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 class _Run(NamedTuple):
-    """Sums of what was told, and counted, until its end, without those of ``before``; of so many events."""
+    """Sums of what was told, and counted, until its end, without those of ``before``; of so many events.
+
+    ``again``: of those before it, how many were told and not counted: each has a record that was read again.
+    """
 
     before: Mapping[str, float]
     until: Mapping[str, float]
     events: int
+    again: int
 
 
 def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
     """All runs of events that may be what was counted."""
     told = _running_sums(events)
     must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
-    for before, left_out, first in _starts(lifetime, events, told):
+    for before, left_out, first, again in _starts(lifetime, events, told):
         for end in range(max(first, must), len(events) + 1):
-            yield _Run(before, told[end], end - left_out)
+            yield _Run(before, told[end], end - left_out, again)
 
 
-def _starts(lifetime: Lifetime, events: Sequence[Event], told: Sequence[_Sums]) -> Iterator[tuple[_Sums, int, int]]:
-    """Where a run may begin: sums and number of what is left out, and the place after all of that."""
-    for place in range(len(events) + 1):
+def _starts(
+    lifetime: Lifetime, events: Sequence[Event], told: Sequence[_Sums]
+) -> Iterator[tuple[_Sums, int, int, int]]:
+    """Where a run may begin: sums and number of what is left out, the place after all of that, and `_Run.again`."""
+    for place, again in enumerate(_again(events)):
         if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent):
-            yield told[place], place, place
+            yield told[place], place, place, again
     if lifetime.began_amid:
         in_time = sorted(range(len(events)), key=lambda place: events[place].timestamp_ms)
-        first = 0
-        for number, sums in enumerate(_running_sums([events[place] for place in in_time])[1:], start=1):
-            first = max(first, in_time[number - 1] + 1)
-            yield sums, number, first
+        ordered, first = [events[place] for place in in_time], 0
+        for number, (sums, again) in enumerate(zip(_running_sums(ordered), _again(ordered), strict=True)):
+            first = max(first, in_time[number - 1] + 1) if number else 0
+            yield sums, number, first, again
+
+
+def _again(events: Sequence[Event]) -> list[int]:
+    """Of the first so many events, from none to all, those with a record of their own since the last deletion.
+
+    What was counted before a deletion is gone with the group.
+    """
+    found = [0]
+    for event in events:
+        own = isinstance(event, GenerationEvent) and not event.part
+        found.append(0 if isinstance(event, GroupGoneEvent) else found[-1] + own)
+    return found
 
 
 def _may_come_later(lifetime: Lifetime, event: Event) -> bool:

@@ -50,6 +50,8 @@ class EpochBook:
         self._holders: dict[Partition, int] = {}
         self._free_ms: dict[Partition, int] = {}
         self._unheld_ms = 0
+        self._started_ms: int | None = None
+        self._assigned_ms: int | None = None
 
     @property
     def number(self) -> int:
@@ -83,6 +85,7 @@ class EpochBook:
         certain, self.certain, self.last = self.certain, True, now
         unheld_ms, self._unheld_ms = self._unheld_ms, 0
         self._free_ms.clear()
+        self._started_ms = self._assigned_ms = None
         if now.rows or (last and last.rows) or not certain:
             kind_told = GenerationEvent.KIND
             yield Entry(
@@ -94,9 +97,12 @@ class EpochBook:
             if self._epoch is None and isinstance(fact, GroupEpoch) and self._inherits:
                 self._repeated = fact.epoch  # it only says again what the group was
             self._epoch = fact.epoch if isinstance(fact, GroupEpoch) else None
+            if fact is not None and self._started_ms is None:
+                self._started_ms = at_ms
             self._behind = {name for name in self._members if self._is_behind(name)}
         elif kind is TargetEpoch:
             self._target = fact.epoch if isinstance(fact, TargetEpoch) else -1
+            self._assigned_ms = at_ms
         elif kind is Topology:
             self._topology = fact if isinstance(fact, Topology) else None
         elif kind is EpochMember:
@@ -146,7 +152,16 @@ class EpochBook:
         empty_handed = bool(rows) and not any(row.held for row in rows)
         session_ms = max((each.session_timeout_ms or SESSION_MS for each in self._members.values()), default=0)
         number = self._epoch or 0
-        sheet = Sheet(self.group_type, number, at_ms, tuple(rows), session_ms=session_ms, owing=empty_handed)
+        sheet = Sheet(
+            self.group_type,
+            number,
+            at_ms,
+            tuple(rows),
+            joined_ms=self._assigned_ms,
+            started_ms=self._started_ms,
+            session_ms=session_ms,
+            owing=empty_handed,
+        )
         if self.group_type is not GroupType.STREAMS:
             return sheet
         names = self._topics_of_tasks()

@@ -170,11 +170,21 @@ class Ledger:
             self.report.wrong.add(*soft.kept, found=soft.found)
         for told in self.told.unmatched():
             self._invented(told)
-        for account in self._accounts.values():
+        for group, account in self._accounts.items():
+            self._unclosed(group, account.unclosed)
             for why, number in account.unjudged.items():
                 self.report.leave(why, number)
         self.report.leave("records that cannot be read", self._posting.unread)
         return self.report
+
+    def _unclosed(self, group: str, number: int | None) -> None:
+        """The events of an episode come out together: one that is not closed by the last of them never is."""
+        if number is None:
+            return
+        if self._cleaned.maybe(self._posting.partition(group) or 0):
+            self.report.leave("whose neighbours were compacted away")
+        else:
+            self.report.differ(Difference(group, number, f"the episode of {number} is not told to its end"))
 
     def _invented(self, told: Told) -> None:
         partition = self._posting.partition(told.group)

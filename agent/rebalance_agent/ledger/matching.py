@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.ledger.entries import Entry
+from rebalance_agent.ledger.phases import misdated
 from rebalance_agent.ledger.sheets import Partition, Sheet, Totals, changes, totals
 from rebalance_agent.ledger.told import ROUNDING_S, Told
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
@@ -68,6 +69,11 @@ class Account:
         """An entry was not told, or is not certain: nothing can be said of the episode that it belongs to."""
         self._open, self._base, self._blind = None, None, True
 
+    @property
+    def unclosed(self) -> int | None:
+        """The last generation of an episode that no event closed, if there is one."""
+        return max(self._open.numbers) if self._open else None
+
     def compare(self, entry: Entry, told: Told, names: Mapping[str, str]) -> Iterator[str]:
         """What is different between a generation and its event, and in the episode that the event closes."""
         now = entry.now
@@ -76,7 +82,9 @@ class Account:
                 yield f"{entry.count} were aborted in a row, {told.count} are told"
             return
         yield from _members(now, told, names)
-        yield from _phases(entry, now, told)
+        if now.group_type is GroupType.CLASSIC and told.assignor != now.assignor:
+            yield f"its assignor is {now.assignor}, told is {told.assignor}"
+        yield from misdated(entry, now, told)
         if not entry.certain:
             self.lose()
             return
@@ -116,6 +124,8 @@ class Account:
         if told.episode != sums.first:
             yield f"its episode began with {sums.first}, told is {told.episode}"
         if not told.closes:
+            if not (now.owing or now.vague):
+                yield "its episode is told to go on, and nobody has anything to give up or to wait for"
             return
         self._open = None
         yield from self._closing(entry, now, told, sums)
@@ -169,18 +179,6 @@ def _stops_at_start(entry: Entry, before: Sheet | None, now: Sheet, told: Told) 
     if told.protocol is not RebalanceProtocol.COOPERATIVE or before is None or not before.holders:
         return True  # everybody stops, or what nobody had stands still from the beginning
     return any(row.held and row.member_id not in now.ids for row in before.rows)
-
-
-def _phases(entry: Entry, now: Sheet, told: Told) -> Iterator[str]:
-    """What only a classic group's record says, besides its members."""
-    if now.group_type is not GroupType.CLASSIC:
-        return
-    if told.assignor != now.assignor:
-        yield f"its assignor is {now.assignor}, told is {told.assignor}"
-    if told.joined_ms is not None and now.joined_ms is not None and not entry.returned:
-        joined_ms = min(now.joined_ms, now.at_ms)
-        if told.joined_ms != joined_ms:
-            yield f"its join phase ended at {joined_ms}, told is {told.joined_ms}"
 
 
 def _has_names(sheet: Sheet, names: Mapping[str, str]) -> bool:

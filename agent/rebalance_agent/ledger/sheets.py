@@ -91,8 +91,10 @@ NOBODY = Totals()
 
 @dataclass(frozen=True)
 class Sheet:
-    """A group as one generation or epoch left it. ``joined_ms``: the end of its join phase, where a record says so.
+    """A group as one generation or epoch left it.
 
+    ``joined_ms``: the end of its join phase, or when the coordinator assigned; ``started_ms``: when the first epoch on
+    the way to it was made; where a record says so.
     ``owing``: a member has yet to give something up, or nobody was given anything: another generation follows.
     ``vague``: tasks of several topics are held, of which only their numbers can be compared.
     """
@@ -103,6 +105,7 @@ class Sheet:
     rows: tuple[Row, ...]
     assignor: str | None = None
     joined_ms: int | None = None
+    started_ms: int | None = None
     session_ms: int = 0
     owing: bool = False
     vague: bool = False
@@ -190,7 +193,10 @@ def classic_sheet(value: ClassicGroup, at_ms: int) -> Sheet:
         for topic, numbers in each.owned.items()
     )
     session_ms = max((each.session_timeout_ms for each in value.members), default=0)
-    return Sheet(GroupType.CLASSIC, value.generation, at_ms, rows, value.protocol or None, joined_ms, session_ms, owing)
+    assignor = value.protocol or None
+    return Sheet(
+        GroupType.CLASSIC, value.generation, at_ms, rows, assignor, joined_ms, session_ms=session_ms, owing=owing
+    )
 
 
 def digest(*what: object) -> int:

@@ -42,9 +42,12 @@ class Tellings:
 
     def take(self, event: Event, place: Place) -> None:
         """One event, if it is of this cluster and of a fact that records show."""
-        if not isinstance(event, GroupFact) or event.source is not Source.RECORDS or event.KIND not in self.kinds:
+        if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
-        if event.cluster_id != self._cluster_id:
+        if event.source is not Source.RECORDS:
+            if self._shows(event.group):
+                told = told_of(event, place)
+                self._differ(told, f"{told} is told of polls, which show no such thing", place)
             return
         at_ms = event.timestamp_ms
         self.first_ms = at_ms if self.first_ms is None else min(self.first_ms, at_ms)
@@ -105,8 +108,9 @@ class Tellings:
             known.first_id = known.first_id or told.first_id
         elif told.parts == 1:
             self._report.copies += 1
-            if told.totals != known.totals and told.revision == known.revision:
-                self._differ(told, "it is told twice, with other members", known.place, told.place)
+            if told.revision == known.revision:
+                for what in known.contradicted(told):
+                    self._differ(told, f"it is told twice, with other {what}", known.place, told.place)
 
     def _differ(self, told: Told, what: str, *places: Place) -> None:
         self._report.differ(Difference(told.group, told.number, what, places))

@@ -70,6 +70,26 @@ class Told:
         """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
         return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
 
+    def contradicted(self, other: Told) -> Iterator[str]:
+        """In what another telling of the same, with the same revision, cannot differ.
+
+        How an episode was drawn, and so its sums, may: who began in the middle of it knows less. So sums are only
+        compared of an episode's first generation.
+        """
+        if self.totals != other.totals:
+            yield "members"
+        first = self.previous is not None and self.previous < self.episode
+        if first and self._drawn == other._drawn and self._sums != other._sums:
+            yield "moves"
+
+    @property
+    def _drawn(self) -> tuple[object, ...]:
+        return self.previous, self.episode, self.closes, self.followups, self.protocol
+
+    @property
+    def _sums(self) -> tuple[object, ...]:
+        return self.moved, self.revoked + self.lost, self.assigned, self.noop
+
     def __str__(self) -> str:
         """In words."""
         if self.kind == GroupGoneEvent.KIND:
@@ -112,6 +132,8 @@ def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     """What contradicts itself in an event, whatever the records say."""
     phases = event.phases
     times = [each for each in (phases.started_ms, phases.joined_ms, phases.completed_ms) if each is not None]
+    if phases.completed_ms != event.timestamp_ms:
+        yield f"it was complete at {event.timestamp_ms}, told is {phases.completed_ms}"
     if times != sorted(times):
         yield f"its phases run backwards: started, joined, completed at {times}"
     if event.causes[:1] != (event.trigger,):

@@ -11,8 +11,9 @@ from prometheus_client.samples import Sample
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.collectors.offsets_topic import OFFSETS_TOPIC
+from rebalance_agent.collectors.offsets_topic import OFFSETS_PART, OFFSETS_TOPIC
 from rebalance_agent.collectors.old_records import BACKFILL_TUNING
+from rebalance_agent.collectors.ownership import OWNERSHIP_PART
 from rebalance_agent.collectors.to_the_end import records_before
 from rebalance_agent.collectors.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
@@ -20,6 +21,7 @@ from rebalance_agent.ledger.counters import COUNTERS
 from rebalance_agent.ledger.entries import Record
 from rebalance_agent.ledger.ledger import Ledger
 from rebalance_agent.ledger.sheets import Place
+from rebalance_agent.metrics.agent_rows import READY, REPLAYED_RECORDS
 from rebalance_agent.model.codec import event_from_json, json_object
 from rebalance_agent.model.events import Event
 
@@ -32,7 +34,10 @@ _BEHIND_COMMITS = b"\x00\x02"
 
 
 class VerifiedCluster:
-    """One cluster. Events are read before records, so that each event's record is among those that are read."""
+    """One cluster. Events are read before records, so that each event's record is among those that are read.
+
+    ``unread``: records of the events' topic that are no events.
+    """
 
     def __init__(self, properties: Mapping[str, str], clock: Clock) -> None:
         """Ask for its id and its topics.
@@ -43,6 +48,7 @@ class VerifiedCluster:
         self._properties = properties
         self._clock = clock
         self._cluster = Cluster(properties)
+        self.unread = 0
         self.cluster_id, self._counts = self._cluster.identify()
 
     def names(self) -> dict[str, str]:
@@ -71,7 +77,8 @@ class VerifiedCluster:
             try:
                 event = event_from_json(json_object(message.value() or b""))
             except InvalidInputError:
-                continue  # of a newer release, or somebody else's
+                self.unread += 1  # of a newer release, or somebody else's
+                continue
             tell(event, Place(topic, number, message.offset()))
         return max(since_ms.values(), default=0)
 
@@ -105,12 +112,14 @@ class VerifiedCluster:
 class Scrape:
     """What an observer's ``/metrics`` said: the counters of each group, by the ledger's names, and when (epoch ms).
 
-    ``amid``: it went on from a snapshot, or shares the groups with others.
+    ``amid``: it went on from a snapshot, or shares the groups with others. ``replayed``: how many records it read again
+    because of it; None where it shares groups, or had not read them all.
     """
 
     counters: Mapping[str, Mapping[str, float]]
     at_ms: int | None
     amid: bool
+    replayed: int | None = None
 
 
 def scraped(text: str) -> Scrape:
@@ -121,15 +130,17 @@ def scraped(text: str) -> Scrape:
     """
     counters: dict[str, dict[str, float]] = {}
     wanted = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
-    finite = {LAST_POLL, *wanted}
-    at_ms, amid = None, False
+    finite = {LAST_POLL, REPLAYED_RECORDS.name, *wanted}
+    at_ms, replayed, parts = None, 0, dict[str, bool]()
     for sample in _samples(text):
         if sample.name in finite and not math.isfinite(sample.value):
             raise InvalidInputError("", f"says that {sample.name} is {sample.value}")
         if sample.name == LAST_POLL and sample.labels.get("poll") == "list":
             at_ms = round(sample.value * 1000)
-        elif sample.name in ("rebalance_agent_replayed_records_total", "rebalance_agent_ownership_changes_total"):
-            amid = amid or sample.value > 0
+        elif sample.name == REPLAYED_RECORDS.name:
+            replayed = round(sample.value)
+        elif sample.name == READY.name:
+            parts[sample.labels.get("part", "")] = sample.value == 1
         elif sample.name in wanted:
             name, labels = wanted[sample.name]
             if labels.items() <= sample.labels.items():
@@ -137,7 +148,8 @@ def scraped(text: str) -> Scrape:
                 group[name] = group.get(name, 0) + sample.value
                 if "trigger" in sample.labels:
                     group[f"{name} by {sample.labels['trigger']}"] = sample.value
-    return Scrape(counters, at_ms, amid)
+    shares = OWNERSHIP_PART in parts
+    return Scrape(counters, at_ms, replayed > 0 or shares, replayed if parts.get(OFFSETS_PART) and not shares else None)
 
 
 def _samples(text: str) -> Iterator[Sample]:

@@ -26,7 +26,8 @@ SCRAPE = (
     b'kafka_rebalance_failed_total{consumergroup="eager",reason="aborted"} 4\n'
     b'kafka_rebalance_stall_seconds_sum{consumergroup="eager",basis="exact"} 1.5\n'
     b'rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000.5\n'
-    b"rebalance_agent_replayed_records_total 0\n"
+    b"rebalance_agent_replayed_records_total 3\n"
+    b'rebalance_agent_ready{part="offsets_topic"} 1\n'
 )
 
 WORDS = (b"eager", b"group_gone", b'"parts"', b'"event_id"', b"NaN", b"+Inf", b"1e400", b"# TYPE", b"} ")
@@ -63,7 +64,8 @@ def take_scrape(data):
     scrape = read_or_refused(scraped, text, InvalidInputError)
     if scrape is not None:
         report = Report()
-        check_lifetime(Lifetime("fuzzed", scrape.counters, true_events(), scrape.at_ms, began_amid=scrape.amid), report)
+        lives = scrape.counters, true_events(), scrape.at_ms
+        check_lifetime(Lifetime("fuzzed", *lives, began_amid=scrape.amid, replayed=scrape.replayed), report)
         _is_shown(report)
 
 

@@ -10,8 +10,9 @@ import pytest
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline import STAGES
 from rebalance_agent.cli.pipeline_aggregate import say_broken
-from rebalance_agent.cli.pipeline_backfill import tell_gaps, tell_ranges
+from rebalance_agent.cli.pipeline_backfill import facts_in, tell_gaps, tell_ranges
 from rebalance_agent.cli.pipeline_flags import Progress
+from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.backfill import Gaps, PartitionRange
 
 
@@ -97,3 +98,28 @@ def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == []
+
+
+def test_what_records_do_not_say_is_read_from_a_file():
+    facts = facts_in(b'{"topics": {"t": 4}, "ids": {"t": "OOC1q4gSQZ2yIg"}, "more": 1}', "c")
+    assert (facts.cluster_id, facts.topics, facts.ids) == ("c", {"t": 4}, {"t": "OOC1q4gSQZ2yIg"})
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"topics": {"t": 1e400}}', "topics.t: must be a whole number from 0 to 1000000"),
+        (b'{"topics": {"t\\u001b[2J": -1}}', r"topics.'t\x1b[2J': must be"),
+        (b'{"topics": {}, "ids": {"t": null}}', "ids.t: must be text"),
+        (b'{"ids": {}}', "topics: is missing"),
+        (b'{"topics": []}', "topics: must be an object"),
+        (b"\xff", "not UTF-8"),
+    ],
+    ids=range(7),
+)
+def test_such_a_file_that_says_something_else_is_refused_in_a_line(text, what):
+    with pytest.raises(InvalidInputError) as refused:
+        facts_in(text, "c")
+    assert what in str(refused.value)
+    assert str(refused.value).isprintable()

@@ -86,6 +86,28 @@ def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
     assert report_of(counted(EVENTS[1:]), began_amid=True).clean
 
 
+def test_no_more_may_be_told_again_than_records_were_read_again():
+    """Or one that counted nothing in all its life would pass for one that had only told again."""
+    generations = sum(each.KIND == "generation" for each in EVENTS)
+    assert report_of({}, began_amid=True).clean
+    assert report_of({}, began_amid=True, replayed=generations).clean
+    (difference,) = report_of({}, began_amid=True, replayed=generations - 1).differences
+    assert difference.group == "g"
+    assert f"{generations} events of all groups, most of this one, are told and not counted" in difference.what
+    assert report_of(counted(EVENTS[1:]), began_amid=True, replayed=1).clean
+    assert not report_of(counted(EVENTS[1:]), began_amid=True, replayed=0).clean
+
+
+def test_what_was_counted_until_its_group_was_deleted_was_not_told_again():
+    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert report_of(counted(EVENTS), [*gone, *EVENTS], began_amid=True, replayed=0).clean
+
+
+def test_a_group_without_counters_is_judged_where_no_other_replica_can_have_it():
+    assert report_without_counters(EVENTS, began_amid=True, replayed=len(EVENTS)).clean
+    assert not report_without_counters(EVENTS, began_amid=True, replayed=1).clean
+
+
 def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_telling():
     aborted = next(each for each in EVENTS if each.KIND == "aborted")
     rest = [each for each in EVENTS if each is not aborted]
@@ -157,7 +179,14 @@ def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
         "g": {"completed": 3, "completed by member_joined": 2, "completed by rejoin": 1, "aborted": 4, "stalls": 3}
     }
     assert (scrape.at_ms, scrape.amid) == (T0 + 500, False)
-    assert scraped("rebalance_agent_replayed_records_total 3\n").amid
+    again, ready = "rebalance_agent_replayed_records_total 3\n", 'rebalance_agent_ready{part="offsets_topic"} 1\n'
+    assert (scraped(again).amid, scraped(again).replayed) == (True, None)
+    assert (scraped(again + ready).amid, scraped(again + ready).replayed) == (True, 3)
+    shared = scraped(ready + 'rebalance_agent_ready{part="ownership"} 0\n')
+    assert (shared.amid, shared.replayed) == (True, None)
+    # Also who is alone comes to own all that there is, once.
+    alone = scraped(ready + "rebalance_agent_ownership_changes_total 1\n")
+    assert (alone.amid, alone.replayed) == (False, 0)
 
 
 @pytest.mark.parametrize("value", ["NaN", "+Inf"])

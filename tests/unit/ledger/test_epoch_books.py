@@ -7,11 +7,11 @@ from dataclasses import replace
 from rebalance_agent.ledger.epochs import EpochBook
 from rebalance_agent.model.epochs import EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Backfilled, Tick
+from rebalance_agent.rebalances.observations import Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epochs import ID, current, fact, gone, joins, named, target
 from support.posted import ledger_of, posted
-from support.tracking import T0, record, tell
+from support.tracking import T0, WHOLE, record, tell
 
 STARTED = [
     joins(0, "a"),
@@ -34,7 +34,7 @@ JOINED = [
 
 def told(observations):
     tracker = Tracker("cluster", settle_ms=1_000)
-    return tell(tracker, named(t=4), Backfilled(T0, frozenset({0})), *observations, Tick(T0 + 60_000))
+    return tell(tracker, named(t=4), WHOLE, *observations, Tick(T0 + 60_000))
 
 
 def report(events, observations):
@@ -128,7 +128,7 @@ def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():
         current(200, "a", 3, (0,)),
     ]
     tracker = Tracker("cluster", settle_ms=1_000)
-    began = [*there, Backfilled(T0, frozenset({0})), *observations[2:], Tick(T0 + 60_000)]
+    began = [*there, WHOLE, *observations[2:], Tick(T0 + 60_000)]
     events = tell(tracker, named(t=4), *began)
     assert [(each.previous_generation, each.stall, each.phases.started_ms) for each in events] == [
         (None, None, T0 + 90)

@@ -9,7 +9,8 @@ import pytest
 
 from rebalance_agent.ledger import ledger
 from rebalance_agent.ledger.report import Difference, Differences
-from rebalance_agent.model.events import GenerationEvent, event_id
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import event_id
 from rebalance_agent.rebalances.observations import Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from rebalance_agent.runtime.splitting import event_lines
@@ -283,9 +284,19 @@ def test_records_that_cannot_be_read_are_counted():
     assert ledger_of([], broken).unjudged == {"records that cannot be read": 2}
 
 
-def test_generation_events_of_polls_are_no_concern():
-    (event,) = (each for each in told(*EAGER[:2]) if isinstance(each, GenerationEvent))
-    assert report([replace(event, source="admin")], ()).clean
+def test_a_fact_that_is_told_of_polls_is_named():
+    """No observer publishes any: they show that something changed, and not what."""
+    events = told(*EAGER)
+    polled = replace(events[1], source=Source.ADMIN)
+    expected = ("g", 2, "generation 2 is told of polls, which show no such thing")
+    assert said(report([*events, polled], EAGER)) == [expected]
+
+
+def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before():
+    events = told(*EAGER)
+    lie, late = replace(events[2], moved=7), replace(events[2], moved=7, previous_generation=None)
+    assert said(report([*events, lie], EAGER)) == [("g", 3, "it is told twice, with other moves")]
+    assert report([*events, late], EAGER).clean
 
 
 def test_of_millions_of_differences_the_first_are_kept_and_all_counted():

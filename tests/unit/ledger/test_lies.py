@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import pytest
 
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Backfilled, Tick
+from rebalance_agent.rebalances.observations import Tick
 from rebalance_agent.rebalances.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID, named
 from support.posted import ledger_of, posted
-from support.tracking import T0, listed, member, record, tell, tombstone, topics
+from support.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
 
-ALL = Backfilled(T0, frozenset({0}))
+DOCS = Path(__file__).parents[3] / "docs"
 EAGER = (
     record(0, 0),
     listed(500, "g"),
@@ -67,7 +68,7 @@ def _assigned(group_type):
 def _history(observations, seen):
     last_ms = max(T0, *(each.timestamp_ms for each in observations if hasattr(each, "timestamp_ms")))
     tracker = Tracker("cluster", settle_ms=1_000)
-    events = list(tell(tracker, seen, ALL, *observations, Tick(last_ms + 400_000)))
+    events = list(tell(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000)))
     records = [each for each in observations if hasattr(each, "timestamp_ms")]
     return [event for event in events if event.KIND != "rollout"], records
 
@@ -119,6 +120,13 @@ def shifted(event, **changes):
     return replace(event, event_id=identity)
 
 
+def _later(event):
+    """Changes with which it is a millisecond later."""
+    at_ms = event.timestamp_ms + 1
+    phases = {"phases": replace(event.phases, completed_ms=at_ms)} if isinstance(event, GenerationEvent) else {}
+    return {"timestamp_ms": at_ms, **phases}
+
+
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_the_truth_is_clean_and_has_all_that_is_lied_about(kind):
     report = judged(kind, told(kind), once=True)
@@ -161,7 +169,7 @@ def test_whatever_stands_twice_in_a_table_is_named(kind):
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_what_was_never_there_is_invented(kind):
     for event in told(kind):
-        later = shifted(event, timestamp_ms=event.timestamp_ms + 1)
+        later = shifted(event, **_later(event))
         assert judged(kind, [*told(kind), later]).differences[0].what.endswith("is told, and no record says so")
         if not isinstance(event, GroupGoneEvent):
             other = shifted(event, generation=77)
@@ -188,7 +196,7 @@ def test_a_group_of_another_type_is_another_one(kind):
 def _names(event):
     """What its id is made of, told otherwise."""
     yield {"group": "other"}, "of 'other'"
-    yield {"timestamp_ms": event.timestamp_ms + 1}, f"told is {event.timestamp_ms + 1}"
+    yield _later(event), f"told is {event.timestamp_ms + 1}"
     if not isinstance(event, GroupGoneEvent):
         yield {"generation": 77}, f"told as {_word(event)} 77"
 
@@ -304,6 +312,58 @@ def test_a_wrong_assignor_or_join_phase_is_named(kind):
     assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith(f"told is {joined_ms}")
 
 
+def _moments(event):
+    """When it was otherwise, and how that is named."""
+    phases, completed_ms = event.phases, event.phases.completed_ms
+    yield {"completed_ms": completed_ms + 1}, f"told is {completed_ms + 1}"
+    yield {"started_ms": 1}, "told is 1"
+    yield {"joined_ms": phases.joined_ms - 1}, f"told is {phases.joined_ms - 1}"
+    if event.group_type is GroupType.CLASSIC:
+        yield {"joined_ms": None, "joined_evidence": None}, "told is None"
+    else:
+        yield {"started_ms": phases.started_ms + 1}, f"told is {phases.started_ms + 1}"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_moment_that_its_records_deny_is_named(kind):
+    right = closing(kind)
+    for change, words in _moments(right):
+        wrong = replace(right, phases=replace(right.phases, **change))
+        ((number, what),) = said(judged(kind, instead(kind, right, wrong)))
+        assert (number, what.endswith(words)) == (right.generation, True), change
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_an_episode_without_an_end_is_named(kind):
+    """Wherever it is said to go on, be it for ever: what it cost would be told of nobody."""
+    facts = [event for event in told(kind) if isinstance(event, GenerationEvent)]
+    for right in facts:
+        if not right.closes_episode:
+            continue
+        wrong = replace(right, closes_episode=False, stall=None, followups=0)
+        found = judged(kind, instead(kind, right, wrong)).differences
+        assert any("is told to go on, and nobody has anything" in each.what for each in found)
+        at_the_end = [each.number for each in found if "is not told to its end" in each.what]
+        assert at_the_end == ([right.generation] if right is facts[-1] else []), right.generation
+
+
+def test_an_episode_that_announces_its_follow_up_and_is_never_closed_is_named():
+    """Until its last event comes; and the generation after it may be too new to be told."""
+    events, records = HISTORIES["cooperative"]
+    first = next(at for at, event in enumerate(events) if getattr(event, "followups", 0) == 0 and not _closes(event))
+    until = next(at for at, each in enumerate(records) if each.timestamp_ms == events[first].timestamp_ms) + 1
+    posts = [posted(each, offset) for offset, each in enumerate(records)]
+    found = ledger_of(events[: first + 1], posts[:until])
+    assert [each.what for each in found.differences] == ["the episode of 2 is not told to its end"]
+    later_ms = records[until].timestamp_ms
+    pending = ledger_of(events[: first + 1], posts[: until + 1], until_ms=later_ms, grace_ms=1)
+    assert (pending.clean, pending.pending) == (True, 1)
+
+
+def _closes(event):
+    return getattr(event, "closes_episode", True)
+
+
 @pytest.mark.parametrize("kind", HISTORIES)
 def test_phases_and_causes_that_contradict_each_other_are_named(kind):
     right = closing(kind)
@@ -311,6 +371,19 @@ def test_phases_and_causes_that_contradict_each_other_are_named(kind):
     assert "backwards" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
     wrong = replace(right, trigger=Trigger.UNKNOWN)
     assert "not the first of its causes" in said(judged(kind, instead(kind, right, wrong)))[0][1]
+
+
+JUDGED = {
+    "event_id", "cluster_id", "group", "timestamp_ms", "source", "group_type", "generation", "previous_generation",
+    "episode_generation", "closes_episode", "followups", "assignor", "phases", "stall", "members", "moved",
+    "revoked", "assigned", "lost", "noop", "revision", "part", "parts", "trigger", "causes",
+}  # fmt: skip
+"""Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
+
+
+def test_what_of_an_event_no_record_denies_is_documented():
+    text = (DOCS / "verify.md").read_text().partition("## What is not judged")[2].partition("\n## ")[0]
+    assert {each.name for each in fields(GenerationEvent) if f"`{each.name}`" not in text} <= JUDGED
 
 
 # How long it took
