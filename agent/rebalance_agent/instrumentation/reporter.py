@@ -34,6 +34,10 @@ EXIT_GRACE_SECONDS = 1.0
 RETRIES_MAX = 10
 """With the delays below more than a minute: longer than a sidecar takes to restart."""
 
+LINGER_SECONDS = 0.1
+"""What comes within it goes with the first event: the second callback of a rebalance follows the first at once, and the
+consumer has the interpreter to itself meanwhile."""
+
 FIRST_DELAY_SECONDS = 0.25
 DELAY_SECONDS_MAX = 30.0
 
@@ -133,6 +137,7 @@ class Reporter:
     def _run(self, endpoint: Endpoint) -> None:
         with quietly("send events"):
             failures = 0
+            self._hurry.wait(LINGER_SECONDS)
             while (batch := self._next()) is not None:
                 answer = self._post(endpoint, batch)
                 while (

@@ -79,6 +79,16 @@ def test_there_is_a_thread_only_while_there_is_something_to_send():
         idle(sending)
 
 
+def test_callbacks_that_follow_each_other_at_once_go_together_and_the_end_of_the_process_waits_for_no_more(monkeypatch):
+    monkeypatch.setattr(reporter, "LINGER_SECONDS", FOREVER)
+    with Sidecar() as sidecar:
+        sending = reporter_to(sidecar.url)
+        sending.emit(happened)
+        sending.emit(happened)
+        assert sending.finish(FOREVER / 2)
+        assert [body.count(b"\n") for body in sidecar.bodies] == [2]
+
+
 def left(process, sequence):
     return replace(happened(process, sequence), callback=Callback.LEFT)
 
