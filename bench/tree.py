@@ -15,6 +15,9 @@ import psutil
 EVERY_S = 0.5
 """How often memory is looked at: a peak between two looks is missed."""
 
+SHARE_MAX = 1 / 20
+"""Of a core that looking may take: it reads all page tables, of gigabytes, and holds the process up meanwhile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Took:
@@ -33,8 +36,18 @@ def took(work: Callable[[], int]) -> Took:
 
 
 def cpu_s(root: psutil.Process | None = None) -> float:
-    """CPU seconds of a process and all that came of it, also of those that have ended and were waited for."""
-    return sum(sum(times[:4]) for _, times in _told(root or psutil.Process(), psutil.Process.cpu_times))
+    """CPU seconds of a process and all that came of it, also of those that have ended: as much as was seen of them.
+
+    What the system adds up of ended ones lacks Spark's workers: their parent does not wait for them.
+    """
+    root = root or psutil.Process()
+    used = _used.setdefault(root, {})
+    for process, times in _told(root, psutil.Process.cpu_times):
+        used[process] = times.user + times.system
+    return sum(list(used.values()))  # another thread may be looking, too
+
+
+_used: dict[psutil.Process, dict[psutil.Process, float]] = {}
 
 
 @dataclass(slots=True)
@@ -57,13 +70,16 @@ def watched(root: psutil.Process | None = None) -> Iterator[Seen]:
     root, over = root or psutil.Process(), threading.Event()
 
     def watch() -> None:
-        while not over.wait(EVERY_S):
+        rest = EVERY_S
+        while not over.wait(rest):
+            begun = perf_counter()
             now: Counter[str] = Counter()
             for process, memory in _told(root, psutil.Process.memory_full_info):
                 now[_kind(process, root)] += getattr(memory, "pss", memory.uss) / 2**20
             for kind, mib in now.items():
                 seen.memory[kind] = max(seen.memory[kind], mib)
-            seen.cpu = max(seen.cpu, cpu_s(root))
+            seen.cpu = cpu_s(root)
+            rest = max(EVERY_S, (perf_counter() - begun) / SHARE_MAX)
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()

@@ -23,7 +23,7 @@ START_S = 300
 AGENT = Path(__file__).parents[2] / "agent"
 SHORT_LIVED = {
     # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
-    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     # Nor do the rows differ enough between partitions for a plan to be worth changing.
