@@ -22,13 +22,12 @@ from rebalance_agent.model.baseline import (
     GroupBaseline,
 )
 from rebalance_agent.pipeline.percentiles import in_order, percentile
-from rebalance_agent.pipeline.schemas import BASELINES
+from rebalance_agent.pipeline.schemas import BASELINES, GROUP
 
 __all__ = ["SCHEMA", "BaselineSettings", "baseline_messages", "baselines"]
 
 SCHEMA = BASELINES.schema
 
-_GROUP = ("cluster_id", "group")
 _DAY_HOURS = 24
 
 
@@ -61,7 +60,7 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         generations.where(F.col("closes_episode") & F.col("stall_seconds").isNotNull())
         .where((F.col("completed_at") >= since) & (F.col("completed_at") <= now))
         .select(
-            *_GROUP,
+            *GROUP,
             "stall_seconds",
             F.floor(hours / _DAY_HOURS).alias("day"),
             F.pmod(hours + EPOCH_HOUR_OF_WEEK, F.lit(HOURS_OF_WEEK)).cast("int").alias("hour_of_week"),
@@ -69,7 +68,7 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
     )
     found = (
         stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
-        .groupBy(*_GROUP, "slot")
+        .groupBy(*GROUP, "slot")
         .agg(in_order("stall_seconds").alias("stalls"), F.size(F.collect_set("day")).alias("days"))
         .withColumn("samples", F.size("stalls").cast("long"))
         .where((F.col("samples") >= settings.samples) & (F.col("days") >= settings.days))
@@ -77,12 +76,12 @@ def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | 
         .withColumns({f"stall_p{percent}": _high_percentile(percent) for percent in (95, 99)})
     )
     told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
-    groups = found.groupBy(*_GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
+    groups = found.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
     each = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
     return (
         each.withColumn("narrowest", _narrowest(F.col("found"), F.col("hour_of_week")))
         .where("narrowest IS NOT NULL")
-        .select(*_GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
+        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
         .select(*SCHEMA.names)
     )
 
@@ -98,14 +97,14 @@ def baseline_messages(baselines: DataFrame) -> DataFrame:
     body = F.struct(
         F.lit(GroupBaseline.KIND).alias("kind"),
         F.lit(BASELINE_SCHEMA_VERSION).alias("schema_version"),
-        *_GROUP,
+        *GROUP,
         F.unix_millis("computed_at").alias("computed_ms"),
         "hours",
     )
     return (
-        baselines.groupBy(*_GROUP)
+        baselines.groupBy(*GROUP)
         .agg(F.sort_array(F.collect_list(hour)).alias("hours"), F.max("computed_at").alias("computed_at"))
-        .select(F.concat_ws(":", *_GROUP).alias("key"), F.to_json(body).alias("value"))
+        .select(F.concat_ws(":", *GROUP).alias("key"), F.to_json(body).alias("value"))
     )
 
 

@@ -7,10 +7,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.schemas import GROUP
 
 __all__ = ["steps", "with_hours", "with_members"]
-
-_GROUP = ("cluster_id", "group")
 
 
 def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
@@ -21,7 +20,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
     """
     classic = F.col("group_type") == GroupType.CLASSIC.value
     completed = generations.select(
-        *_GROUP,
+        *GROUP,
         F.col("completed_at").alias("at"),
         F.col("generation").alias("number"),
         F.when(classic, F.col("generation")).alias("generation"),
@@ -30,7 +29,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
     )
     said, aborted = F.from_json("body", "generations BIGINT"), F.col("kind") == AbortedEvent.KIND
     others = events.where(F.col("kind").isin(AbortedEvent.KIND, GroupGoneEvent.KIND)).select(
-        *_GROUP,
+        *GROUP,
         F.col("timestamp").alias("at"),
         F.when(aborted, F.col("generation")).alias("number"),
         F.lit(None).cast("long").alias("generation"),
@@ -38,8 +37,8 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
         (~aborted).cast("int").alias("breaks"),
     )
     # An aborted generation has the time of the one that came about instead: its lower number puts it before that.
-    order = Window.partitionBy(*_GROUP).orderBy("at", F.asc_nulls_last("number"))
-    life = Window.partitionBy(*_GROUP, "life").orderBy("at", "generation")
+    order = Window.partitionBy(*GROUP).orderBy("at", F.asc_nulls_last("number"))
+    life = Window.partitionBy(*GROUP, "life").orderBy("at", "generation")
     return (
         completed.unionByName(others)
         .withColumns({"missed": F.sum("missing").over(order), "life": F.sum("breaks").over(order)})
@@ -51,7 +50,7 @@ def steps(generations: DataFrame, events: DataFrame) -> DataFrame:
             }
         )
         .where("generation > previous")
-        .select(*_GROUP, "previous", "generation", "aborted")
+        .select(*GROUP, "previous", "generation", "aborted")
     )
 
 
@@ -69,7 +68,7 @@ def with_hours(generations: DataFrame, hours: DataFrame) -> DataFrame:
     """Each hour in which ``episodes`` of a group completed, with the ``rebalances`` of its row in ``group_hours``."""
     episodes = (
         generations.where("closes_episode AND member_count > 0")
-        .groupBy(*_GROUP, F.date_trunc("hour", "completed_at").alias("hour"))
+        .groupBy(*GROUP, F.date_trunc("hour", "completed_at").alias("hour"))
         .agg(F.count("*").alias("episodes"))
     )
-    return episodes.join(hours.select(*_GROUP, "hour", "rebalances"), [*_GROUP, "hour"], "left")
+    return episodes.join(hours.select(*GROUP, "hour", "rebalances"), [*GROUP, "hour"], "left")

@@ -17,7 +17,7 @@ from pyspark.sql.types import StringType
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.schemas import GENERATIONS
+from rebalance_agent.pipeline.schemas import GENERATIONS, GROUP
 
 __all__ = ["SCHEMA", "generations", "joined_body"]
 
@@ -64,8 +64,6 @@ _ROLLOUT = "started_ms BIGINT, first_generation BIGINT, last_generation BIGINT"
 
 _ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "parts")
 """What the parts of one event have in common."""
-
-_GROUP = ("cluster_id", "group")
 
 
 def generations(events: DataFrame) -> DataFrame:
@@ -143,7 +141,7 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
     told = (
         events.where(F.col("kind") == RolloutEvent.KIND)
         .withColumn("rollout", F.from_json("body", _ROLLOUT))
-        .groupBy(*_GROUP)
+        .groupBy(*GROUP)
         .agg(F.sort_array(F.collect_list(F.struct("rollout.*", "timestamp", "event_id"))).alias("rollouts"))
     )
 
@@ -155,4 +153,4 @@ def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
         )
 
     mine = F.filter("rollouts", holds)
-    return rows.join(told, [*_GROUP], "left").withColumn("rollout", F.get(mine, F.lit(0))["event_id"])
+    return rows.join(told, [*GROUP], "left").withColumn("rollout", F.get(mine, F.lit(0))["event_id"])

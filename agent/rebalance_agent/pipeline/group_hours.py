@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.pipeline.percentiles import in_order, percentile
-from rebalance_agent.pipeline.schemas import GROUP_HOURS
+from rebalance_agent.pipeline.schemas import GROUP, GROUP_HOURS
 
 __all__ = ["INTERVAL_HOURS_MAX", "SCHEMA", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
 
@@ -30,7 +30,6 @@ STORM_REBALANCES = 5
 INTERVAL_HOURS_MAX = 366 * 24
 """How long a generation, or a stall, counts at most: a time that is wrong makes no more rows than a year has hours."""
 
-_GROUP = ("cluster_id", "group")
 _HOUR_MS = 3_600_000
 
 _SUMS = (
@@ -58,7 +57,7 @@ def group_hours(
     lived = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
     # Apart from these, for most hours have no rebalance, and what is told of one is dear to add up.
     rebalanced = _by_hours(_completed(episodes), _of_rebalances())
-    hours = _by_hours(lived, _of_time()).join(rebalanced, [*_GROUP, "hour"], "full").fillna(0, _SUMS)
+    hours = _by_hours(lived, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
     return (
         hours.withColumns(
             {
@@ -82,7 +81,7 @@ def group_hours(
 
 
 def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
-    return facts.groupBy(*_GROUP, "hour").agg(*totals)
+    return facts.groupBy(*GROUP, "hour").agg(*totals)
 
 
 def _of_time() -> list[Column]:
@@ -114,7 +113,7 @@ def _completed(episodes: DataFrame) -> DataFrame:
     """As the observer counts: an episode that leaves the group Empty costs, and is not a rebalance completed."""
     slowest = F.struct(F.col("slowest_seconds").alias("seconds"), F.col("slowest_client_id").alias("client_id"))
     return episodes.select(
-        *_GROUP,
+        *GROUP,
         _hour(_ms(F.col("completed_at"))).alias("hour"),
         F.when(F.col("member_count") > 0, F.col("trigger")).alias("trigger"),
         "noop",
@@ -130,7 +129,7 @@ def _completed(episodes: DataFrame) -> DataFrame:
 def _aborted(events: DataFrame) -> DataFrame:
     missing = F.from_json("body", "generations BIGINT")["generations"]
     return events.where(F.col("kind") == AbortedEvent.KIND).select(
-        *_GROUP, _hour(_ms(F.col("timestamp"))).alias("hour"), F.coalesce(missing, F.lit(1)).alias("aborted")
+        *GROUP, _hour(_ms(F.col("timestamp"))).alias("hour"), F.coalesce(missing, F.lit(1)).alias("aborted")
     )
 
 
@@ -141,18 +140,18 @@ def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
         F.max(F.least(_ms(F.col("timestamp")), _ms(F.col("ingested_at")))).alias("end")
     )
     steps = generations.select(
-        *_GROUP,
+        *GROUP,
         "generation",
         _ms(F.col("completed_at")).alias("begin"),
         F.when(F.col("member_count") > 0, F.col("partition_count")).otherwise(0).alias("partitions"),
         F.when(F.col("closes_episode"), F.col("skew_ratio")).alias("skew_ratio"),
     ).unionByName(
         events.where(F.col("kind") == GroupGoneEvent.KIND).select(
-            *_GROUP, _ms(F.col("timestamp")).alias("begin"), F.lit(0).alias("partitions")
+            *GROUP, _ms(F.col("timestamp")).alias("begin"), F.lit(0).alias("partitions")
         ),
         allowMissingColumns=True,
     )
-    order = Window.partitionBy(*_GROUP).orderBy("begin", F.asc_nulls_last("generation"))
+    order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))
     spans = (
         steps.withColumn("next", F.lead("begin").over(order))
         .where("partitions > 0")
@@ -160,7 +159,7 @@ def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
         .withColumn("end", F.coalesce("next", "end"))
     )
     return _by_hour(spans).select(
-        *_GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), "skew_ratio"
+        *GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), "skew_ratio"
     )
 
 
@@ -173,17 +172,17 @@ def _stalled(episodes: DataFrame) -> DataFrame:
     share = F.col("stalled_partition_seconds") * (F.col("seconds") * 1000 / (F.col("end") - F.col("begin")))
     # Before a group's first assignment nobody knew how many partitions there would be: its start is not served time.
     started = F.when(F.col("trigger") == Trigger.GROUP_STARTED.value, share)
-    return _by_hour(spans).select(*_GROUP, "hour", share.alias("stalled"), started.alias("served"))
+    return _by_hour(spans).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
 
 
 def _storms(episodes: DataFrame, gap_seconds: int, rebalances: int) -> DataFrame:
     """A storm counts in the hour in which it begins."""
     return (
         episodes.where("member_count > 0")
-        .groupBy(*_GROUP, F.session_window("completed_at", f"{gap_seconds} seconds").alias("session"))
+        .groupBy(*GROUP, F.session_window("completed_at", f"{gap_seconds} seconds").alias("session"))
         .agg(F.count("*").alias("rebalances"))
         .where(F.col("rebalances") >= rebalances)
-        .select(*_GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
+        .select(*GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
     )
 
 

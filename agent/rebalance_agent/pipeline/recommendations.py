@@ -6,7 +6,7 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from rebalance_agent.advice import recommend
-from rebalance_agent.pipeline.schemas import RECOMMENDATIONS
+from rebalance_agent.pipeline.schemas import GROUP, RECOMMENDATIONS
 from rebalance_agent.pipeline.whatif import read_studies
 
 __all__ = ["recommendations"]
@@ -16,7 +16,7 @@ SCHEMA = RECOMMENDATIONS.schema
 
 def recommendations(studied: DataFrame) -> DataFrame:
     """Rows of `whatif.studies` -> rows of table ``recommendations``."""
-    return studied.groupBy("cluster_id", "group").applyInPandas(_row, SCHEMA).select(*SCHEMA.names)
+    return studied.groupBy(*GROUP).applyInPandas(_row, SCHEMA).select(*SCHEMA.names)
 
 
 def _row(studied: pd.DataFrame) -> pd.DataFrame:

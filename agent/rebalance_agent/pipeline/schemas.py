@@ -34,6 +34,7 @@ __all__ = [
     "EXPECTATIONS",
     "FIDELITY",
     "GENERATIONS",
+    "GROUP",
     "GROUP_HOURS",
     "MEMBERS",
     "RECOMMENDATIONS",
@@ -41,6 +42,9 @@ __all__ = [
     "WHATIF",
     "Table",
 ]
+
+GROUP = ("cluster_id", "group")
+"""The columns that say which group it is."""
 
 DRIFT_DAYS = 1
 """An event's revisions have its time, but for a rollout's: that ends up to four hours later than it was told first."""

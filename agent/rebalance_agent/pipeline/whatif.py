@@ -27,7 +27,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import event_from_json, value_from_json, value_to_json
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.pipeline.schemas import FIDELITY, WHATIF
+from rebalance_agent.pipeline.schemas import FIDELITY, GROUP, WHATIF
 
 __all__ = [
     "CHUNK_BYTES",
@@ -67,8 +67,6 @@ STUDIES = StructType(
 )
 """``study``: JSON of a `Study`; ``chunk`` numbers a group's pieces, oldest first."""
 
-_GROUP = ("cluster_id", "group")
-
 
 @dataclass(frozen=True, slots=True)
 class Study:
@@ -88,7 +86,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
     # Bodies are nearly all of the bytes: they come last, so that they are moved about once and not by each step before.
     bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
     rows = pieces.join(bodies, "event_id", "left").select(
-        *_GROUP,
+        *GROUP,
         "chunk",
         "leads",
         "event_id",
@@ -98,9 +96,7 @@ def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
         "instrumented",
         "generation",
     )
-    return (
-        rows.repartition(_tasks(rows), *_GROUP, "chunk").groupBy(*_GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
-    )
+    return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
 
 
 def _tasks(rows: DataFrame) -> int:
@@ -114,10 +110,10 @@ def _pieces(generations: DataFrame) -> DataFrame:
 
     ``largest``: characters of the group's largest event.
     """
-    whole = Window.partitionBy(*_GROUP)
+    whole = Window.partitionBy(*GROUP)
     # To the last tie, so that the pieces of two runs are the same.
     ordered = whole.orderBy("completed_at", "generation", "event_id")
-    sized = generations.select(*_GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
+    sized = generations.select(*GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
     end = F.sum("size").over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
     placed = (
         sized.withColumns({"end": end, "largest": F.max("size").over(whole)})
@@ -138,18 +134,18 @@ def _pieces(generations: DataFrame) -> DataFrame:
                 "leads": F.col("leads") == 1,
             }
         )
-        .select(*_GROUP, "chunk", "leads", "event_id", "largest", "generation")
+        .select(*GROUP, "chunk", "leads", "event_id", "largest", "generation")
     )
 
 
 def whatif(studied: DataFrame) -> DataFrame:
     """Rows of `studies` -> rows of table ``whatif``."""
-    return studied.groupBy(*_GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
+    return studied.groupBy(*GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
 
 
 def fidelities(studied: DataFrame) -> DataFrame:
     """Rows of `studies` -> rows of table ``fidelity``."""
-    rows = studied.groupBy(*_GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
+    rows = studied.groupBy(*GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
     return rows.select(*FIDELITY.schema.names)
 
 

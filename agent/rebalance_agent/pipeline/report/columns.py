@@ -1,4 +1,4 @@
-"""Columns that all of a report's rows are read with: whose they are, when it was, and what it cost."""
+"""Columns that all of a report's rows are read with: when it was, and what it cost."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import datetime as dt
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-__all__ = ["GROUP", "epoch_ms", "moment", "total_cost"]
-
-GROUP = ("cluster_id", "group")
-"""The columns that say which group it is: a `GroupKey`."""
+__all__ = ["epoch_ms", "moment", "total_cost"]
 
 
 def epoch_ms(column: str) -> Column:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from rebalance_agent.pipeline.report.columns import GROUP, epoch_ms, moment
+from rebalance_agent.pipeline.report.columns import epoch_ms, moment
 from rebalance_agent.pipeline.report.members import MemberRow, owned_by_name
 from rebalance_agent.pipeline.report.rows import (
     EPISODES_MAX,
@@ -21,6 +21,7 @@ from rebalance_agent.pipeline.report.rows import (
     OwnersRow,
     WhatIfRow,
 )
+from rebalance_agent.pipeline.schemas import GROUP
 from rebalance_agent.pipeline.tables import Tables
 
 __all__ = ["detail_rows"]

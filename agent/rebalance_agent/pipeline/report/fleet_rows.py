@@ -5,8 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from rebalance_agent.pipeline.report.columns import GROUP, epoch_ms, moment, total_cost
+from rebalance_agent.pipeline.report.columns import epoch_ms, moment, total_cost
 from rebalance_agent.pipeline.report.rows import CostRow, DeployRow, StormRow, WeekRow
+from rebalance_agent.pipeline.schemas import GROUP
 from rebalance_agent.pipeline.tables import Tables
 
 __all__ = ["DEPLOYS_MAX", "STORMS_MAX", "cost_rows", "deploy_rows", "storm_rows", "week_rows"]

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from rebalance_agent.pipeline.report.columns import GROUP, total_cost
+from rebalance_agent.pipeline.report.columns import total_cost
 from rebalance_agent.pipeline.report.rows import GROUPS_MAX, GroupKey, GroupRow
+from rebalance_agent.pipeline.schemas import GROUP
 from rebalance_agent.pipeline.tables import Tables
 
 __all__ = ["group_rows"]
