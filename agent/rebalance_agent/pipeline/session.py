@@ -45,8 +45,11 @@ _MEANING: Mapping[str, str] = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    # Events of very large groups have a megabyte, and a batch of them lies in memory on both sides.
+    # Events of very large groups have a megabyte, and Spark counts rows: a batch of them is one array in Java, or more.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "500",
+    "spark.sql.execution.arrow.maxBytesPerBatch": str(32 * 2**20),
+    "spark.sql.inMemoryColumnarStorage.batchSize": "100",
+    "spark.sql.parquet.columnarReaderBatchSize": "100",
     # Else an internal topic has no rows, without a word.
     "spark.sql.streaming.kafka.useDeprecatedOffsetFetching": "true",
     # A file with a broken end is found out, and not read as if that was all.
@@ -57,6 +60,9 @@ _MEANING: Mapping[str, str] = {
     "spark.sql.optimizer.windowGroupLimitThreshold": "-1",
     # What one task can read of a file. Events are packed to a tenth: of 128 MB many a table would be read by one task.
     "spark.hadoop.parquet.block.size": str(8 * 2**20),
+    # Else sizes are looked at for every hundredth row only, and a page is unpacked as a whole.
+    "spark.hadoop.parquet.block.size.row.check.min": "4",
+    "spark.hadoop.parquet.page.size.row.check.min": "4",
     "spark.databricks.delta.properties.defaults.autoOptimize.autoCompact": "true",
     "spark.databricks.delta.properties.defaults.autoOptimize.optimizeWrite": "true",
 }
