@@ -1,37 +1,60 @@
-"""Events as large as they get, many of them at once: the pipeline does not need the memory that all of them would."""
+"""Events as large as they get, many of them at once: the pipeline does not need the memory that all of them would.
+
+And what it says where memory does not suffice.
+"""
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from rebalance_agent.model.codec import json_line
 from support.event_rows import MONDAY_MS, generation, member
+from support.observing import eventually
+from support.pipelines import LINES, START_S
 
 pytestmark = pytest.mark.slow
 
-EVENTS = 300
+EVENTS = 800
+"""In one file that only one task can read."""
 BYTES_MIN = 900_000
 MEMBERS = 4_000
 
 
-def test_hundreds_of_events_of_a_megabyte_pass_through_the_usual_memory(tmp_path):
+def command(stage, events, folder):
+    main = [sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", stage]
+    return [*main, "--events", events, "--tables", folder / "tables", "--master", "local[2]", "--driver-memory", "1g"]
+
+
+def test_hundreds_of_events_of_a_megabyte_are_ingested_with_a_gigabyte(tmp_path):
     members = [member(f"member-{each:05}-{'x' * 60}", (each,)) for each in range(MEMBERS)]
     events = tmp_path / "events"
     events.mkdir()
-    with (events / "events-1.ndjson").open("wb") as file:
+    with gzip.open(events / "events-1.ndjson.gz", "wb", 1) as file:
         for number in range(1, EVENTS + 1):
             line = json_line(generation(MONDAY_MS + number * 60_000, number, members))
             assert len(line) > BYTES_MIN
             file.write(line + b"\n")
-    command = [
-        sys.executable, "-m", "rebalance_agent.cli.main", "pipeline", "run", "--events", events,
-        "--tables", tmp_path / "tables", "--report", tmp_path / "report.html", "--master", "local[2]",
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1_800)
+    ingest = command("ingest", events, tmp_path)
+    done = subprocess.run(ingest, capture_output=True, text=True, check=False, timeout=START_S)
     assert done.returncode == 0, done.stderr[-4_000:]
     summary = json.loads(done.stdout.splitlines()[-1])
-    assert (summary["events"], summary["generations"], summary["rejected"]) == (EVENTS, EVENTS, 0)
+    assert (summary["events"], summary["rejected"]) == (EVENTS, 0)
+
+
+def test_where_java_is_killed_it_is_said_what_may_help(tmp_path):
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "events-1.ndjson").write_bytes(b"\n".join(LINES))
+    log = tmp_path / "log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(command("run", tmp_path / "events", tmp_path), stdout=file, stderr=file)
+    eventually(lambda: "run: generations" in log.read_text(), START_S, told=log)
+    (java,) = (each for each in psutil.Process(process.pid).children(recursive=True) if each.name() == "java")
+    java.kill()
+    assert process.wait(START_S) == 1, log.read_text()
+    assert "Java has ended, most often for want of memory" in log.read_text().splitlines()[-1]

@@ -195,7 +195,7 @@ def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> Data
 
 def keep(tables: Tables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
     """Merge rows of `retold` (or only count them), and find where generations are missing."""
-    rows = rows.persist(StorageLevel.MEMORY_AND_DISK)
+    rows = rows.persist(StorageLevel.DISK_ONLY)
     try:
         told = merge_rows(tables, rows, "backfill", clock) if write else counted(rows)
         return told, gaps(rows)

@@ -151,7 +151,8 @@ def counted(rows: DataFrame) -> Ingested:
 
 def ingest_batch(tables: Tables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Decode ``records`` and merge them; safe to be done again."""
-    rows = decoded(records).persist(StorageLevel.MEMORY_AND_DISK)
+    # In memory they would lie unpacked, and take it from those who sort and write them.
+    rows = decoded(records).persist(StorageLevel.DISK_ONLY)
     try:
         return merge_rows(tables, rows, origin, clock)
     finally:
@@ -172,7 +173,7 @@ def merge_rows(tables: Tables, rows: DataFrame, origin: str, clock: Clock) -> In
 
 def read_again(tables: Tables, clock: Clock) -> Ingested:
     """Read once more what was too new for the release that rejected it; what is read now is rejected no longer."""
-    records = rejected_again(tables).persist(StorageLevel.MEMORY_AND_DISK)
+    records = rejected_again(tables).persist(StorageLevel.DISK_ONLY)
     try:
         if records.isEmpty():
             return Ingested(0, 0)

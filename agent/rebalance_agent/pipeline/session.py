@@ -12,7 +12,7 @@ import pwd
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,14 +89,16 @@ def open_session(settings: SessionSettings | None = None, name: str = "rebalance
 
     Raises:
         PipelineError: Spark ended the block with an error of its own, in one line; the whole of it is its cause.
+            Or Java has ended.
     """
     session = spark_session(settings, name)
     try:
         yield session
-    except (PySparkException, Py4JError) as error:
-        raise PipelineError(f"Spark: {_line(error)}") from error
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise PipelineError(_why(session, error)) from error
     finally:
-        session.stop()
+        with suppress(Py4JError, ConnectionError):  # where there is no Java any more
+            session.stop()
 
 
 def spark_session(settings: SessionSettings | None = None, name: str = "rebalance-agent") -> SparkSession:
@@ -174,6 +176,13 @@ def _threads(master: str) -> int:
     if number == "*":
         return os.cpu_count() or 1
     return int(number) if number.isdecimal() else 1
+
+
+def _why(session: SparkSession, error: Exception) -> str:
+    with suppress(Py4JError, ConnectionError):
+        session.version  # noqa: B018 - Java tells it, if it is there
+        return f"Spark: {_line(error)}"
+    return "Java has ended, most often for want of memory: what it said last is above, --driver-memory gives it more"
 
 
 def _line(error: Exception) -> str:
