@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,14 +25,28 @@ LOST_CHECK_S = 0.5
 
 @contextmanager
 def stop_on_signals(stop: threading.Event) -> Iterator[None]:
-    """Set ``stop`` on SIGINT and SIGTERM; a second one of the same kind ends the process at once. Main thread only."""
+    """Set ``stop`` on SIGINT and SIGTERM; a second one of the same kind ends the process at once. Main thread only.
+
+    A thread of its own is told of signals and sets ``stop``. Python runs handlers in the main thread alone, which goes
+    on waiting where the system gave the signal to another one; and a handler that comes while that thread enters its
+    wait could not take the event's lock.
+    """
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = {number: signal.getsignal(number) for number in numbers}
 
     def handle(number: int, _frame: FrameType | None) -> None:
-        stop.set()
         signal.signal(number, before[signal.Signals(number)])
 
+    def listen() -> None:
+        while told := heard.recv(1):
+            if told[0] in numbers:
+                stop.set()
+
+    heard, telling = socket.socketpair()
+    telling.setblocking(False)
+    listening = threading.Thread(target=listen, name="signals", daemon=True)
+    listening.start()
+    told_before = signal.set_wakeup_fd(telling.fileno(), warn_on_full_buffer=False)
     for number in numbers:
         signal.signal(number, handle)
     try:
@@ -39,6 +54,10 @@ def stop_on_signals(stop: threading.Event) -> Iterator[None]:
     finally:
         for number in numbers:
             signal.signal(number, before[number])
+        signal.set_wakeup_fd(told_before)
+        telling.close()
+        listening.join()
+        heard.close()
 
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:

@@ -1,0 +1,51 @@
+"""Signals end an agent, whichever of its threads the system gives them to."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+
+import pytest
+
+from rebalance_agent.runtime.process import stop_on_signals
+
+SOON_S = 10
+LOOKS = 20
+
+
+def given_to_this_thread(number):
+    """The signal, as soon as the main thread does nothing but wait."""
+    main, seen = threading.main_thread().ident, 0
+    while seen < LOOKS:
+        waits = sys._current_frames()[main].f_code is threading.Condition.wait.__code__
+        seen = seen + 1 if waits else 0
+        threading.Event().wait(0.001)
+    signal.pthread_kill(threading.get_ident(), number)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_that_another_thread_was_given_is_heard_while_the_main_thread_waits(number):
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        threading.Thread(target=given_to_this_thread, args=(number,)).start()
+        assert stop.wait(SOON_S)
+
+
+def test_a_second_one_ends_the_process_at_once():
+    stop = threading.Event()
+    with stop_on_signals(stop):
+        signal.raise_signal(signal.SIGINT)
+        assert stop.wait(SOON_S)
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_all_is_as_it_was_afterwards():
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    threads = threading.active_count()
+    with stop_on_signals(threading.Event()):
+        pass
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+    assert threading.active_count() == threads
+    assert signal.set_wakeup_fd(-1) == -1
