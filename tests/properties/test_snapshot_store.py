@@ -1,12 +1,12 @@
-"""Whatever Kafka takes, loses or reorders in time of what a store of snapshots sends: what can be read back is true."""
+"""Whatever becomes of what a store of snapshots sends, taken, lost, late or altered: what can be read back is true."""
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
+from rebalance_agent.collectors.snapshot_codec import StoredRecord, marker_key
 from rebalance_agent.runtime.snapshots import SnapshotStore
 from support.fakes import Calls, fake_context
 from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
@@ -17,7 +17,7 @@ STEPS = st.lists(
         st.tuples(st.just("record"), KEYS, st.booleans()),
         st.tuples(st.just("cover"), st.integers(0, 12), st.just(None)),
         st.tuples(st.just("fail"), st.integers(0, 3), st.just(None)),
-        st.tuples(st.just("restart"), st.just(None), st.just(None)),
+        st.tuples(st.just("restart"), st.none() | st.integers(0, 9), st.integers(1, 33)),
     ),
     max_size=40,
 )
@@ -60,7 +60,8 @@ class Life:
         return found
 
     def record(self, key, value):
-        record = StoredRecord(0, len(self.log), 1_000 + len(self.log), key, b"value" if value else None)
+        offset = len(self.log)
+        record = StoredRecord(0, offset, 1_000 + offset, key, b"value %d" % offset if value else None)
         self.log.append(record)
         self.store.see(record)
 
@@ -73,6 +74,16 @@ class Life:
     def fail(self, number, _):
         self.producer.fails = number
 
+    def alter(self, number, place):
+        """The byte that is ``place`` before the end of a record that is kept; no marker's."""
+        marker = marker_key(OWNER.encode(), 0)
+        kept = [at for at, (key, value) in enumerate(self.topic) if key != marker and value is not None]
+        if kept:
+            at = kept[number % len(kept)]
+            key, value = self.topic[at]
+            place = max(0, len(value) - place)
+            self.topic[at] = (key, value[:place] + bytes([value[place] ^ 1]) + value[place + 1 :])
+
     def compact(self):
         """As the log cleaner does it: of each key the last record stays, at its place."""
         last = {key: number for number, (key, _) in enumerate(self.topic)}
@@ -81,16 +92,19 @@ class Life:
 
 @settings(max_examples=200)
 @given(STEPS, st.booleans())
+@example([("record", b"a", True), ("cover", 0, None), ("restart", 0, 1)], False)
 def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacted):
     with capture_logs():
         life = Life()
-        lossy = any(step == "fail" for step, _, _ in steps)
+        lossy = any(step == "fail" or (step == "restart" and first is not None) for step, first, _ in steps)
         for step, first, second in steps:
             if step != "restart":
                 getattr(life, step)(first, second)
                 continue
             if compacted:
                 life.compact()
+            if first is not None:
+                life.alter(first, second)
             found = life.begin()
             assert lossy or not life.covered or found.position == life.covered
         # Once Kafka takes everything, the next one goes on from the end.

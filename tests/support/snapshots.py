@@ -61,10 +61,10 @@ class FakeReader:
         for key, value in self._topic:
             assembly.add(key, value)
         self.kept = {0: assembly.keys(0)}
-        marker = assembly.marker(0)
-        if marker is None:
-            return {}
         try:
+            marker = assembly.marker(0)
+            if marker is None:
+                return {}
             records = tuple(assembly.records(0, marker))
         except InvalidInputError:
             return {}

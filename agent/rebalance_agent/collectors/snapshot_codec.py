@@ -3,7 +3,8 @@
 The snapshot of a partition is what compaction would leave of its group records before a *position*: of each key the
 last record, with its offset, timestamp and value, under a key of its own; plus one *marker* that names the position and
 sums up what belongs to it. Keys change in place while a newer snapshot is written, so a reader takes what stands before
-the last marker, and takes it only if number and digest agree: a record that is missing, or of another writer, shows.
+the last marker, and takes it only if number and digest agree: a record that is missing, altered, or of another writer,
+shows. That is no signature: who may write to the topic can write a marker that fits, too.
 Snapshots that follow each other form a *series*; what an older series left over is told, so that it can be deleted.
 """
 
@@ -12,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from rebalance_agent.collectors.topic_reader import TopicRecord
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.codec import json_object, value_from_json, value_to_json
 
@@ -31,8 +33,11 @@ __all__ = [
     "record_value",
 ]
 
-VERSION = 1
-"""Raised when the meaning of anything here changes; snapshots of other versions are ignored."""
+VERSION = 2
+"""Raised when the meaning of a value or a marker changes: snapshots of other versions are not used but written over."""
+
+KEY_VERSION = 1
+"""Raised when that of a key changes. Beside `VERSION`: under other keys, what an older one left would stay for ever."""
 
 MARKER_BYTES_MAX = 4_096
 """A marker has a few hundred bytes."""
@@ -40,8 +45,9 @@ MARKER_BYTES_MAX = 4_096
 OWNER_BYTES_MAX = 32_767
 """Bytes of a group id in Kafka."""
 
-_KEY = struct.Struct(">BBHi")  # version, kind, length of the owner, partition
+_KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqq")  # version, series, offset, timestamp
+_SUMMED = struct.Struct(">qqI")  # offset, timestamp, length of the key
 _RECORD, _MARKER = 1, 2
 
 
@@ -107,23 +113,29 @@ class _Entry:
 
 
 class Digest:
-    """Sums up keys and their offsets; the order in which they come and go does not matter."""
+    """Sums up the last record of each key: offset, timestamp and value; the order in which they come does not matter.
 
-    def __init__(self, offsets: Mapping[bytes, int] | None = None) -> None:
-        """Begin with ``offsets`` by key."""
-        self.offsets: dict[bytes, int] = {}
+    ``summands``: by key, what its record adds. A record is hashed once and not held: values may have a megabyte each.
+    """
+
+    def __init__(self, records: Iterable[TopicRecord] = ()) -> None:
+        """Begin with ``records``."""
+        self.summands: dict[bytes, int] = {}
         self._sum = 0
-        for key, offset in (offsets or {}).items():
-            self.put(key, offset)
+        for record in records:
+            self.put(record)
 
-    def put(self, key: bytes, offset: int | None) -> None:
-        """The key's last record is at ``offset`` now; None: it is gone."""
-        before = self.offsets.pop(key, None)
-        if before is not None:
-            self._sum ^= _summand(key, before)
-        if offset is not None:
-            self.offsets[key] = offset
-            self._sum ^= _summand(key, offset)
+    def put(self, record: TopicRecord) -> None:
+        """It is the last one of its key now; without a value: the key is gone."""
+        key, summand = record.key() or b"", _summand(record)
+        self._sum ^= self.summands.pop(key, 0)
+        if summand is not None:
+            self.summands[key] = summand
+            self._sum ^= summand
+
+    def holds(self, record: TopicRecord) -> bool:
+        """Whether it is the last one of its key."""
+        return self.summands.get(record.key() or b"") == _summand(record)
 
     @property
     def text(self) -> str:
@@ -131,13 +143,18 @@ class Digest:
         return f"{self._sum:016x}"
 
 
-def _summand(key: bytes, offset: int) -> int:
-    return int.from_bytes(hashlib.blake2b(offset.to_bytes(8, "big") + key, digest_size=8).digest(), "big")
+def _summand(record: TopicRecord) -> int | None:
+    key, value = record.key() or b"", record.value()
+    if value is None:
+        return None
+    hashed = hashlib.blake2b(_SUMMED.pack(record.offset(), record.timestamp()[1], len(key)) + key, digest_size=8)
+    hashed.update(value)
+    return int.from_bytes(hashed.digest(), "big")
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
     """Where ``owner`` keeps the last record of ``key`` of a partition."""
-    return _KEY.pack(VERSION, _RECORD, len(owner), partition) + owner + key
+    return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
 def record_value(series: int, offset: int, timestamp_ms: int, value: bytes) -> bytes:
@@ -147,7 +164,7 @@ def record_value(series: int, offset: int, timestamp_ms: int, value: bytes) -> b
 
 def marker_key(owner: bytes, partition: int) -> bytes:
     """Where ``owner`` keeps the marker of a partition."""
-    return _KEY.pack(VERSION, _MARKER, len(owner), partition) + owner
+    return _KEY.pack(KEY_VERSION, _MARKER, len(owner), partition) + owner
 
 
 def marker_value(marker: Marker) -> bytes:
@@ -165,6 +182,7 @@ class SnapshotAssembly:
         self._written: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
         self._standing: dict[int, dict[bytes, _Entry]] = {number: {} for number in partitions}
         self._markers: dict[int, Marker | InvalidInputError] = {}
+        self._kept: dict[int, set[bytes]] = {number: set() for number in partitions}
 
     def add(self, key: bytes, value: bytes | None) -> None:
         """Take the next record, in the order of the topic; others' are passed over."""
@@ -172,7 +190,7 @@ class SnapshotAssembly:
             return
         version, kind, length, partition = _KEY.unpack_from(key)
         owner, rest = key[_KEY.size : _KEY.size + length], key[_KEY.size + length :]
-        if version != VERSION or owner != self._owner or partition not in self._written:
+        if version != KEY_VERSION or owner != self._owner or partition not in self._written:
             return
         if kind == _MARKER:
             self._mark(partition, value)
@@ -197,17 +215,15 @@ class SnapshotAssembly:
             InvalidInputError: it is not what the marker sums up.
         """
         standing = [entry.record for entry in self._standing[partition].values() if entry.series == marker.series]
-        digest = Digest({record.key(): record.offset() for record in standing})
-        if (len(standing), digest.text) != (marker.records, marker.digest):
+        if (len(standing), Digest(standing).text) != (marker.records, marker.digest):
             raise InvalidInputError("", f"{len(standing)} records are not the {marker.records} that its marker sums up")
         if any(record.offset() >= marker.position for record in standing):
             raise InvalidInputError("", "a record lies beyond the marker's position")
         return sorted(standing, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
-        """Of all that is kept of a partition, whether or not it belongs to its snapshot."""
-        written = {key for key, entry in self._written[partition].items() if entry is not None}
-        return frozenset(written | self._standing[partition].keys())
+        """Of all that is kept of a partition, whether or not it belongs to its snapshot, or can be read at all."""
+        return frozenset(self._kept[partition])
 
     def _mark(self, partition: int, value: bytes | None) -> None:
         try:
@@ -225,12 +241,17 @@ class SnapshotAssembly:
         self._written[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
-        # What is malformed counts as gone: then the sum is another one than the marker's.
+        # What is malformed counts as gone: then the sum is another one than the marker's. It is kept all the same.
         self._written[partition][key] = None
-        if value is not None and len(value) >= _VALUE.size:
+        self.size_bytes += len(key)
+        if value is None:
+            self._kept[partition].discard(key)
+            return
+        self._kept[partition].add(key)
+        if len(value) >= _VALUE.size:
             version, series, offset, timestamp_ms = _VALUE.unpack_from(value)
             if version == VERSION and offset >= 0:
-                self.size_bytes += len(key) + len(value)
+                self.size_bytes += len(value)
                 record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :])
                 self._written[partition][key] = _Entry(series, record)
 
@@ -239,6 +260,8 @@ def _marker(value: bytes | None) -> Marker:
     if not value or len(value) > MARKER_BYTES_MAX:
         raise InvalidInputError("marker", f"has not 1 to {MARKER_BYTES_MAX} bytes")
     marker = value_from_json(Marker, json_object(value))
-    if marker.version != VERSION or marker.position < 0:
+    if marker.version != VERSION:
         raise InvalidInputError("marker", f"is of version {marker.version}, not {VERSION}")
+    if marker.position < 0:
+        raise InvalidInputError("marker.position", "is below 0")
     return marker

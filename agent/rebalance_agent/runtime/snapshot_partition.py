@@ -57,7 +57,7 @@ class SnapshotPartition:
             self.series, self.stored = snapshot.series, True
             self.position = self.written = self.reached = snapshot.position
             self.marked_ms = snapshot.written_ms
-            self.digest = Digest({record.key(): record.offset() for record in snapshot.records})
+            self.digest = Digest(snapshot.records)
         else:
             self.series = series
         for record in base:
@@ -65,7 +65,7 @@ class SnapshotPartition:
             # No snapshot may end before what it holds.
             self.position = max(self.position, record.offset() + 1)
         # What no snapshot holds on to would stay in the topic for ever.
-        for key in kept - self.digest.offsets.keys():
+        for key in kept - self.digest.summands.keys():
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 
     def see(self, record: TopicRecord) -> None:
@@ -97,7 +97,7 @@ class SnapshotPartition:
 
     def holds(self, record: TopicRecord) -> bool:
         """Whether ``record`` is the last one of its key, as far as it is covered."""
-        return self.begun and self.digest.offsets.get(record.key() or b"") == _offset(record)
+        return self.begun and self.digest.holds(record)
 
     def is_due(self, now_ms: int) -> bool:
         """Whether there is something to write, were it only that nothing came."""
@@ -110,17 +110,12 @@ class SnapshotPartition:
         return sum(_size_bytes(each) for each in self.due.values() if each.value() is None)
 
     def _take(self, record: TopicRecord) -> None:
-        key, offset = record.key() or b"", _offset(record)
-        if offset is None and key not in self.digest.offsets:
+        key = record.key() or b""
+        if record.value() is None and key not in self.digest.summands:
             return  # there is nothing to delete
-        self.digest.put(key, offset)
+        self.digest.put(record)
         self.due[key] = record
 
 
 def _size_bytes(record: TopicRecord) -> int:
     return RECORD_BYTES + len(record.key() or b"") + len(record.value() or b"")
-
-
-def _offset(record: TopicRecord) -> int | None:
-    """Where the key's last record is; None: it was deleted."""
-    return None if record.value() is None else record.offset()

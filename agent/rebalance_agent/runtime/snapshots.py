@@ -243,7 +243,7 @@ class SnapshotStore:
             size_bytes += len(key) + len(stored or b"")
         digest = state.digest
         marker = Marker(
-            VERSION, state.series, state.position, len(digest.offsets), digest.text, now_ms, self._made_from
+            VERSION, state.series, state.position, len(digest.summands), digest.text, now_ms, self._made_from
         )
 
         def told(lost: str | None) -> None:

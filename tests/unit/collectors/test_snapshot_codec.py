@@ -6,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.collectors import snapshot_codec as module
 from rebalance_agent.collectors.snapshot_codec import (
     MARKER_BYTES_MAX,
     VERSION,
     Digest,
     Marker,
     SnapshotAssembly,
+    StoredRecord,
     marker_key,
     marker_value,
     record_key,
@@ -23,15 +25,20 @@ OWNER = b"rebalance-agent"
 SERIES = 7
 
 
+def _record(key, offset):
+    return StoredRecord(0, offset, 500 + offset, key, b"value of " + key)
+
+
 def _marker(offsets, position, series=SERIES):
-    digest = Digest(offsets)
+    digest = Digest(_record(key, offset) for key, offset in offsets.items())
     return Marker(VERSION, series, position, len(offsets), digest.text, 1_000, "here")
 
 
 def _snapshot(offsets, position, *, partition=0, series=SERIES):
     """What a writer sends of a whole snapshot: offsets by key."""
     for key, offset in offsets.items():
-        yield record_key(OWNER, partition, key), record_value(series, offset, 500 + offset, b"value of " + key)
+        record = _record(key, offset)
+        yield record_key(OWNER, partition, key), record_value(series, offset, record.timestamp_ms, record.value())
     yield marker_key(OWNER, partition), marker_value(_marker(offsets, position, series))
 
 
@@ -74,7 +81,7 @@ def test_a_newer_snapshot_that_was_not_finished_changes_nothing():
 def test_a_finished_one_takes_its_place():
     later = [
         (record_key(OWNER, 0, b"b"), None),
-        (record_key(OWNER, 0, b"c"), record_value(SERIES, 4, 1, b"new")),
+        (record_key(OWNER, 0, b"c"), record_value(SERIES, 4, 504, b"value of c")),
         (marker_key(OWNER, 0), marker_value(_marker({b"a": 1, b"c": 4}, 5))),
     ]
     records = _records(_assembled([*_snapshot({b"a": 1, b"b": 2}, 3), *later]))
@@ -86,6 +93,42 @@ def test_a_record_that_is_missing_shows(missing):
     messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
     del messages[missing]
     with pytest.raises(InvalidInputError, match="1 records are not the 2"):
+        _records(_assembled(messages))
+
+
+@pytest.mark.parametrize(
+    "altered",
+    [
+        record_value(SERIES, 1, 501, b"FORGED"),
+        record_value(SERIES, 1, 501, b""),
+        record_value(SERIES, 1, 502, b"value of a"),
+        record_value(SERIES, 0, 501, b"value of a"),
+    ],
+)
+def test_one_whose_value_time_or_offset_was_altered_shows(altered):
+    first, *rest = _snapshot({b"a": 1, b"b": 2}, 3)
+    with pytest.raises(InvalidInputError, match="sums up"):
+        _records(_assembled([(first[0], altered), *rest]))
+
+
+def test_so_do_bytes_that_went_from_a_key_into_its_value():
+    whole = [(record_key(OWNER, 0, b"a"), record_value(SERIES, 1, 501, b"bc"))]
+    moved = [(record_key(OWNER, 0, b"ab"), record_value(SERIES, 1, 501, b"c"))]
+    digest = Digest([StoredRecord(0, 1, 501, b"a", b"bc")])
+    marker = marker_value(Marker(VERSION, SERIES, 2, 1, digest.text, 1_000, "here"))
+    assert [each.value() for each in _records(_assembled([*whole, (marker_key(OWNER, 0), marker)]))] == [b"bc"]
+    with pytest.raises(InvalidInputError, match="sums up"):
+        _records(_assembled([*moved, (marker_key(OWNER, 0), marker)]))
+
+
+@given(st.integers(0, 1), st.integers(0, 10_000), st.integers(1, 255))
+def test_no_byte_of_a_record_can_be_another_one(number, place, flipped):
+    messages = list(_snapshot({b"a": 1, b"b": 2}, 3))
+    key, value = messages[number]
+    damaged = bytearray(value)
+    damaged[place % len(value)] ^= flipped
+    messages[number] = (key, bytes(damaged))
+    with pytest.raises(InvalidInputError, match="are not the 2"):
         _records(_assembled(messages))
 
 
@@ -102,13 +145,37 @@ def test_what_an_older_series_left_is_no_part_of_it_and_is_named():
     assert assembly.keys(0) == {b"a", b"old"}
 
 
+def test_another_version_writes_under_the_same_keys(monkeypatch):
+    keys = record_key(OWNER, 0, b"a"), marker_key(OWNER, 0)
+    monkeypatch.setattr(module, "VERSION", VERSION + 1)
+    assert (record_key(OWNER, 0, b"a"), marker_key(OWNER, 0)) == keys
+
+
+def test_what_another_version_wrote_is_named_and_not_used():
+    key, value = next(_snapshot({b"a": 1}, 2))
+    old = replace(_marker({b"a": 1}, 2), version=VERSION - 1)
+    assembly = _assembled([(key, bytes([VERSION - 1]) + value[1:]), (marker_key(OWNER, 0), marker_value(old))])
+    with pytest.raises(InvalidInputError, match=f"of version {VERSION - 1}, not {VERSION}"):
+        assembly.marker(0)
+    assert assembly.keys(0) == {b"a"}
+    assembly.add(key, None)
+    assert assembly.keys(0) == frozenset()
+
+
+def test_a_record_of_another_version_is_no_part_of_a_snapshot():
+    (key, value), marker = _snapshot({b"a": 1}, 2)
+    with pytest.raises(InvalidInputError, match="0 records are not the 1"):
+        _records(_assembled([(key, bytes([VERSION - 1]) + value[1:]), marker]))
+
+
 def test_a_record_beyond_the_position_is_refused():
     with pytest.raises(InvalidInputError, match="beyond"):
         _records(_assembled(_snapshot({b"a": 9}, 9)))
 
 
 @pytest.mark.parametrize(
-    "value", [None, b"", b"\x02" + bytes(40), b"\x01", bytes(5), record_value(SERIES, -1, 501, b"value of a")]
+    "value",
+    [None, b"", bytes([VERSION + 1]) + bytes(40), b"\x01", bytes(5), record_value(SERIES, -1, 501, b"value of a")],
 )
 def test_a_malformed_record_is_a_missing_one(value):
     messages = list(_snapshot({b"a": 1}, 3))
@@ -143,10 +210,32 @@ def test_nothing_that_is_in_the_topic_can_raise_from_reading_it(messages):
     _assembled(messages)
 
 
-@given(st.lists(st.tuples(st.sampled_from([b"a", b"b", b"c"]), st.none() | st.integers(0, 9))))
-def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(steps):
-    digest = Digest()
-    for key, offset in steps:
-        digest.put(key, offset)
-    assert digest.text == Digest(digest.offsets).text
-    assert (digest.text == Digest().text) == (not digest.offsets)
+RECORDS = st.builds(
+    StoredRecord,
+    st.just(0),
+    st.integers(0, 2),
+    st.integers(0, 1),
+    st.sampled_from([b"", b"a", b"b"]),
+    st.sampled_from([None, b"", b"a", b"ab"]),
+)
+
+
+@given(st.lists(RECORDS))
+def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(records):
+    digest, last = Digest(), {}
+    for record in records:
+        digest.put(record)
+        last[record.key()] = record
+    there = [record for record in last.values() if record.value() is not None]
+    assert digest.text == Digest(reversed(there)).text
+    assert digest.summands.keys() == {record.key() for record in there}
+    for record in records:
+        is_last = record == last[record.key()] or record.value() is None is last[record.key()].value()
+        assert digest.holds(record) == is_last
+    assert (digest.text == Digest().text) == (not there)
+
+
+@given(RECORDS, RECORDS)
+def test_two_records_sum_up_alike_only_if_they_are_alike_or_both_gone(one, other):
+    alike = one == other or one.value() is None is other.value()
+    assert (Digest([one]).text == Digest([other]).text) == alike

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from types import SimpleNamespace
 
 import pytest
 
 from rebalance_agent.collectors import snapshots as module
+from rebalance_agent.collectors.snapshot_codec import (
+    VERSION,
+    Digest,
+    Marker,
+    SnapshotAssembly,
+    marker_key,
+    marker_value,
+)
 from rebalance_agent.collectors.snapshots import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from support.fakes import fake_context
@@ -29,6 +38,20 @@ def test_a_snapshot_that_may_miss_tombstones_is_not_built_on(monkeypatch, age_ms
     monkeypatch.setattr(reader, "_read", lambda _partitions: assembly)
     assert (0 in reader.load({0: (5, end)}, "here")) is used
     assert context.meters.of("snapshot_problem") == ([] if used else [("out_of_range",)])
+
+
+def test_one_of_an_older_version_is_counted_and_the_log_says_what_is_done_instead(monkeypatch, caplog):
+    context = fake_context()
+    older = Marker(VERSION - 1, 1, 10, 0, Digest().text, context.clock.now_ms(), "here")
+    assembly = SnapshotAssembly(b"owner", [0])
+    assembly.add(marker_key(b"owner", 0), marker_value(older))
+    reader = SnapshotReader(context, "state", b"owner")
+    monkeypatch.setattr(reader, "_read", lambda _partitions: assembly)
+    with caplog.at_level(logging.WARNING):
+        assert reader.load({0: (0, 20)}, "here") == {}
+    assert context.meters.of("snapshot_problem") == [("malformed",)]
+    (line,) = caplog.messages
+    assert f"is of version {VERSION - 1}, not {VERSION}; the offsets topic is read instead" in line
 
 
 def test_keys_of_partitions_that_wait_to_begin_are_kept_while_others_are_loaded(monkeypatch):

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
+from rebalance_agent.collectors.snapshot_codec import VERSION, SnapshotAssembly, StoredRecord, marker_value
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.snapshot_partition import MARKED_AGAIN_MS
 from rebalance_agent.runtime.snapshots import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
@@ -182,6 +184,29 @@ def test_what_an_unusable_snapshot_left_is_deleted():
     assert again.begin(_record(2, b"kept")) is None
     again.cover(3)
     assert sum(value is None for _, value in again.topic) == 1
+    assert [each.key() for each in Stored(again.topic).begin().records] == [b"kept"]
+
+
+def _as_an_older_version_wrote(topic):
+    """The same snapshot with the version of an older one, record by record."""
+    assembly = SnapshotAssembly(OWNER.encode(), [0])
+    for key, value in topic:
+        assembly.add(key, value)
+    older = replace(assembly.marker(0), version=VERSION - 1)
+    *records, (key, _) = topic
+    return [*((key, bytes([VERSION - 1]) + value[1:]) for key, value in records), (key, marker_value(older))]
+
+
+def test_what_an_older_version_left_is_written_over_and_the_rest_of_it_deleted():
+    stored = Stored()
+    stored.begin(_record(1, b"old"), _record(2, b"kept"))
+    stored.cover(3)
+    again = Stored(_as_an_older_version_wrote(stored.topic))
+    assert again.begin(_record(2, b"kept")) is None
+    again.cover(3)
+    last = dict(again.topic)
+    assert len(last) == 3
+    assert [value for value in last.values() if value is None] == [None]
     assert [each.key() for each in Stored(again.topic).begin().records] == [b"kept"]
 
 
