@@ -10,7 +10,6 @@ what counts.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -21,6 +20,7 @@ from typing import NamedTuple
 from rebalance_agent.collectors.context import Meters
 from rebalance_agent.collectors.counted import decode_counted
 from rebalance_agent.collectors.topic_reader import TopicRecord
+from rebalance_agent.groupprotocol.remembered import remembered
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 from rebalance_agent.model.diff import Partition
 
@@ -63,7 +63,6 @@ class Commits:
         self._next: dict[int, int] = {}
         self._gaps: dict[int, int] = {}
 
-        @functools.lru_cache(KEYS_MAX)
         def subject(key: bytes) -> tuple[str, Partition] | None:
             if key[:2] not in _COMMIT_KEYS:
                 return None
@@ -72,7 +71,7 @@ class Commits:
                 return None
             return record.group, (str(record.key["topic"]), int(record.key["partition"]))
 
-        self._subject = subject
+        self._subject = remembered(subject, KEYS_MAX)
 
     def hear(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
         """The tail read ``records``; ``positions``: partition -> the offset that it reads next, past all markers."""

@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType
 
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
 from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, ListedGroup
 
 __all__ = ["STATES", "described_group", "group_state", "listed_group"]
@@ -49,7 +49,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
             member.group_instance_id,
             member.client_id,
             member.host,
-            topic_partitions((each.topic, each.partition) for each in member.assignment.topic_partitions),
+            _assigned(member.assignment),
         )
         for member in answer.members
     )
@@ -60,6 +60,12 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
         answer.partition_assignor or None,
         tuple(sorted(members, key=lambda member: member.member_id)),
     )
+
+
+def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
+    """A classic group's leader wrote it, and brokers do not read it: see `existing`."""
+    by_topic = topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)
+    return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
 
 
 def _type(answer: Any) -> GroupType:  # noqa: ANN401

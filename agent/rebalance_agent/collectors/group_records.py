@@ -6,7 +6,6 @@ Nearly all records are offset commits: they are told by the first bytes of their
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 from rebalance_agent.collectors.context import Context
 from rebalance_agent.collectors.counted import decode_counted
@@ -15,6 +14,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic import classic_group
 from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
 from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
+from rebalance_agent.groupprotocol.remembered import remembered
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 from rebalance_agent.rebalances.observations import EpochRecord, GroupRecord
 
@@ -39,7 +39,7 @@ class GroupRecords:
         self._shows = context.shows
         self._meters = context.meters
         self._clock = context.clock
-        self._shown = lru_cache(KEYS_MAX)(self._is_shown)
+        self._shown = remembered(self._is_shown, KEYS_MAX)
 
     def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
         """The records of shown groups among ``messages`` in their order, each with its key."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import re
+
+from rebalance_agent.groupprotocol.remembered import remembered
 
 __all__ = ["NameFilter"]
 
@@ -18,11 +19,10 @@ class NameFilter:
         """Compile both patterns; ``.`` matches line feeds too, since a group may have any name."""
         allowed, denied = re.compile(allow, re.DOTALL), re.compile(deny, re.DOTALL) if deny else None
 
-        @functools.lru_cache(CACHED_NAMES_MAX)
         def shows(name: str) -> bool:
             return bool(allowed.fullmatch(name)) and not (denied and denied.fullmatch(name))
 
-        self._shows = shows
+        self._shows = remembered(shows, CACHED_NAMES_MAX)
 
     def __call__(self, name: str) -> bool:
         """Whether ``name`` is shown."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription
 from rebalance_agent.groupprotocol.records import Record
+from rebalance_agent.groupprotocol.remembered import remembered
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.group import ClassicGroup, ClassicMember
 
@@ -19,11 +20,8 @@ CONSUMER_PROTOCOL_TYPE = "consumer"
 """Protocol type of groups whose members speak the consumer protocol; Connect and others put their own bytes there."""
 
 REMEMBERED_MAX = 4_096
-"""Subscriptions, and assignments, that are remembered by their bytes: members of a group send equal subscriptions, and
-most members of its next generation send, and are given, what they were before."""
-
-REMEMBERED_BYTES_MAX = 1_024
-"""Longer ones are read anew each time: remembering that many of any length could take gigabytes."""
+"""Subscriptions, and assignments, that are remembered by their bytes: members of a group that own nothing send equal
+subscriptions (newer ones name the generation), and most members of its next generation are given what they had."""
 
 TIMEOUTS_MAX = 256
 """Timeouts of which one object serves all members: nearly all have their client's defaults."""
@@ -50,13 +48,13 @@ def classic_group(record: Record) -> ClassicGroup | None:
 
 
 def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None]:
-    cached = lru_cache(maxsize=REMEMBERED_MAX)(read)
+    known = remembered(read, REMEMBERED_MAX)
 
     def read_or_none(protocol_type: str, data: bytes) -> _T | None:
         if protocol_type != CONSUMER_PROTOCOL_TYPE:
             return None
         try:
-            return cached(data) if len(data) <= REMEMBERED_BYTES_MAX else read(data)
+            return known(data)
         except DecodeError:
             return None
 

@@ -17,8 +17,9 @@ CLASSIC, CONSUMER, NAMELESS = ConsumerGroupType.CLASSIC, ConsumerGroupType.CONSU
 STABLE, DEAD, UNKNOWN = ConsumerGroupState.STABLE, ConsumerGroupState.DEAD, ConsumerGroupState.UNKNOWN
 
 
-def group(name, state=STABLE, kind=CLASSIC):
-    assignment = SimpleNamespace(topic_partitions=[SimpleNamespace(topic="t", partition=0)])
+def group(name, state=STABLE, kind=CLASSIC, assigned=(("t", 0),)):
+    partitions = [SimpleNamespace(topic=topic, partition=number) for topic, number in assigned]
+    assignment = SimpleNamespace(topic_partitions=partitions)
     member = SimpleNamespace(member_id="m", group_instance_id=None, client_id="c", host="/h", assignment=assignment)
     return SimpleNamespace(group_id=name, state=state, type=kind, partition_assignor="range", members=[member])
 
@@ -70,6 +71,13 @@ def test_a_consumer_group_whose_state_librdkafka_has_no_name_for_is_reconciling_
     described = cluster.describe_groups(["a", "b", "c"])
     assert [(each.group, each.state, each.group_type) for each in described] == expected
     assert [each.members[0].assigned for each in described] == [{"t": (0,)}] * 2
+
+
+def test_numbers_that_no_partition_has_are_left_out(answering):
+    """Or a leader's word would be on pages that `watch` and `explain` cannot read."""
+    claimed = [("t", number) for number in (-1, 0, 999_999, 1_000_000, 2**31 - 1)]
+    (described,) = answering({"g": group("g", assigned=[*claimed, ("u", -5)])}).describe_groups(["g"])
+    assert described.members[0].assigned == {"t": (0, 999_999)}
 
 
 def test_that_there_is_no_such_group_is_an_answer_and_no_failure(answering):

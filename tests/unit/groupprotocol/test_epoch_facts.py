@@ -5,9 +5,9 @@ import pytest
 from rebalance_agent.groupprotocol.epochs import epoch_fact
 from rebalance_agent.groupprotocol.primitives import ZERO_UUID
 from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.groupprotocol.tables import consumer, share, streams
 from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_MEMBER_METADATA as TABLE
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER as TARGET
-from rebalance_agent.model.epochs import MemberTarget
+from rebalance_agent.model.epochs import CurrentAssignment, MemberState, MemberTarget
 
 KEY = TABLE.key.encode(5, {"group": "g", "member_id": "m"})
 FIELDS = {
@@ -43,8 +43,39 @@ def test_a_member_that_speaks_the_classic_protocol_is_eager_unless_all_its_assig
     assert member.session_timeout_ms == (45_000 if assignors else None)
 
 
-def test_numbers_that_no_partition_has_are_left_out():
-    key = TARGET.key.encode(7, {"group": "g", "member_id": "m"})
-    rows = [{"topic_id": ZERO_UUID, "partitions": (-1, 5, 2**31 - 1)}]
-    fact = epoch_fact(decode_record(key, TARGET.value.encode(0, {"topic_partitions": rows})))
-    assert fact == MemberTarget({ZERO_UUID: (5,)})
+CLAIMED = (-1, 5, 1_000_000, 2**31 - 1)
+TOPICS = [{"topic_id": ZERO_UUID, "partitions": CLAIMED}]
+TASKS = [{"subtopology_id": "0", "partitions": CLAIMED}]
+BY_TOPIC, BY_TASK = {ZERO_UUID: (5,)}, {"0": (5,)}
+EPOCHS = {"member_epoch": 3, "previous_member_epoch": 2, "state": 1}
+OF_TASKS = {f"{kind}_tasks": TASKS for kind in ("active", "standby", "warmup")}
+REVOKED = {f"{kind}_tasks_pending_revocation": TASKS for kind in ("active", "standby", "warmup")}
+OF_TOPICS = {"assigned_partitions": TOPICS, "partitions_pending_revocation": TOPICS}
+
+
+@pytest.mark.parametrize(
+    ("table", "fields", "fact"),
+    [
+        (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, {"topic_partitions": TOPICS}, MemberTarget(BY_TOPIC)),
+        (share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, {"topic_partitions": TOPICS}, MemberTarget(BY_TOPIC)),
+        (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, OF_TASKS, MemberTarget(BY_TASK, BY_TASK)),
+        (
+            consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            EPOCHS | OF_TOPICS,
+            CurrentAssignment(3, 2, MemberState.UNREVOKED, BY_TOPIC, BY_TOPIC),
+        ),
+        (
+            share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            EPOCHS | {"assigned_partitions": TOPICS},
+            CurrentAssignment(3, 2, MemberState.UNREVOKED, BY_TOPIC),
+        ),
+        (
+            streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+            EPOCHS | OF_TASKS | REVOKED,
+            CurrentAssignment(3, 2, MemberState.STABLE, BY_TASK, BY_TASK, BY_TASK),
+        ),
+    ],
+)
+def test_numbers_that_no_partition_has_are_left_out(table, fields, fact):
+    key = table.key.encode(table.key.versions[0], {"group": "g", "member_id": "m"})
+    assert epoch_fact(decode_record(key, table.value.encode(0, fields))) == fact
