@@ -5,6 +5,7 @@ Names are used again, so that a cluster of so many groups is watched for ever an
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 
@@ -30,8 +31,9 @@ MEMBERS_MAX = 12
 COMMITS = 10
 """For each generation."""
 
-GONE = 0.02
-"""Share of rebalances that are a group's deletion; its next is a birth."""
+GONE = 0.1
+"""Share of rebalances that are a group's deletion; its next is a birth. So that a group lives for minutes, and what is
+kept of groups is as it will always be when the samples begin: a slope in hours would be that of their growing older."""
 
 
 class Churn:
@@ -42,7 +44,7 @@ class Churn:
         self.rebalances = 0
         self._groups, self._rate, self._clock = groups, rate, clock
         self._chance = random.Random(seed)
-        self._numbers = [0] * groups
+        self._numbers = [_age(self._chance) for _ in range(groups)]
         self._producer = writer(bootstrap, linger_ms=20)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="churn", daemon=True)
@@ -50,7 +52,7 @@ class Churn:
     def populate(self) -> None:
         """Write a first generation of every group."""
         for group in range(self._groups):
-            self._rebalance(group)
+            self._generation(group)
         self._producer.flush()
 
     def start(self) -> None:
@@ -80,13 +82,17 @@ class Churn:
             done = due
 
     def _rebalance(self, group: int) -> None:
+        if self._numbers[group] and self._chance.random() < GONE:
+            self.rebalances += 1
+            self._numbers[group] = 0
+            key, _ = generation(name_of(group), 0, self._clock.now_ms(), 0)
+            self._produce(key, None)
+        else:
+            self._generation(group)
+
+    def _generation(self, group: int) -> None:
         name, now_ms = name_of(group), self._clock.now_ms()
         self.rebalances += 1
-        if self._numbers[group] and self._chance.random() < GONE:
-            self._numbers[group] = 0
-            key, _ = generation(name, 0, now_ms, 0)
-            self._produce(key, None)
-            return
         self._numbers[group] += 1
         self._produce(*generation(name, self._numbers[group], now_ms, self._chance.randint(1, MEMBERS_MAX)))
         for _ in range(COMMITS):
@@ -100,3 +106,12 @@ class Churn:
             except BufferError:
                 self._producer.poll(0.1)
         self._producer.poll(0)
+
+
+def _age(chance: random.Random) -> int:
+    """The generation of a group that has always churned.
+
+    Were all groups of one age, their members' subscriptions, which name the generation, would be the same bytes and
+    kept once, and memory would grow for hours as the groups' ages come to differ.
+    """
+    return int(math.log(1 - chance.random()) / math.log(1 - GONE))

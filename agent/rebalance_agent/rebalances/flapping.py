@@ -48,10 +48,14 @@ class FlappingMember:
 
 @dataclass(slots=True)
 class _Past:
-    """``returned_ms``: its returns within the window, until it flaps. ``due_ms``: when to forget it."""
+    """``returned_ms``: its returns within the window, until it flaps. ``due_ms``: when to forget it.
 
-    member: Member
-    due_ms: int
+    Of the member only its ids: with all of it, generations long gone would be kept.
+    """
+
+    client_id: str
+    instance_id: str | None
+    due_ms: int = 0
     gone: bool = False
     returned_ms: tuple[int, ...] = ()
     returns: int = 0
@@ -106,7 +110,7 @@ class Flapping:
                     changed.append(past)
             before = after
         self._show()
-        return tuple(sorted({past.member.instance_id or past.member.client_id for past in changed if past.flaps}))
+        return tuple(sorted({past.instance_id or past.client_id for past in changed if past.flaps}))
 
     def pass_time(self, now_ms: int) -> None:
         """Forget who has neither gone nor come for long enough."""
@@ -121,17 +125,15 @@ class Flapping:
 
     def _change(self, name: _Name, member: Member, now_ms: int, *, gone: bool) -> _Past:
         # To the end of the order, so that who comes first is due first.
-        past = self._past.pop(name, None) or _Past(member, 0)
-        past.member, past.gone, past.due_ms = member, gone, now_ms + WINDOW_MS
+        past = self._past.pop(name, None) or _Past(member.client_id, member.instance_id)
+        past.client_id, past.gone, past.due_ms = member.client_id, gone, now_ms + WINDOW_MS
         self._past[name] = past
         if len(self._past) > NAMES_MAX:
             del self._past[next(iter(self._past))]
         return past
 
     def _show(self) -> None:
-        flapping = {
-            (past.member.client_id, past.member.instance_id): past for past in self._past.values() if past.flaps
-        }
+        flapping = {(past.client_id, past.instance_id): past for past in self._past.values() if past.flaps}
         self.shown = tuple(
             FlappingMember(client_id, instance_id, past.returns, past.returned_ms[0])
             for (client_id, instance_id), past in sorted(
