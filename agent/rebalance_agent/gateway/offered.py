@@ -60,8 +60,9 @@ def offered(head: RequestHead, frame: bytes) -> bytes:
         DecodeError: it cannot be read.
     """
     opened = open_response(ApiVersionsResponse, _readable(head), frame)
-    before = [(each.api_key, each.max_version) for each in opened.message.api_keys]
-    opened.message.api_keys = [each for each in opened.message.api_keys if _cap(each)]
+    apis = opened.message.api_keys or ()  # kafka-python reads null where the schema has none
+    before = [(each.api_key, each.max_version) for each in apis]
+    opened.message.api_keys = [each for each in apis if _cap(each)]
     after = [(each.api_key, each.max_version) for each in opened.message.api_keys]
     return frame if before == after else opened.frame()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 
 import pytest
@@ -159,6 +160,34 @@ def test_the_gateway_stays_on_this_machine_unless_it_is_told_in_so_many_words():
             where(gateway_listen=f"{host}:9092")
     given = where(gateway_listen="192.0.2.1:9092", gateway_beyond_loopback=True)
     assert (given.listen, given.advertised) == (("192.0.2.1", 9092), "192.0.2.1")
+
+
+@needs_openssl
+@run
+async def test_who_shows_no_certificate_where_one_is_asked_for_reaches_no_broker(authority, broker_pair, tmp_path):
+    files = {"gateway_tls_cert_file": str(broker_pair.chain), "gateway_tls_key_file": str(broker_pair.key)}
+    given = where(**files, gateway_tls_client_ca_file=str(authority.certificate.chain))
+    broker = await RawBroker().start()
+    async with through(broker.port, from_clients=given.from_clients) as gateway:
+        for number, own in enumerate((None, Authority(tmp_path / "other").issue("stranger")), 1):
+            stranger = await Client.connect(gateway.port, ssl=_client(authority, own))
+            stranger.writer.write(request(2, 5, 1))
+            with contextlib.suppress(OSError):
+                assert await stranger.reader.read() == b""
+            await eventually(lambda number=number: refused(gateway) == {Refusal.TLS: number})
+            await stranger.close()
+        assert broker.came == b""
+        client = await Client.connect(gateway.port, ssl=_client(authority, authority.issue("consumer")))
+        await passes(client)
+        await client.close()
+    await broker.stop()
+
+
+def _client(authority, own):
+    context = ssl.create_default_context(cafile=authority.certificate.chain)
+    if own:
+        context.load_cert_chain(own.chain, own.key)
+    return context
 
 
 def test_clients_are_told_an_address_that_they_can_connect_to():

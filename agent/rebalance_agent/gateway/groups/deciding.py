@@ -86,13 +86,14 @@ async def _ask_topics(election: Election, ask: Ask) -> dict[str, TopicMetadata]:
 def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str, TopicMetadata]:  # noqa: ANN401
     """Those of ``names`` that a Metadata answer knows; with their replicas' racks, if they are wanted and known."""
     wanted = set(names)
-    rack_of = {broker.node_id: broker.rack for broker in response.brokers if broker.rack} if racks else {}
+    rack_of = {broker.node_id: broker.rack for broker in response.brokers or () if broker.rack} if racks else {}
     found: dict[str, TopicMetadata] = {}
-    for topic in response.topics:
+    for topic in response.topics or ():
         if topic.name in wanted and topic.error_code in (NO_ERROR, LEADER_NOT_AVAILABLE) and topic.partitions:
             partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
             near = tuple(
-                tuple(sorted({rack_of[node] for node in each.replica_nodes if node in rack_of})) for each in partitions
+                tuple(sorted({rack_of[node] for node in each.replica_nodes or () if node in rack_of}))
+                for each in partitions
             )
             found[topic.name] = TopicMetadata(len(partitions), near if rack_of else None)
     return found

@@ -177,6 +177,6 @@ def _uuid(text: str) -> uuid.UUID:
 def _named(response: Any) -> Mapping[str, str]:  # noqa: ANN401
     return {
         uuid_text(topic.topic_id.bytes): topic.name
-        for topic in response.topics
+        for topic in response.topics or ()
         if topic.name and topic.topic_id is not None and not topic.error_code
     }

@@ -32,15 +32,15 @@ async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions
         DecodeError: the answer cannot be read.
     """
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups)
+    foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups or ())
     return described_assignment(response, group, member_id), foreign
 
 
 def described_assignment(response: Any, group: str, member_id: str) -> TopicPartitions | None:  # noqa: ANN401
     """The same from a DescribeGroups answer. In a group that rebalances, members have no bytes at all."""
-    for described in response.groups:
+    for described in response.groups or ():
         if described.group_id == group and not described.error_code and described.protocol_type == CONSUMER:
-            for member in described.members:
+            for member in described.members or ():
                 if member.member_id == member_id and member.member_assignment:
                     given = read_assignment(bytes(member.member_assignment))
                     return None if given is None else given.partitions
