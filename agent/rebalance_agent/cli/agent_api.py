@@ -71,8 +71,10 @@ class Access:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """A token is for the address that the user gave, and for no other."""
 
-    def redirect_request(self, *_arguments: object) -> None:
-        """Follow nothing: the redirect itself is the answer, and an error."""
+    def http_error_302(self, *_arguments: object, **_named: object) -> None:
+        """Follow nothing, nor look where it leads: the redirect itself is the answer, and an error."""
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 class AgentApi:

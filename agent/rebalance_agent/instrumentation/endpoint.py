@@ -131,7 +131,7 @@ class Endpoint:
                 return Answer(Outcome.TAKEN)
             reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
         except Exception as error:  # noqa: BLE001 - an answer can be broken in any way
-            return Answer(Outcome.FAILED, f"{type(error).__name__}: {error}"[:REASON_MAX])
+            return Answer(Outcome.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
         finally:
             connection.close()
         again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
@@ -141,6 +141,11 @@ class Endpoint:
         if self.context:
             return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT_SECONDS, context=self.context)
         return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT_SECONDS)
+
+
+def _line(text: str) -> str:
+    """For the consumer's log, in which nobody else begins a line: errors repeat what they stumbled over."""
+    return text if text.isprintable() else repr(text)
 
 
 def _printable(text: str) -> bool:

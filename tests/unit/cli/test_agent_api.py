@@ -87,6 +87,13 @@ def test_a_redirect_gets_no_token():
     assert heard == []
 
 
+@pytest.mark.parametrize("location", ["http://[", "file:///etc/passwd"])
+def test_a_redirect_to_nowhere_is_told_as_one(location):
+    redirect = answering("302 Found", b"", [("Location", location)])
+    with served(redirect) as url, pytest.raises(AgentError, match=r"refuses \(302\): Found$"):
+        AgentApi(Access(url)).groups()
+
+
 @pytest.mark.parametrize(
     ("status", "body", "told"),
     [

@@ -70,11 +70,14 @@ def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
 @pytest.mark.parametrize(
     "garbage",
     [b"", b"\x00\xff\x00", b"HTTP/1.1 banana\r\n\r\n", b"HTTP/1.1 2", b"SSH-2.0-OpenSSH_9.6\r\n",
+     b"HTTP/\x1b[2J 503 x\r\n",
      b"HTTP/1.1 500 x\r\nContent-Length: 99\r\n\r\nshort", b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 500 + b"\r\n"],
 )  # fmt: skip
 def test_garbage_for_an_answer_is_a_failure_and_no_exception(garbage):
     with answering(garbage) as url:
-        assert Endpoint.of(url).post(BATCH).outcome is Outcome.FAILED
+        answer = Endpoint.of(url).post(BATCH)
+    assert answer.outcome is Outcome.FAILED
+    assert answer.reason.isprintable()
 
 
 def test_a_refused_connection_is_a_failure_that_says_so():
