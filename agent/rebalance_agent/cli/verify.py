@@ -41,7 +41,8 @@ From before --since nothing has to be told; by default that is the first event (
 the first that is left). Records that compaction took cannot be judged: the summary counts what that leaves open. Tables
 must have all up to their newest event, and `generations` all that was there when `pipeline aggregate` made it last.
 
-exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, or nobody answers
+exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, nobody answers, or nothing was
+there to judge (without --allow-empty)
 """
 
 SHOWN_MAX = 200
@@ -96,6 +97,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     what.add_argument(
         "--complete", action="store_true", help="nothing was compacted: missing offsets are ends of transactions"
     )
+    what.add_argument("--allow-empty", action="store_true", help="no group at all, told or recorded, is no error")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
     parser.set_defaults(run=run)
 

@@ -12,10 +12,10 @@ from rebalance_agent.cli.cluster_flags import cluster_settings, names_cluster
 from rebalance_agent.cli.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.ledger import Ledger, Window
-from rebalance_agent.ledger.report import Report
+from rebalance_agent.ledger.report import NO_EVENTS, Report
 from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.ledger.told import GroupFact
 from rebalance_agent.model.events import Event, GenerationEvent
@@ -44,8 +44,8 @@ def verified(options: argparse.Namespace) -> dict[str, Report]:
     _refuse(options)
     accounts = _of_files(options) if options.records else _of_cluster(options)
     reports = {name: account.ledger.close() for name, account in accounts.items()}
-    if options.groups and all(each.empty for each in reports.values()):
-        raise InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
+    if not options.allow_empty and all(each.empty for each in reports.values()):
+        raise _nothing(options, reports["events"])
     for metrics, events in options.lifetime:
         _check_counters(metrics, events, options, reports["events"])
     return reports
@@ -62,6 +62,18 @@ def _refuse(options: argparse.Namespace) -> None:
         raise InvalidInputError("--events", "is missing: records in a file need events in a file, or --tables")
 
 
+def _nothing(options: argparse.Namespace, report: Report) -> RebalanceAgentError:
+    """Why it is no success that nothing differs."""
+    if options.groups:
+        return InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
+    left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
+    where = "the files" if options.records else "the cluster, the events' topic and the rights"
+    return RebalanceAgentError(
+        f"nothing was proven: neither records nor events are of any group that is shown{left}. "
+        f"Are {where} the right ones? If nobody has used groups yet, say --allow-empty"
+    )
+
+
 def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
     settings, properties = cluster_settings(options)
     shows, clock = _shows(options, settings), SystemClock()
@@ -76,7 +88,7 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
                 ledger.tell(event, place)
         else:
             whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.tell)
-            ledger.report.leave("records of the events' topic that are no events", cluster.unread)
+            ledger.report.leave(NO_EVENTS, cluster.unread)
         accounts = {"events": _Account(ledger, max(whole_ms, ledger.told.first_ms or 0), until_ms)}
     _expect(accounts, options, cluster.names())
     cluster.post(*(each.ledger for each in accounts.values()))

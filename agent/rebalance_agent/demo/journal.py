@@ -14,7 +14,7 @@ EVENTS_MAX = 500
 
 
 class Journal:
-    """Generation events in order, of each the highest revision. Not thread-safe: its owner locks."""
+    """Generation events in order, of each the highest revision, of equals the first. Its owner locks."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         """Begin with ``events``."""
@@ -28,7 +28,7 @@ class Journal:
             return
         events = self._groups.setdefault(event.group, {})
         key = (event.event_id, event.part)
-        if key not in events or events[key].revision <= event.revision:
+        if key not in events or events[key].revision < event.revision:
             events[key] = event
         if len(events) > EVENTS_MAX:
             del events[next(iter(events))]

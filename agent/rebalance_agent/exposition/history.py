@@ -222,8 +222,8 @@ def _episode(events: Sequence[GenerationEvent]) -> _Episode:
 
 
 def _better(known: GenerationEvent, told: GenerationEvent) -> GenerationEvent:
-    """Two replicas, or a topic that is read again, tell the same fact twice: the highest revision is the best."""
-    return told if told.event_id == known.event_id and told.revision >= known.revision else known
+    """Two replicas, or a topic read again, tell a fact twice: the highest revision counts, of equals the first."""
+    return told if told.event_id == known.event_id and told.revision > known.revision else known
 
 
 def _pack(events: Iterable[Event]) -> bytes:

@@ -10,7 +10,7 @@ from rebalance_agent.ledger.entries import Entry, Record
 from rebalance_agent.ledger.epochs import EpochBook
 from rebalance_agent.ledger.matching import Account, misnamed
 from rebalance_agent.ledger.posting import Posting
-from rebalance_agent.ledger.report import Difference, Differences, Report
+from rebalance_agent.ledger.report import UNREADABLE, Difference, Differences, Report
 from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.ledger.tellings import KINDS, Tellings
 from rebalance_agent.ledger.told import Told
@@ -168,13 +168,15 @@ class Ledger:
             self._doubt(partition)
         for soft in self._soft.values():
             self.report.wrong.add(*soft.kept, found=soft.found)
+        for disputed in self.told.disputed():
+            self.report.wrong.add(*disputed.kept, found=disputed.found)
         for told in self.told.unmatched():
             self._invented(told)
         for group, account in self._accounts.items():
             self._unclosed(group, account.unclosed)
             for why, number in account.unjudged.items():
                 self.report.leave(why, number)
-        self.report.leave("records that cannot be read", self._posting.unread)
+        self.report.leave(UNREADABLE, self._posting.unread)
         return self.report
 
     def _unclosed(self, group: str, number: int | None) -> None:

@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.ledger.sheets import Place
 
-__all__ = ["Difference", "Differences", "Report"]
+__all__ = ["NO_EVENTS", "UNREADABLE", "Difference", "Differences", "Report"]
+
+NO_EVENTS = "records of the events' topic that are no events"
+UNREADABLE = "records that cannot be read"
+"""Why something is not judged that need not be about any group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,8 @@ class Report:
 
     @property
     def empty(self) -> bool:
-        """Whether there was nothing, neither to judge nor to leave."""
-        return not (self.agreed or self.found or self.pending or self.unjudged)
+        """Whether there was nothing, neither to judge nor to leave: no fact of any group in records or events."""
+        return not (self.agreed or self.found or self.pending or self.unjudged.keys() - {NO_EVENTS, UNREADABLE})
 
     def summary(self) -> str:
         """One line."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from rebalance_agent.ledger.entries import Entry
-from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.ledger.report import Difference, Differences, Report
 from rebalance_agent.ledger.sheets import Place
 from rebalance_agent.ledger.told import GroupFact, Told, inconsistencies, told_of
 from rebalance_agent.model.episode import Source
@@ -18,6 +18,9 @@ __all__ = ["KINDS", "Tellings"]
 
 KINDS = frozenset((GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND))
 """Of facts that records show."""
+
+DISPUTES_MAX = 10
+"""Of one fact so many are kept, and the others counted."""
 
 
 class Tellings:
@@ -39,6 +42,7 @@ class Tellings:
         self._shows = shows
         self._once = once
         self._told: dict[str, Told] = {}
+        self._disputed: dict[str, Differences] = {}
 
     def take(self, event: Event, place: Place) -> None:
         """One event, if it is of this cluster and of a fact that records show."""
@@ -63,16 +67,11 @@ class Tellings:
     def of(self, entry: Entry) -> Told | None:
         """What was told of it."""
         wanted = entry.event_id(self._cluster_id)
-        told = self._told.get(wanted)
-        if told is None and entry.returned:
-            # The ids of further parts do not say who returned.
-            told = self._told.get(replace(entry, returned=()).event_id(self._cluster_id))
-            told = told if told and told.parts > 1 else None
+        told, other = self._told.get(wanted), self._anonymous(entry)
+        if other is not None:
+            told = other if told is None else _better(told, other)
         if told is not None and entry.certain and told.first_id not in ("", wanted):
             return None
-        if told is None and entry.kind == GenerationEvent.KIND and not entry.certain:
-            # Whether somebody returned in it is not known, and with whom, and so not its id.
-            return self._by_time.get((entry.group, entry.number, entry.at_ms))
         return told
 
     def as_epoch(self, entry: Entry) -> bool:
@@ -83,15 +82,30 @@ class Tellings:
         """What no record was found for."""
         return (told for told in self._told.values() if not told.matched)
 
+    def disputed(self) -> Iterator[Differences]:
+        """In what copies contradict each other, of each fact of which no better revision came."""
+        return iter(self._disputed.values())
+
     @cached_property
     def _by_time(self) -> Mapping[tuple[str, int, int], Told]:
         generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
-        return {(told.group, told.number, told.at_ms): told for told in generations}
+        rising = sorted(generations, key=lambda each: each.revision)
+        return {(told.group, told.number, told.at_ms): told for told in rising}
 
     @cached_property
     def _epochs(self) -> frozenset[tuple[str, int]]:
         generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
         return frozenset((each.group, each.number) for each in generations if each.group_type is not GroupType.CLASSIC)
+
+    def _anonymous(self, entry: Entry) -> Told | None:
+        """What was told of a generation under an id that its entry's, with those who returned in it, does not give."""
+        if entry.kind != GenerationEvent.KIND:
+            return None
+        if not entry.certain:
+            return self._by_time.get((entry.group, entry.number, entry.at_ms))  # whether somebody did is not known
+        # The ids of further parts do not say who.
+        spread = self._told.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
+        return spread if spread and spread.parts > 1 else None
 
     def _keep(self, key: str, told: Told) -> None:
         known = self._told.get(key)
@@ -102,6 +116,7 @@ class Tellings:
             self._differ(told, f"{told} is there twice", known.place, told.place)
         if known is None or told.revision > known.revision:
             self._told[key] = told
+            self._disputed.pop(key, None)
         elif told.revision == known.revision and not told.parts_seen <= known.parts_seen:
             known.parts_seen |= told.parts_seen
             known.totals = known.totals.plus(told.totals)
@@ -110,10 +125,19 @@ class Tellings:
             self._report.copies += 1
             if told.revision == known.revision:
                 for what in known.contradicted(told):
-                    self._differ(told, f"it is told twice, with other {what}", known.place, told.place)
+                    places = known.place, told.place
+                    difference = Difference(told.group, told.number, f"it is told twice, with other {what}", places)
+                    self._disputed.setdefault(key, Differences(DISPUTES_MAX)).add(difference)
 
     def _differ(self, told: Told, what: str, *places: Place) -> None:
         self._report.differ(Difference(told.group, told.number, what, places))
+
+
+def _better(told: Told, other: Told) -> Told:
+    """The higher revision of one fact; the other one, in more parts or fewer, needs no record of its own then."""
+    if told.revision != other.revision:
+        told.matched = other.matched = True
+    return max(told, other, key=lambda each: each.revision)
 
 
 def _key(event: GroupFact) -> str:

@@ -7,9 +7,11 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from rebalance_agent.cli import verify_reports
 from rebalance_agent.cli.main import main
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -69,6 +71,55 @@ def test_groups_that_are_not_there_are_no_success(verify):
     code, out, err = verify("--groups", "copo.*")
     assert (code, out) == (2, "")
     assert err == "rebalance-agent verify: --groups: neither records nor events are of a group like 'copo.*'\n"
+
+
+@pytest.fixture
+def cluster(monkeypatch, capsys):
+    """`verify` of a cluster whose offsets topic holds nothing, and its events' topic so many records of others."""
+
+    def run(*flags, unread=0):
+        read = SimpleNamespace(
+            cluster_id="c", unread=unread, names=dict, events=lambda _topic, _tell: 0, post=lambda *_ledgers: None
+        )
+        monkeypatch.setattr(verify_reports, "VerifiedCluster", lambda _properties, _clock: read)
+        code = main(["verify", "--bootstrap-servers", "localhost:1", *flags])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_nothing_to_judge_is_no_success(verify, cluster):
+    start = "rebalance-agent verify: nothing was proven: neither records nor events are of any group that is shown"
+    code, out, err = verify(events=[], records=[])
+    assert (code, out) == (2, "")
+    assert err == f"{start}. Are the files the right ones? If nobody has used groups yet, say --allow-empty\n"
+    code, out, err = cluster("--json")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"{start}. Are the cluster, the events' topic and the rights the right ones?")
+
+
+def test_records_of_somebody_else_alone_prove_nothing(verify, cluster):
+    """So it is with the wrong topic."""
+    code, out, err = cluster(unread=7)
+    assert (code, out) == (2, "")
+    assert "; there are 7 records of the events' topic that are no events. " in err
+    assert cluster("--groups", "orders", unread=7)[0] == 2
+    broken = '{"key": "AAIAAWc=", "value": "AGM=", "timestamp": 1}'
+    code, _, err = verify(events=[], records=[broken])
+    assert (code, "; there are 1 records that cannot be read. " in err) == (2, True)
+
+
+def test_an_empty_cluster_can_be_allowed(verify, cluster):
+    told = "no difference; 0 facts of 0 groups are told right and once"
+    assert verify("--allow-empty", events=[], records=[]) == (0, f"{told}\n", "")
+    assert cluster("--allow-empty", unread=7)[1].startswith(f"{told}; not judged: 7 ")
+    assert verify("--allow-empty", events=LEFT_OUT)[0] == 1
+
+
+@pytest.mark.parametrize("left", [{"events": []}, {"records": []}])
+def test_records_alone_and_events_alone_are_something(verify, left):
+    assert verify(**left)[0] == 1
 
 
 def test_since_leaves_out_what_is_older(verify):

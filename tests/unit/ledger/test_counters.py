@@ -98,6 +98,14 @@ def test_no_more_may_be_told_again_than_records_were_read_again():
     assert not report_of(counted(EVENTS[1:]), began_amid=True, replayed=0).clean
 
 
+def test_what_was_told_again_after_the_scrape_is_excused_by_its_age_alone():
+    """Neither file says when an event was told, and the scrape not how many records were read again after it."""
+    last_ms = EVENTS[-1].timestamp_ms
+    since = {"began_amid": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
+    assert not report_of({}, **since, settled_ms=500).clean
+    assert report_of({}, **since, settled_ms=last_ms + 1_001 - T0).clean
+
+
 def test_what_was_counted_until_its_group_was_deleted_was_not_told_again():
     gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
     assert report_of(counted(EVENTS), [*gone, *EVENTS], began_amid=True, replayed=0).clean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import replace
 
@@ -106,6 +107,32 @@ def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
     assert not report([events[0], events[1], replace(wrong, revision=1), events[2]], EAGER).clean
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_copies_that_a_better_revision_replaces_need_not_agree(order):
+    """Readers keep the highest revision: nobody has either of the two."""
+    events = told(*EAGER)
+    other = replace(events[1], members=events[1].members[:1])
+    better = replace(events[1], revision=1)
+    copies = [(events[1], other, better)[each] for each in order]
+    assert said(report([events[0], *copies, events[2]], EAGER)) == []
+    worse = replace(other, revision=1)
+    assert ("g", 2, "it is told twice, with other members") in said(report([*events, better, worse], EAGER))
+
+
+def test_of_equal_revisions_the_first_counts_as_it_does_for_readers():
+    events = told(*EAGER)
+    wrong = replace(events[1], moved=9, followups=1)
+    assert report([*events, wrong], EAGER).clean
+    assert not report([events[0], wrong, *events[1:]], EAGER).clean
+
+
+def test_copies_of_one_fact_are_counted_and_a_few_of_them_kept():
+    events = told(*EAGER)
+    others = [replace(events[1], members=events[1].members[:1])] * 30
+    found = report([*events, *others], EAGER)
+    assert (found.found, len(found.differences)) == (30, 10)
+
+
 def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
     events = told(*EAGER)
     assert events[1].stall is None  # no poll saw the start
@@ -163,6 +190,24 @@ def test_parts_of_a_static_members_return_are_one_fact_too():
     assert said(found) == []
     assert found.agreed == len(events) == 2
     assert not report(parts[:-1], observations).clean
+
+
+@pytest.mark.parametrize("highest", [0, 1])
+@pytest.mark.parametrize("left", [slice(None), slice(2, None)])
+def test_a_static_members_return_may_be_revised_in_more_parts_or_fewer(highest, left):
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    first, whole = told(*observations)
+    spread = [part for part, _ in event_lines(replace(whole, revision=1 - highest), 1_500)]
+    assert len(spread) > 1
+    whole, places = replace(whole, revision=highest), range(3)[left]
+    posts = [observations[each] for each in places]
+    for copies in ([whole, *spread], [*spread, whole]):
+        found = report([first, *copies], posts, places)
+        assert (said(found), found.agreed) == ([], len([each for each in places if each]))
+        wrong = [replace(each, members=()) if each.revision else each for each in copies]
+        assert not report([first, *wrong], posts, places).clean
 
 
 def test_a_first_part_under_another_id_is_not_the_records():

@@ -27,7 +27,7 @@ def test_a_published_event_is_a_row_of_its_own_words(line):
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_row_or_a_reason(value):
+def test_bytes_that_are_no_event_are_a_reason(value):
     assert isinstance(event_row(value), Reason)
 
 
@@ -35,6 +35,7 @@ def test_any_bytes_are_a_row_or_a_reason(value):
 def test_a_damaged_event_is_a_row_or_a_reason_and_both_can_be_stored(line, data):
     place = data.draw(st.integers(0, len(line) - 1))
     found = event_row(line[:place] + bytes([data.draw(st.integers(0, 255))]) + line[place + 1 :])
+    assert isinstance(found, EventRow | Reason)
     for text in found if isinstance(found, EventRow) else [str(found)]:
         if isinstance(text, str):
             text.encode()

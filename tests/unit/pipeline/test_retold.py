@@ -11,20 +11,11 @@ import pytest
 
 from rebalance_agent.pipeline.retold import Shown, retold_rows
 from rebalance_agent.rebalances.retelling import Facts
+from support.record_batches import COLUMNS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
 FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
-RECORDS = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp_ms", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("topic", pa.string()),
-    ]
-)
 
 
 def told(rows):
@@ -40,7 +31,7 @@ def told(rows):
             }
             for place, row in enumerate(rows)
         ],
-        RECORDS,
+        COLUMNS,
     )
     return [row for out in retold_rows([batch], FACTS, Shown()) for row in out.to_pylist()]
 
