@@ -1,181 +1,160 @@
 """What a consumer's code feels of being instrumented: the same program bare and instrumented, in turns at one broker.
 
 Each round runs every variant once, in an order of its own, as a process of its own (`bench.harmless_member`): it goes
-through rebalances as another member joins and leaves, and reads a topic while what it had to tell is still being sent.
-The bare program runs twice in each round: what these two differ by is noise, and nothing is told apart that is smaller.
+through rebalances as another member joins and leaves, and after these it reads a topic, while what it had to tell is
+still being sent. The bare program runs twice in each round: what these two differ by is noise. The exit code is 1 where
+an instrumented one surely takes more than the noise, and more than is of no account (`bench.harmless_verdict`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import random
-import socket
 import statistics
-import subprocess
-import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from time import perf_counter, sleep
-from urllib.error import URLError
-from urllib.request import urlopen
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from bench.harmless_member import CLIENTS
+from bench.harmless_clients import BATCH, CLIENTS
+from bench.harmless_sidecars import failing, hanging, url, well
+from bench.harmless_verdict import MORE, SAME, UNKNOWN, Finding, Measure, interval, judged
 from bench.measure import in_process, table
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.settings import free_ports
 
-TOPIC = "orders"
 PARTITIONS = 12
-RECORDS = 200_000
-RECORD_BYTES = 100
-REBALANCES = 6
-ROUNDS = 7
-"""Of seven pairs the middle one lies between the smallest and the largest with 98 % (1 - 2 / 2**7)."""
+RECORDS: Mapping[str, int] = {"kafka-python": 10_000, "confluent-kafka": 40_000, "aiokafka": 40_000}
+"""What each client reads at once, from a topic of its own: a quarter of a second's worth."""
 
-PATIENCE_S = 60.0
+RECORD_BYTES = 100
+READS = 3
+"""So often a process reads the topic, after two rebalances each time; its figure is the median."""
+
+ROUNDS = 11
+"""Of eleven values the median lies between the second and the last but one with 98.8 %."""
 
 BARE, AGAIN = "bare", "bare, again"
-ABSENT = "instrumented, no sidecar"
 
-MEASURES: Mapping[str, str] = {
-    "poll_p50_us": "poll p50 us",
-    "poll_p99_us": "poll p99 us",
-    "records_s": "records / s",
-    "rebalance_ms": "rebalance ms",
-    "cpu_s": "CPU s of reading",
-    "rss_mib": "memory MiB",
-}
+REBALANCE_MS: Final = 10.0
+"""The event of the first callback is sent while the application waits for the second. Until all members hear of one
+takes a heartbeat, which is 3 s unless set otherwise: nobody notices a hundredth of a second in that."""
+
+MEMORY_MIB: Final = 12.0
+"""The package's code and what it imports take some 6 MiB, and 4 MiB of events may wait for a sidecar."""
+
+NEGLIGIBLE: Final = 10.0
+"""Percent, of reading records and doing nothing with them; of what a program does that uses them, it is a fraction."""
+
+MEASURES = (
+    Measure("poll_p50_us", "poll p50 us", NEGLIGIBLE),
+    Measure("poll_p99_us", "poll p99 us", NEGLIGIBLE),
+    Measure("record_us", "us / record", NEGLIGIBLE),
+    Measure("record_cpu_us", "CPU us / record", NEGLIGIBLE),
+    Measure("rebalance_ms", "rebalance ms", REBALANCE_MS, "ms"),
+    Measure("memory_mib", "memory MiB", MEMORY_MIB, "MiB"),
+)
+
+Found = Mapping[str, Sequence[Mapping[str, float]]]
+"""What each variant measured, a mapping of figures for each round."""
 
 
 def main(scale: float = 1.0) -> None:
-    """Print two tables for each client."""
-    rounds, records = max(2, min(ROUNDS, round(ROUNDS * scale * 10))), max(1_000, round(RECORDS * scale))
+    """Print two tables and what they mean for each client; SystemExit where an instrumented one surely costs more."""
+    rounds = max(2, min(ROUNDS, round(ROUNDS * scale * 10)))
+    findings: dict[str, list[Finding]] = {}
     with EmbeddedKafka(properties={"group.min.session.timeout.ms": "1000"}) as kafka, contextlib.ExitStack() as stack:
-        _filled(kafka.bootstrap_servers, records)
         variants = {
             BARE: None,
             AGAIN: None,
-            "instrumented, sidecar well": stack.enter_context(_well(kafka.bootstrap_servers)),
-            ABSENT: _url(free_ports(1)[0]),
-            "instrumented, sidecar hangs": stack.enter_context(_hanging()),
-            "instrumented, sidecar answers 500": stack.enter_context(_failing()),
+            "instrumented, sidecar well": stack.enter_context(well(kafka.bootstrap_servers)),
+            "instrumented, no sidecar": url(free_ports(1)[0]),
+            "instrumented, sidecar hangs": stack.enter_context(hanging()),
+            "instrumented, sidecar answers 500": stack.enter_context(failing()),
         }
         for client in CLIENTS:
-            print(f"\n### {client}: {rounds} rounds of {REBALANCES} rebalances and {records:,} records\n", flush=True)
-            shown(*compared(client, kafka.bootstrap_servers, variants, rounds, records))
+            records = max(1_000, round(RECORDS[client] * scale))
+            _filled(kafka.bootstrap_servers, client, records)
+            print(
+                f"\n### {client}: {rounds} rounds of {READS} x (2 rebalances, {records:,} records read)\n", flush=True
+            )
+            found = compared(client, kafka.bootstrap_servers, variants, rounds, records)
+            findings[client] = judged(found, MEASURES, BARE, AGAIN)
+            shown(found)
+            told(findings[client])
+    settled(findings)
 
 
-def compared(
-    client: str, bootstrap: str, variants: Mapping[str, str | None], rounds: int, records: int
-) -> tuple[dict[str, list[dict[str, float]]], int]:
-    """What each variant measured, a dict a round."""
+def compared(client: str, bootstrap: str, variants: Mapping[str, str | None], rounds: int, records: int) -> Found:
+    """Run each variant once a round, each time in a group of its own; SystemExit names the one that failed."""
     found: dict[str, list[dict[str, float]]] = {name: [] for name in variants}
     for number in range(rounds):
         order = list(variants)
         random.Random(number).shuffle(order)
         for name in order:
             group = f"{client}-{number}-{order.index(name)}"
-            given = (client, bootstrap, TOPIC, group, str(records), str(REBALANCES), variants[name] or "")
-            found[name].append(in_process("bench.harmless_member", *given))
-    return found, rounds
+            given = (client, bootstrap, client, group, str(records), str(READS), variants[name] or "")
+            try:
+                found[name].append(in_process("bench.harmless_member", *given))
+            except SystemExit as failed:
+                raise SystemExit(f"{client}, {name}, round {number + 1}: {failed}") from None
+    return found
 
 
-def shown(found: Mapping[str, list[dict[str, float]]], rounds: int) -> None:
-    """The medians, and below them how each round's figure compares with the bare one of the same round."""
-    medians = [
-        (name, *(statistics.median(row[key] for row in rows) for key in MEASURES)) for name, rows in found.items()
-    ]
-    table(("median", *MEASURES.values()), medians)
+def shown(found: Found) -> None:
+    """The medians as they are, and below them how much more each is than the bare one of the same round."""
+    values = {name: {each: [row[each.key] for row in rows] for each in MEASURES} for name, rows in found.items()}
+    table(
+        ("median", *(each.title for each in MEASURES)),
+        [(name, *(_figure(statistics.median(of[each])) for each in MEASURES)) for name, of in values.items()],
+    )
+    bare = values.pop(BARE)
+    sure = interval(bare[MEASURES[0]]).sure
     print()
-    ratios = [
-        (
-            name,
-            *(_ratio([row[key] / bare[key] for row, bare in zip(rows, found[BARE], strict=True)]) for key in MEASURES),
-        )
-        for name, rows in found.items()
-        if name != BARE
-    ]
-    sure = 1 - 2 / 2**rounds
-    table((f"of bare: median (where it lies with {sure:.0%})", *MEASURES.values()), ratios)
+    table(
+        (f"more than bare (where it lies with {sure:.1%})", *(f"{each.title}: {each.unit}" for each in MEASURES)),
+        [(name, *(str(interval(each.more(of[each], bare[each]))) for each in MEASURES)) for name, of in values.items()],
+    )
 
 
-def _ratio(values: list[float]) -> str:
-    return f"{statistics.median(values):.3f} ({min(values):.3f} - {max(values):.3f})"
+def _figure(value: float) -> str:
+    return f"{value:.3g}" if value < 1_000 else f"{value:,.0f}"
 
 
-def _filled(bootstrap: str, records: int) -> None:
+def told(findings: Sequence[Finding]) -> None:
+    """What that means: how many are the same, and each that can be told from bare ones or may be too much."""
+    count = Counter(each.verdict for each in findings)
+    bounds = ", ".join(f"{each.title} {each.bound:g} {each.unit}" for each in MEASURES)
+    print(f"\nOf {len(findings)} figures {count[SAME]} are surely within their bounds ({bounds}),")
+    print(f"{count[MORE]} surely beyond, and of {count[UNKNOWN]} it cannot be said.", flush=True)
+    for each in findings:
+        if each.enough and (each.seen or each.verdict != SAME):
+            print(f"- {_told(each)}", flush=True)
+
+
+def settled(findings: Mapping[str, Sequence[Finding]]) -> None:
+    """SystemExit, which names them, where instrumented consumers of a client surely take more."""
+    worse = [f"{client}, {_told(each)}" for client, of in findings.items() for each in of if each.verdict == MORE]
+    if worse:
+        raise SystemExit("\nInstrumented consumers surely take more:\n" + "\n".join(worse))
+
+
+def _told(finding: Finding) -> str:
+    apart = "can be told from bare ones" if finding.seen else "cannot be told from bare ones"
+    bounds = {SAME: "within its bound", MORE: "beyond its bound", UNKNOWN: "perhaps beyond its bound"}
+    amounts = f"{finding.more} {finding.measure.unit} more, bare ones {finding.noise}"
+    return f"{finding.measure.title}, {finding.variant}: {amounts}; {apart}; {bounds[finding.verdict]}"
+
+
+def _filled(bootstrap: str, topic: str, records: int) -> None:
+    """Write the topic, in batches of one size: one partition after the other, so that none waits for more."""
     admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result()
-    producer, chance = Producer({"bootstrap.servers": bootstrap, "linger.ms": 50, "log_level": 0}), random.Random(1)
+    admin.create_topics([NewTopic(topic, PARTITIONS, 1)])[topic].result()
+    config = {"bootstrap.servers": bootstrap, "linger.ms": 50, "batch.num.messages": BATCH, "log_level": 0}
+    producer, chance = Producer(config), random.Random(1)
     for number in range(records):
-        producer.produce(TOPIC, chance.randbytes(RECORD_BYTES), partition=number % PARTITIONS)
+        producer.produce(topic, chance.randbytes(RECORD_BYTES), partition=number * PARTITIONS // records)
         producer.poll(0)
     producer.flush()
-
-
-def _url(port: int) -> str:
-    return f"http://127.0.0.1:{port}/v1/events"
-
-
-@contextlib.contextmanager
-def _well(bootstrap: str) -> Iterator[str]:
-    """A sidecar as users run it, with the broker to publish to."""
-    web, events = free_ports(2)
-    command = [sys.executable, "-m", "rebalance_agent.cli.main", "sidecar", "--bootstrap-servers", bootstrap]
-    listening = ("--listen", f"127.0.0.1:{web}", "--events-listen", f"127.0.0.1:{events}", "--log-level", "error")
-    process = subprocess.Popen([*command, *listening])
-    try:
-        _wait(lambda: _answers(f"http://127.0.0.1:{web}/readyz"))
-        yield _url(events)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _answers(url: str) -> bool:
-    try:
-        with urlopen(url, timeout=5) as answer:
-            return bool(answer.status == 200)
-    except (URLError, ConnectionError):
-        return False
-
-
-def _wait(condition: Callable[[], bool]) -> None:
-    end = perf_counter() + PATIENCE_S
-    while not condition():
-        if perf_counter() > end:
-            raise SystemExit("the sidecar does not become ready")
-        sleep(0.1)
-
-
-@contextlib.contextmanager
-def _hanging() -> Iterator[str]:
-    """Takes connections and posts, and never answers: the kernel does it alone."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1_000) as listener:
-        yield _url(listener.getsockname()[1])
-
-
-class _Fails(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(500)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *arguments: object) -> None: ...
-
-
-@contextlib.contextmanager
-def _failing() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Fails) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-        thread.start()
-        try:
-            yield _url(server.server_port)
-        finally:
-            server.shutdown()
-            thread.join()

@@ -1,0 +1,112 @@
+"""Whether an instrumented program takes more than a bare one, beyond the noise: intervals of medians, what they mean.
+
+A figure is the median over rounds of how much more the instrumented program took than the bare one of the same round;
+that of a second bare program is the noise. There are three answers, since to see no difference does not prove that
+there is none:
+
+- `SAME`: the whole interval lies below the measure's bound. If it is more at all, it is by so little.
+- `MORE`: the whole interval lies above the bound, and above whatever the bare programs differ by.
+- `UNKNOWN`: neither; the noise is too wide, or there were too few rounds.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+SURE: Final = 0.98
+"""How surely a median lies in its interval. For `MORE` two of them are apart, which chance does far more seldom."""
+
+SAME, MORE, UNKNOWN = "same", "more", "unknown"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A figure of which more is worse.
+
+    ``bound`` is how much more is of no account: in ``unit``, or in percent of the bare program's where that is ``%``.
+    """
+
+    key: str
+    title: str
+    bound: float
+    unit: str = "%"
+
+    def more(self, values: Sequence[float], bare: Sequence[float]) -> list[float]:
+        """By how much each round's value is above the bare one's."""
+        pairs = zip(values, bare, strict=True)
+        return [(value / base - 1) * 100 if self.unit == "%" else value - base for value, base in pairs]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A median, and between what it lies."""
+
+    low: float
+    median: float
+    high: float
+    sure: float
+
+    def __str__(self) -> str:
+        return f"{self.median:+.1f} ({self.low:+.1f} to {self.high:+.1f})"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is to be said of one measure of one instrumented variant."""
+
+    measure: Measure
+    variant: str
+    more: Interval
+    noise: Interval
+
+    @property
+    def enough(self) -> bool:
+        """Whether there were rounds enough to say anything."""
+        return min(self.more.sure, self.noise.sure) >= SURE
+
+    @property
+    def seen(self) -> bool:
+        """Whether it can be told from a bare program: its interval lies beyond all that two of these differ by."""
+        return self.enough and self.more.low > max(self.noise.high, -self.noise.low)
+
+    @property
+    def verdict(self) -> str:
+        """`SAME`, `MORE` or `UNKNOWN`."""
+        if self.enough and self.more.high <= self.measure.bound:
+            return SAME
+        return MORE if self.seen and self.more.low > self.measure.bound else UNKNOWN
+
+
+def interval(values: Sequence[float]) -> Interval:
+    """The median's narrowest interval from the k-th smallest to the k-th largest value that is `SURE`, else the widest.
+
+    It asks nothing of how values are distributed: a value lies below the median as often as above it.
+    """
+    ordered, count = sorted(values), len(values)
+    outside, taken = 2 / 2**count, 0
+    sure = 1 - outside
+    while 2 * (taken + 2) <= count and 1 - outside - 2 * math.comb(count, taken + 1) / 2**count >= SURE:
+        taken += 1
+        outside += 2 * math.comb(count, taken) / 2**count
+        sure = 1 - outside
+    return Interval(ordered[taken], statistics.median(ordered), ordered[-1 - taken], sure)
+
+
+def judged(
+    found: Mapping[str, Sequence[Mapping[str, float]]], measures: Sequence[Measure], bare: str, again: str
+) -> list[Finding]:
+    """Each measure of each variant but the two bare ones; ``found`` has a mapping of figures for each round."""
+    findings = []
+    for measure in measures:
+        values = {name: [row[measure.key] for row in rows] for name, rows in found.items()}
+        noise = interval(measure.more(values[again], values[bare]))
+        findings += [
+            Finding(measure, name, interval(measure.more(values[name], values[bare])), noise)
+            for name in found
+            if name not in (bare, again)
+        ]
+    return findings

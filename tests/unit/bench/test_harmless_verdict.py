@@ -1,0 +1,132 @@
+"""Whether an instrumented program takes more than a bare one: what is said, and what is not known."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from bench.harmless import settled, told
+from bench.harmless_verdict import MORE, SAME, UNKNOWN, Measure, interval, judged
+
+ROUNDS = 11
+PERCENT = Measure("took", "took us", 5.0)
+MS = Measure("took", "took ms", 10.0, "ms")
+
+
+def rounds(factor=1.0, extra=0.0, noise=0.01, seed=1, count=ROUNDS, base=100.0):
+    chance = random.Random(seed)
+    return [{"took": base * factor * (1 + chance.uniform(-noise, noise)) + extra} for _ in range(count)]
+
+
+def finding(instrumented, measure=PERCENT, bare=None, again=None):
+    found = {"bare": bare or rounds(seed=2), "again": again or rounds(seed=3), "instrumented": instrumented}
+    (only,) = judged(found, [measure], "bare", "again")
+    return only
+
+
+def test_what_is_alike_is_the_same():
+    found = finding(rounds())
+    assert (found.verdict, found.seen) == (SAME, False)
+
+
+def test_twice_as_much_is_more():
+    assert finding(rounds(factor=2)).verdict == MORE
+
+
+def test_a_little_more_is_seen_and_within_its_bound():
+    found = finding(rounds(factor=1.03, noise=0.001), bare=rounds(noise=0.001), again=rounds(noise=0.001, seed=3))
+    assert (found.verdict, found.seen) == (SAME, True)
+
+
+def test_less_is_the_same():
+    assert finding(rounds(factor=0.5)).verdict == SAME
+
+
+@pytest.mark.parametrize(("extra", "verdict"), [(4.0, SAME), (9.9, UNKNOWN), (30.0, MORE)])
+def test_a_bound_in_a_unit_is_of_the_difference_whatever_the_ratio(extra, verdict):
+    few = {"noise": 0.3, "base": 2.0}
+    found = finding(rounds(extra=extra, **few), MS, rounds(seed=2, **few), rounds(seed=3, **few))
+    assert found.verdict == verdict
+
+
+def test_noise_that_could_hide_it_is_no_proof_of_being_the_same():
+    wide = {"noise": 0.6}
+    found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
+    assert found.verdict == UNKNOWN
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_nothing_is_more_that_the_bare_ones_differ_by_in_either_direction(factor):
+    found = finding(rounds(factor=1.5), again=rounds(factor=factor, seed=3))
+    assert (found.verdict, found.seen) == (UNKNOWN, False)
+
+
+def test_a_slow_round_slows_all_of_it_and_is_nobodys_fault():
+    slowed = [1.0, 3.0] * 5 + [1.0]
+    bare, again, instrumented = (
+        [{"took": row["took"] * by} for row, by in zip(rounds(seed=seed), slowed, strict=True)] for seed in (1, 2, 3)
+    )
+    assert finding(instrumented, bare=bare, again=again).verdict == SAME
+
+
+@pytest.mark.parametrize(
+    ("factor", "count", "verdict"),
+    [(9, 2, UNKNOWN), (9, 6, UNKNOWN), (9, 7, MORE), (1, 2, UNKNOWN), (1, 6, UNKNOWN), (1, 7, SAME)],
+)
+def test_few_rounds_say_nothing(factor, count, verdict):
+    bare, again = rounds(seed=2, count=count), rounds(seed=3, count=count)
+    assert finding(rounds(factor=factor, count=count), bare=bare, again=again).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "sure"), [(2, 0, 1, 0.5), (7, 0, 6, 0.984), (11, 1, 9, 0.988), (21, 4, 16, 0.993)]
+)
+def test_an_interval_is_the_narrowest_that_is_sure_enough(count, low, high, sure):
+    values = list(range(count))
+    random.Random(1).shuffle(values)
+    found = interval(values)
+    assert (found.low, found.high, round(found.sure, 3)) == (low, high, sure)
+    assert found.median == (count - 1) / 2
+
+
+def test_a_median_lies_in_its_interval_as_often_as_is_said():
+    chance, tries = random.Random(1), 2_000
+    outside = sum(not found.low < 0 < found.high for found in _drawn(chance, tries))
+    assert outside / tries == pytest.approx(1 - interval(range(ROUNDS)).sure, abs=0.01)
+
+
+def _drawn(chance, tries):
+    return (interval([chance.gauss(0, 1) for _ in range(ROUNDS)]) for _ in range(tries))
+
+
+def test_alike_programs_are_hardly_ever_more():
+    chance = random.Random(1)
+    verdicts = [
+        finding(
+            rounds(noise=0.2, seed=chance.random()),
+            Measure("took", "took us", 0.0),
+            rounds(noise=0.2, seed=chance.random()),
+            rounds(noise=0.2, seed=chance.random()),
+        ).verdict
+        for _ in range(300)
+    ]
+    assert verdicts.count(MORE) <= 1
+
+
+def test_what_is_more_ends_the_measurement_and_is_named():
+    with pytest.raises(SystemExit) as ended:
+        settled({"aiokafka": [finding(rounds())], "confluent-kafka": [finding(rounds(factor=2))]})
+    assert "confluent-kafka, took us, instrumented: +99" in ended.value.code
+    assert "aiokafka" not in ended.value.code
+
+
+def test_what_is_not_known_does_not_end_it_and_is_told(capsys):
+    wide = {"noise": 0.6}
+    found = finding(rounds(seed=4, **wide), bare=rounds(seed=2, **wide), again=rounds(seed=3, **wide))
+    settled({"aiokafka": [found]})
+    told([found, finding(rounds())])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2] == "0 surely beyond, and of 1 it cannot be said."
+    assert [line.split(";")[1:] for line in lines[3:]] == [
+        [" cannot be told from bare ones", " perhaps beyond its bound"]
+    ]
