@@ -9,7 +9,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart lock docs clean
+.PHONY: help venv demo test test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart sbom audit lock docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +74,12 @@ docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.exposition.api_page import api_page as page; print(page(), end="")' >docs/api.md
 	@$(BIN)/python docs/pictures/draw.py
 
+sbom: $(STAMP) ## write what the wheel runs with, by package, version and hash (CycloneDX), into dist/
+	@$(BIN)/python tests/supply sbom $(ARGS)
+
+audit: $(STAMP) ## known vulnerabilities of all that is locked (ARGS="--vulnerability-service osv")
+	@$(BIN)/python tests/supply audit $(ARGS)
+
 lock: ## resolve requirements/*.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev \
@@ -81,6 +87,7 @@ lock: ## resolve requirements/*.lock anew (hashes, no addresses)
 	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway pyproject.toml -o requirements/agent.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
+	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@rm -rf $(VENV)-lock
 
 clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)

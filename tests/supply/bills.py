@@ -1,0 +1,43 @@
+"""Bills of materials (CycloneDX 1.6) of what a lock has a wheel run with: the same lock gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import rebalance_agent
+from supply.locks import FOLDER
+
+RUNTIME = ("agent", "pipeline")
+"""Locks of what runs with the wheel, each in the image of that name; the others build and test."""
+
+
+def bill(python: str, lock: Path, *, validated: bool = True) -> str:
+    """The bill as JSON. ``validated``: held against CycloneDX's own schema, which takes some seconds.
+
+    Raises:
+        RuntimeError: cyclonedx-py failed; says what it said.
+
+    """
+    options = ("--pyproject", str(FOLDER.parent / "pyproject.toml"), "--spec-version", "1.6", "--output-reproducible")
+    check = "--validate" if validated else "--no-validate"
+    command = [python, "-m", "cyclonedx_py", "requirements", *options, check, str(lock)]
+    done = subprocess.run(command, capture_output=True, check=False, encoding="utf-8")
+    if done.returncode:
+        raise RuntimeError(f"cyclonedx-py failed on {lock.name}: {done.stderr.strip()}")
+    content = json.loads(done.stdout)
+    # pyproject.toml leaves the version to the package, where cyclonedx-py does not look.
+    content["metadata"]["component"]["version"] = rebalance_agent.__version__
+    return json.dumps(content, indent=2) + "\n"
+
+
+def write_bills(python: str, folder: Path) -> list[Path]:
+    """Write ``sbom-NAME.json`` for each lock of `RUNTIME`; where they are. Raises as `bill`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in RUNTIME:
+        path = folder / f"sbom-{name}.json"
+        path.write_text(bill(python, FOLDER / f"{name}.lock"), encoding="utf-8")
+        written.append(path)
+    return written

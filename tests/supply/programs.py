@@ -1,0 +1,62 @@
+"""pip-audit and cyclonedx-py of ``requirements/audit.lock``, in an environment of their own in the cache of tools.
+
+They bring some 50 packages, which would else be among those that they look at.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from supply.locks import FOLDER
+from support.tools import cache
+
+INSTALL_SECONDS_MAX = 840  # twenty, but on a machine that has much else to do; its tests have more
+
+
+class UnavailableError(Exception):
+    """The tools cannot be had on this machine; says why."""
+
+
+def python(lock: Path = FOLDER / "audit.lock") -> str:
+    """The Python that has what ``lock`` names; installed at the first use, several that ask at once wait for the first.
+
+    Raises:
+        UnavailableError: it could not be installed, as without a network.
+
+    """
+    key = hashlib.sha256(sys.version.encode() + lock.read_bytes()).hexdigest()[:16]
+    folder = cache() / f"supply-{key}"
+    folder.mkdir(parents=True, exist_ok=True)
+    environment = folder / "environment"
+    complete = folder / ".complete"
+    with (folder / ".lock").open("w") as guard:
+        fcntl.flock(guard, fcntl.LOCK_EX)
+        if not complete.exists():
+            shutil.rmtree(environment, ignore_errors=True)  # somebody was killed, or had no network
+            _run([sys.executable, "-m", "venv", str(environment)])
+            asked = (
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-compile",
+                "--require-hashes",
+                "--only-binary=:all:",
+            )
+            _run([str(environment / "bin" / "python"), "-m", "pip", "install", *asked, "-r", str(lock)])
+            complete.touch()
+    return str(environment / "bin" / "python")
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, text=True, timeout=INSTALL_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        raise UnavailableError(f"installing its tools took longer than {INSTALL_SECONDS_MAX} s") from None
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines() or ["nothing was said"]
+        raise UnavailableError(f"its tools cannot be installed: {said[-1]}")

@@ -1,0 +1,82 @@
+"""What `make audit` makes of pip-audit's answers: no answer is never good news."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supply import audit
+from supply.audit import UNANSWERED, VULNERABLE, Answers, answers, ask, requirements, verdict
+
+VERSIONS = [("numpy", "1.0"), ("numpy", "2.0"), ("pyyaml", "5.3")]
+NOTHING_KNOWN = dict.fromkeys(VERSIONS, ())
+
+
+def test_every_version_is_asked_for_whatever_system_it_is_for():
+    files = [text.splitlines() for text in requirements([*VERSIONS, *VERSIONS])]
+    assert sorted(line for lines in files for line in lines) == ["numpy==1.0", "numpy==2.0", "pyyaml==5.3"]
+    for lines in files:
+        assert len({line.partition("==")[0] for line in lines}) == len(lines), "pip-audit refuses two versions in one"
+
+
+def test_what_pip_audit_passed_over_has_no_answer():
+    report = {
+        "dependencies": [
+            {"name": "numpy", "skip_reason": "Dependency not found on PyPI and could not be audited: numpy (1.0)"},
+            {"name": "numpy", "version": "2.0", "vulns": []},
+            {
+                "name": "pyyaml",
+                "version": "5.3",
+                "vulns": [
+                    {"id": "PYSEC-1", "aliases": ["CVE-1", "GHSA-1"], "fix_versions": ["5.4"], "description": "long"},
+                    {"id": "PYSEC-2", "aliases": [], "fix_versions": [], "description": "long"},
+                ],
+            },
+        ]
+    }
+    assert answers(report) == Answers(
+        {
+            ("numpy", "2.0"): [],
+            ("pyyaml", "5.3"): ["PYSEC-1 (CVE-1, GHSA-1), mended in 5.4", "PYSEC-2, not mended yet"],
+        },
+        "Dependency not found on PyPI and could not be audited: numpy (1.0)",
+    )
+
+
+def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
+    assert verdict(VERSIONS, Answers(NOTHING_KNOWN)) == (0, ["audit: nothing is known against 3 versions"])
+
+
+def test_a_database_that_says_nothing_of_one_of_them_is_a_failure_of_its_own():
+    code, lines = verdict(VERSIONS, Answers(dict.fromkeys(VERSIONS[:2], ()), "ERROR: no such host"))
+    assert code == UNANSWERED
+    assert "no answer for 1 of 3 versions, pyyaml 5.3: they may" in lines[0]
+    assert lines[1] == "  pip-audit: ERROR: no such host"
+
+
+def test_what_is_known_is_told_even_where_others_have_no_answer():
+    code, lines = verdict(VERSIONS, Answers({("pyyaml", "5.3"): ("PYSEC-1, mended in 5.4",)}))
+    assert code == VULNERABLE
+    assert lines[0] == "pyyaml 5.3: PYSEC-1, mended in 5.4"
+    assert any("no answer for 2 of 3 versions" in line for line in lines)
+    assert lines[-1] == "audit: 1 of 3 versions have known vulnerabilities"
+
+
+@pytest.mark.parametrize("written", [True, False])
+def test_no_report_is_no_answer(monkeypatch, written):
+    """pip-audit ends well though it passed over all of them, and with 1 whether something is found or it failed."""
+
+    def run(command, **_options):
+        (report,) = (each.partition("=")[2] for each in command if each.startswith("--output="))
+        if written:
+            passed_over = {"dependencies": [{"name": "pyyaml", "skip_reason": "No such host"}]}
+            Path(report).write_text(json.dumps(passed_over), encoding="utf-8")
+        return subprocess.CompletedProcess(
+            command, 0 if written else 1, "", "Well done\n" if written else "Traceback\nNo such host\n"
+        )
+
+    monkeypatch.setattr(audit.subprocess, "run", run)
+    asked = ask("python", [("pyyaml", "5.3")])
+    assert asked == Answers({}, "No such host")
+    assert verdict([("pyyaml", "5.3")], asked)[0] == UNANSWERED

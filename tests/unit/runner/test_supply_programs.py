@@ -1,0 +1,60 @@
+"""How the tools of `make audit` come into the cache: once, complete or not at all; who cannot have them is told why."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from supply import programs
+from supply.programs import UnavailableError, python
+
+
+@pytest.fixture
+def lock(tmp_path, monkeypatch):
+    monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "some.lock"
+    path.write_text("a==1\n")
+    return path
+
+
+@pytest.fixture
+def installs(monkeypatch):
+    """Stands in for `venv` and `pip`, which says ``fails`` and fails if there is any."""
+    calls = []
+
+    class Installs:
+        fails = ""
+
+    def run(command, **_options):
+        calls.append(command)
+        if command[1:3] == ["-m", "venv"]:
+            Path(command[3]).mkdir()  # which fails where a broken one was left
+            return subprocess.CompletedProcess(command, 0, "", "")
+        return subprocess.CompletedProcess(command, 1 if Installs.fails else 0, "", Installs.fails)
+
+    monkeypatch.setattr(programs.subprocess, "run", run)
+    Installs.calls = calls
+    return Installs
+
+
+def test_they_are_installed_once_with_their_hashes(lock, installs):
+    assert python(lock) == python(lock)
+    _, pip = installs.calls
+    assert "--require-hashes" in pip
+    assert pip[-2:] == ["-r", str(lock)]
+    assert pip[0] == python(lock)
+
+
+def test_what_failed_is_told_and_tried_anew(lock, installs):
+    installs.fails = "Retrying ...\nERROR: No matching distribution found for a==1\n"
+    with pytest.raises(UnavailableError, match="cannot be installed: ERROR: No matching distribution"):
+        python(lock)
+    installs.fails = ""
+    python(lock)
+    assert len(installs.calls) == 4
+
+
+def test_another_lock_has_another_environment(lock, installs):
+    before = python(lock)
+    lock.write_text("a==2\n")
+    assert python(lock) != before
