@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from fuzz.targets import asked, commands, configured, coordinator, frames, judged, kept, members, posted, web
+from fuzz.targets import (
+    answered,
+    asked,
+    commands,
+    configured,
+    coordinator,
+    files,
+    frames,
+    judged,
+    kept,
+    members,
+    posted,
+    web,
+)
 
 __all__ = ["TARGETS"]
 
-TARGETS = {
-    each.name: each
-    for module in (asked, commands, configured, coordinator, frames, judged, kept, members, posted, web)
-    for each in module.TARGETS
-}
+_MODULES = (answered, asked, commands, configured, coordinator, files, frames, judged, kept, members, posted, web)
+
+TARGETS = {each.name: each for module in _MODULES for each in module.TARGETS}

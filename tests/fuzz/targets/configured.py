@@ -12,12 +12,16 @@ from pathlib import Path
 from unittest import mock
 
 from fuzz.target import MB, Target
+from rebalance_agent.cli.agent_api import Access, AgentApi
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.ports import address_problem
 from rebalance_agent.gateway.rules import parse_rules
+from rebalance_agent.instrumentation.endpoint import TOKEN_VARIABLE, URL_VARIABLE, Endpoint
 from rebalance_agent.rebalances.copartition import Copartitioned
 from rebalance_agent.runtime.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings import ENV_PREFIX, ObserverSettings
 from rebalance_agent.runtime.shown import shown_settings
+from rebalance_agent.runtime.sink_webhook import webhook_target
 from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
 
 __all__ = ["TARGETS"]
@@ -70,6 +74,18 @@ def take_grammar(data):
             parse(text)
 
 
+def take_address(data):
+    """Where an instrumented consumer, a command and a webhook's sink are to go; a token may follow in a second line."""
+    url, _, token = data.decode("utf-8", "surrogateescape").partition("\n")
+    with contextlib.suppress(InvalidInputError):
+        Endpoint.of(environ={URL_VARIABLE: url, TOKEN_VARIABLE: token})
+    with contextlib.suppress(InvalidInputError):
+        AgentApi(Access(url))
+    with contextlib.suppress(ValueError):
+        address_problem((webhook_target(url).host, 1))
+    assert address_problem((url, 0))
+
+
 def files():
     yaml = b"settle_seconds: 1\nlisten: '[::1]:29308'\ngroups_deny: 'a|b'\nkafka:\n  bootstrap.servers: k:9092\n"
     toml = b'list_interval_ms = 100\ncopartitioned = "a=b,c"\n[kafka]\n"bootstrap.servers" = "k:9092"\nx_y = true\n'
@@ -88,8 +104,14 @@ def grammars():
     ]
 
 
+def addresses():
+    """Not of https: whom to trust is read anew for each, which is not what is tried here."""
+    return [b"http://127.0.0.1:29309/v1/events\nsecret", b"http://[::1%25lo]:1", b"http://b\xc3\xbccher.example/?a=b#c"]
+
+
 TARGETS = (
     Target("settings-file", take_file, files, WORDS, 2.0, 8 * MB, 4_000, 2_000),
     Target("environment", take_environment, environments, WORDS, 2.0, 8 * MB, 4_000, 1_000),
     Target("grammar", take_grammar, grammars, (b"=", b"; ", b",assignment."), 2.0, 8 * MB, 4_000, 1_000),
+    Target("address", take_address, addresses, (b"http://", b":", b"@", b"[", b"xn--", b"%"), length_max=5_000),
 )

@@ -8,12 +8,16 @@ import struct
 
 from fuzz.target import MB, Target
 from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.addresses import localized, names_addresses
+from rebalance_agent.gateway.groups.deciding import METADATA_VERSION, topics_of
 from rebalance_agent.gateway.groups.epochs import ConsumerHeartbeats
 from rebalance_agent.gateway.groups.joining import Joins
 from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
+from rebalance_agent.gateway.groups.recovering import DESCRIBE_VERSION, described_assignment
 from rebalance_agent.gateway.groups.syncing import Syncs
 from rebalance_agent.gateway.head import read_head
 from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.offered import API_VERSIONS, offered
 from rebalance_agent.gateway.peeked import PRODUCE, wants_no_answer
 from support.gateway_frames import VERSIONS, apis, filled, framed, group_frames
 
@@ -23,9 +27,17 @@ HANDLERS = {
     each.API_KEY: each
     for each in (Commits, ConsumerHeartbeats, Fetches, Heartbeats, Joins, Leaves, Syncs, TransactionCommits)
 }
-ANSWERED = (0, 10, 18, 60)
-"""Other answers in which the gateway changes addresses or versions: Produce, FindCoordinator, ApiVersions,
-DescribeCluster."""
+METADATA, DESCRIBE_GROUPS = 3, 15
+ANSWERED = (PRODUCE, METADATA, 10, DESCRIBE_GROUPS, API_VERSIONS, 60)
+"""Other answers that the gateway reads: addresses (FindCoordinator and DescribeCluster, too), versions, and what it
+asked itself."""
+
+
+class Listeners:
+    """Every broker has one here."""
+
+    async def local(self, nodes, *, complete=False):
+        return dict.fromkeys(nodes, ("gateway", 9092))
 
 
 def take_request(data):
@@ -41,14 +53,20 @@ def take_request(data):
 
 
 def take_answer(data):
-    """API key and version in four bytes, then the broker's answer."""
+    """API key and version in four bytes, then the broker's answer: what the gateway makes of it, and of its own."""
     try:
         head = read_head(data[:4] + bytes(4))
         frame = data[4:]
         if (handler := _handler(head)) is not None:
             handler.open_response(head, frame)
-        elif head.api_key in ANSWERED:
-            open_response(apis()[head.api_key].response, head, frame)
+        elif head.api_key == API_VERSIONS:
+            offered(head, frame)
+        elif names_addresses(head):
+            asyncio.run(localized(head, frame, Listeners()))
+        if (head.api_key, head.api_version) == (METADATA, METADATA_VERSION):
+            topics_of(open_response(apis()[METADATA].response, head, frame).message, ["orders", "t"], racks=True)
+        if (head.api_key, head.api_version) == (DESCRIBE_GROUPS, DESCRIBE_VERSION):
+            described_assignment(open_response(apis()[DESCRIBE_GROUPS].response, head, frame).message, "orders", "m")
     except DecodeError:
         return
 

@@ -8,9 +8,11 @@ import json
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from rebalance_agent.collectors.baselines import Baselines
 from rebalance_agent.collectors.snapshot_codec import (
+    VERSION,
     Digest,
     Marker,
     SnapshotAssembly,
+    StoredRecord,
     marker_key,
     marker_value,
     record_key,
@@ -50,12 +52,13 @@ def take_baseline(data):
 
 
 def snapshots():
-    records = TOLD_STORY.records[:12]
-    offsets = {each.key(): each.offset() for each in records}
-    marker = Marker(1, 7, records[-1].offset() + 1, len(offsets), Digest(offsets).text, NOW, "facts")
+    story = TOLD_STORY.records[:12]
+    records = [StoredRecord(0, each.offset(), NOW, each.key(), each.value() or b"") for each in story]
+    digest = Digest(records)
+    marker = Marker(VERSION, 7, records[-1].offset() + 1, len(digest.summands), digest.text, NOW, "facts")
     pieces = []
     for each in records:
-        pieces += [record_key(OWNER, 0, each.key()), record_value(7, each.offset(), NOW, each.value() or b"")]
+        pieces += [record_key(OWNER, 0, each.key()), record_value(7, each.offset(), NOW, each.value())]
     return [joined(*pieces, marker_key(OWNER, 0), marker_value(marker))]
 
 
