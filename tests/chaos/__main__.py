@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import shlex
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -16,16 +18,19 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS.parent / "agent"), str(TESTS)]
 warnings.simplefilter("ignore", DeprecationWarning)
 
-from chaos.crowd import KINDS  # noqa: E402 - found by the path above
+from chaos.kinds import KINDS  # noqa: E402 - found by the path above
 from chaos.play import play  # noqa: E402
 from chaos.timetable import FAULTS, STREAM, timetable  # noqa: E402
 
+INTERRUPTED = 128 + signal.SIGINT
 EPILOG = """\
 It ends with exit code 0 if the ledger is clean, every record was read, the stream's tables have each event once, polls
-of instrumented consumers are no later than those of bare ones differ among themselves, and there were 50 rebalances a
-minute. Else it says what is wrong, where logs, records and events are, and how to have the same faults again.
+of instrumented consumers are no later than those of bare ones differ among themselves, there were 50 rebalances a
+minute, and in ten minutes or more every kind of fault. Else it says what is wrong, where logs, records and events are,
+and how to have the same faults again.
 
 make chaos ARGS="--minutes 2 --seed 7 --only 'broker killed' --only 'agent killed' --no-spark"
+make chaos ARGS="--seed 1729 65537 314159"
 """
 
 
@@ -34,6 +39,8 @@ def main(arguments=None):
     signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell's background jobs have ignored
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _options(arguments)
+    if len(options.seeds) > 1:
+        return _each(options)
     faults = timetable(options.seed, options.minutes, options.only or (), () if options.spark else (STREAM,))
     print(f"seed {options.seed}, {options.minutes:g} minutes:", *faults, sep="\n  ", flush=True)
     folder = Path(tempfile.mkdtemp(prefix="chaos-"))
@@ -46,7 +53,7 @@ def main(arguments=None):
     if not wrong:
         shutil.rmtree(folder)
         print("chaos: interrupted" if wrong is None else "chaos: nothing is wrong")
-        return 128 + signal.SIGINT if wrong is None else 0
+        return INTERRUPTED if wrong is None else 0
     print("\nchaos: something is wrong", *wrong, sep="\n  ")
     print(f"\nlogs, records and events are in {folder}. Again:\nmake chaos ARGS='{_again(options)}'")
     return 1
@@ -57,7 +64,14 @@ def _options(arguments):
         "make chaos", description=__doc__, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=10, help="until everything calms down (default 10)")
-    parser.add_argument("--seed", type=int, default=None, help="by default another one each time; it is printed")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        nargs="+",
+        dest="seeds",
+        default=[random.SystemRandom().randrange(1_000_000)],
+        help="by default another one each time; it is printed. Of several each has a run, one after the other",
+    )
     parser.add_argument(
         "--only", action="append", choices=FAULTS, metavar="FAULT", help=f"only such; repeatable: {', '.join(FAULTS)}"
     )
@@ -74,9 +88,33 @@ def _options(arguments):
     options = parser.parse_args(arguments)
     if not options.spark and STREAM in (options.only or ()):
         parser.error(f"--only '{STREAM}' needs --spark")
-    if options.seed is None:
-        options.seed = random.SystemRandom().randrange(1_000_000)
+    options.seed = options.seeds[0]
     return options
+
+
+def _each(options):
+    """A run of its own for each seed; the exit code."""
+    ended = {}
+    for seed in options.seeds:
+        options.seed = seed
+        command = [
+            sys.executable,
+            "-W",
+            "ignore::DeprecationWarning",
+            str(TESTS / "chaos"),
+            *shlex.split(_again(options)),
+        ]
+        with subprocess.Popen(command, start_new_session=True) as run:
+            try:
+                ended[seed] = run.wait()
+            except KeyboardInterrupt:
+                run.send_signal(signal.SIGINT)
+                ended[seed] = run.wait()
+        if ended[seed] == INTERRUPTED:
+            break
+    words = {0: "nothing is wrong", INTERRUPTED: "interrupted"}
+    print("", *(f"seed {seed}: {words.get(code, 'something is wrong')}" for seed, code in ended.items()), sep="\n")
+    return INTERRUPTED if INTERRUPTED in ended.values() else int(any(ended.values()))
 
 
 def _again(options):

@@ -19,6 +19,7 @@ from rebalance_agent.clock import SystemClock
 from support.observing import PATIENCE_S
 
 SCRAPE_S = 1.0
+LOADED = "snapshots_loaded"
 PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
 
 
@@ -54,10 +55,14 @@ class Agent:
 
 @dataclass(frozen=True)
 class Scraped:
-    """The text of /metrics, and when it was asked for (epoch ms)."""
+    """The text of /metrics, and when it was asked for (epoch ms).
+
+    ``written``: bytes of the file of events when the scrape before this one was asked for: all of that is counted here.
+    """
 
     at_ms: int
     text: str = field(repr=False)
+    written: int
 
 
 class Life:
@@ -67,6 +72,7 @@ class Life:
         self.name = f"{role}-{number}"
         self.events, self.log = folder / f"{self.name}.ndjson", folder / f"{self.name}.log"
         self.scrapes, self.port, self.killed, self.stopped = [], None, False, False
+        self._written, self._starved, self._lived_s = 0, False, None
         flags = [*flags, "--listen=127.0.0.1:0", "--log-format=json"]
         if role == "observe":
             flags.append(f"--events-file={self.events}")
@@ -79,6 +85,7 @@ class Life:
             start_new_session=True,
         )
         self._clock, self._ended, self._past = SystemClock(), threading.Event(), threading.Event()
+        self._began = self._clock.monotonic()
         self._threads = [threading.Thread(target=each, daemon=True) for each in (self._read, self._scrape)]
         for thread in self._threads:
             thread.start()
@@ -87,6 +94,11 @@ class Life:
     def running(self):
         """Whether it is there."""
         return self._process.poll() is None
+
+    @property
+    def lived_s(self):
+        """How long, until now or its end."""
+        return self._clock.monotonic() - self._began if self._lived_s is None else self._lived_s
 
     @property
     def died(self):
@@ -144,22 +156,28 @@ class Life:
             return
         most = resource.RLIM_INFINITY
         if more is not None:
-            self.killed = True  # however it ends is not its own doing
+            self.killed = self._starved = True  # however it ends is not its own doing
             pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[0])
             most = pages * resource.getpagesize() + more
         with contextlib.suppress(ProcessLookupError):  # it has ended since
             resource.prlimit(self.pid, resource.RLIMIT_AS, (most, resource.RLIM_INFINITY))
 
     def scrape(self):
-        """Ask for /metrics now; the text, or None."""
-        at_ms = self._clock.now_ms()
+        """Ask for /metrics now. What one says that had no memory, or stops and closed its file, is not kept."""
+        at_ms, written = self._clock.now_ms(), self.events.stat().st_size if self.events.exists() else 0
         text = self._get("/metrics")
-        if text is not None:
-            self.scrapes = [*self.scrapes[-1:], Scraped(at_ms, text)]
-        return text
+        if text is not None and not self._starved and not self.stopped:
+            self.scrapes = [*self.scrapes[-1:], Scraped(at_ms, text, self._written)]
+            self._written = written
+
+    def readings(self):
+        """Each time that an observer began to read: of so many of so many partitions it had a snapshot."""
+        told = (_said(line) for line in self.log.read_text().splitlines() if LOADED in line)
+        return [(each["partitions"], each["of"]) for each in told if each.get("event") == LOADED]
 
     def _wait(self):
         self._process.wait(PATIENCE_S)
+        self._lived_s = self.lived_s
         self._ended.set()
         for thread in self._threads:
             thread.join(PATIENCE_S)
@@ -175,13 +193,10 @@ class Life:
                     self._hear(line)
 
     def _hear(self, line):
-        try:
-            told = json.loads(line)
-        except ValueError:
-            return
+        told = _said(line)
         if told.get("event") == "listening":
             self.port = told["port"]
-        elif told.get("event") == "snapshots_loaded":
+        elif told.get("event") == LOADED:
             self._past.set()
 
     def _scrape(self):
@@ -195,3 +210,12 @@ class Life:
                 return answer.read().decode()
         except (OSError, HTTPException, ValueError):  # gone in the middle of an answer, too
             return None
+
+
+def _said(line):
+    """A line of the log; nothing where it is none: a traceback, or the last one of who was killed."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -7,81 +7,40 @@ import json
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 
-from chaos.latency import ALSO_BARE, BARE, INSTRUMENTED, TRIED
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+from chaos.kinds import KINDS, group_name, librdkafkas, troops
+from chaos.latency import TRIED
 from chaos.programs import ENVIRONMENT, MODULE
-from support import member_lines, scenario_cast
+from support import member_lines
 from support.observing import PATIENCE_S
 
-PARTITIONS = 6
-SESSION = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 500, "max.poll.interval.ms": 20_000}
-EAGER = {**SESSION, "partition.assignment.strategy": "range"}
-COOPERATIVE = {**SESSION, "partition.assignment.strategy": "cooperative-sticky"}
-CONSUMER = {"group.protocol": "consumer"}
 MEMBERS = 2, 3
 """Fewer are joined by another one, and never are there more."""
 
 KILLED = 0.3
 """So many of those who go do not say goodbye, if they are processes."""
 
-
-@dataclass(frozen=True)
-class Kind:
-    """A group: its client, its members' settings, and how long it rests between changes (seconds).
-
-    ``process``: a Python client's members have one each; ``instrumented``: by us, with the sidecar that is tormented.
-    """
-
-    name: str
-    client: str
-    settings: dict = field(default_factory=dict)
-    rest_s: tuple[float, float] = (1.0, 6.0)
-    static: bool = False
-    process: bool = False
-    instrumented: bool = False
+PROGRAMS = {"share": "chaos.share_member", "streams": "chaos.streams_member"}
+"""Of the clients that are not Python's, which are all `chaos.member`."""
 
 
-KINDS = (
-    Kind("eager", "librdkafka", EAGER),
-    Kind(BARE, "librdkafka", EAGER, process=True),
-    Kind(ALSO_BARE, "librdkafka", EAGER, process=True),
-    Kind(INSTRUMENTED, "librdkafka", EAGER, process=True, instrumented=True),
-    Kind("cooperative", "librdkafka", COOPERATIVE),
-    Kind("static", "librdkafka", COOPERATIVE, static=True),
-    Kind("consumer", "librdkafka", CONSUMER),
-    Kind("consumer-static", "librdkafka", CONSUMER, static=True),
-    Kind(
-        "python",
-        "kafka-python",
-        {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 500},
-        (3.0, 10.0),
-        process=True,
-        instrumented=True,
-    ),
-    Kind("java", "java", {"session.timeout.ms": "6000"}, (6.0, 20.0)),
-    Kind("share", "share", {}, (8.0, 25.0)),
-    Kind("streams", "streams", {}, (8.0, 25.0)),
-)
-
-
-def troops(kinds):
-    """Those whose members come and go at the same moments, and each of the others for itself."""
-    tried = tuple(each for each in kinds if each.name in TRIED)
-    return [each for each in (tried, *((each,) for each in kinds if each not in tried)) if each]
-
-
-def group_name(kind):
-    """The group of a `Kind`. All that are compared have one coordinator, as their names have it."""
-    return f"chaos-{kind.name}"
+def configure(bootstrap, group, settings):
+    """Give a group, which need not be there yet, ``settings`` of its own."""
+    entries = [ConfigEntry(*each, incremental_operation=AlterConfigOpType.SET) for each in settings.items()]
+    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+    admin.incremental_alter_configs([resource])[resource].result()
 
 
 class Member(member_lines.ProcessMember):
-    """`chaos.member`, in a process; ``late``: (epoch ms, microseconds), what it says of its polls."""
+    """A program of ours, in a process; ``late``: (epoch ms, microseconds), what it says of its polls."""
 
     def __init__(self, config):
         self.late = []
-        super().__init__([*MODULE, "chaos.member", json.dumps(config)], ENVIRONMENT)
+        program = PROGRAMS.get(config["client"], "chaos.member")
+        super().__init__([*MODULE, program, json.dumps(config)], ENVIRONMENT)
 
     def hear(self, word, at_ms, *numbers):
         """A line of it."""
@@ -106,6 +65,9 @@ class Crowd:
         ]
 
     def __enter__(self):
+        for kind in self.kinds:
+            if kind.group:
+                configure(self._kafka.bootstrap_servers, group_name(kind), kind.group)
         for thread in self._threads:
             thread.start()
         return self
@@ -159,7 +121,6 @@ class Crowd:
             "bootstrap": bootstrap,
             "group": group,
             "topic": self._topic,
-            "topics": [self._topic],
             "name": name,
             "settings": kind.settings,
             "events_url": self._events_url if kind.instrumented else "",
@@ -169,12 +130,8 @@ class Crowd:
             member = Member(config)
         elif kind.client == "java":
             member = member_lines.java_member(bootstrap, group, self._topic, name, **kind.settings)
-        elif kind.client == "share":
-            member = scenario_cast.ProcessMember(config, "chaos.share_member")
-        elif kind.client == "streams":
-            member = scenario_cast.ProcessMember(config, "support.scenario_streams")
         else:
-            member = member_lines.LibrdkafkaMember(bootstrap, group, self._topic, name, **_settings(kind), **more)
+            member = member_lines.LibrdkafkaMember(bootstrap, group, self._topic, name, **librdkafkas(kind), **more)
         self.members[kind.name].append(member)
         return member
 
@@ -183,11 +140,3 @@ class Crowd:
         with ThreadPoolExecutor(len(members)) as pool:
             for end in [pool.submit(each.kill if kill and hasattr(each, "kill") else each.close) for each in members]:
                 end.result()
-
-
-def _settings(kind):
-    if "group.protocol" in kind.settings:
-        # Not a classic group's settings: these are the brokers' with this protocol.
-        none = ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms")
-        return {**kind.settings, **dict.fromkeys(none)}
-    return kind.settings

@@ -1,50 +1,17 @@
-"""A Python consumer, bare or instrumented, in a process of its own: ``python -m chaos.member JSON``.
-
-It says in lines what happens to it, as `support.member_lines` has them, and once a second ``late MS US...``: how much
-longer than asked for (microseconds) each poll took that did. It leaves its group when standard input ends.
-"""
+"""A Python consumer, bare or instrumented, in a process of its own: ``python -m chaos.member JSON``; see `telling`."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import threading
+import asyncio
+import contextlib
 import warnings
 
-from rebalance_agent.clock import SystemClock
+from chaos.telling import POLL_S, act_as
 
-POLL_S = 0.1
-SAID_EVERY_S = 1.0
-LEAVING_S = 80.0
-"""Longer it does not take to leave: with the run all brokers may be gone, and librdkafka waits for one."""
+STOPPING_S = 20.0
+"""Twice its session: it is gone from its group by then."""
 
-CALLBACKS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
-
-
-class Polls:
-    """Says what one consumer's polls are like."""
-
-    def __init__(self):
-        self._clock = SystemClock()
-        self._late_us, self._said_at = [], self._clock.monotonic()
-
-    def say(self, word, *numbers):
-        """One line, at once: none is lost with the process."""
-        sys.stdout.write(" ".join(map(str, (word, self._clock.now_ms(), *numbers))) + "\n")
-        sys.stdout.flush()
-
-    def poll(self, call):
-        """What ``call`` returns, which should take `POLL_S` at most."""
-        asked = self._clock.monotonic()
-        found = call()
-        ended = self._clock.monotonic()
-        if (late_s := ended - asked - POLL_S) > 0:
-            self._late_us.append(max(1, round(late_s * 1_000_000)))
-        if ended - self._said_at > SAID_EVERY_S:
-            self.say("late", *self._late_us)
-            self._late_us, self._said_at = [], ended
-        return found
+WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
 
 
 def librdkafka(config, polls, stop):
@@ -68,11 +35,12 @@ def librdkafka(config, polls, stop):
         consumer = Consumer(settings)
 
     def told(word):
-        return lambda _, given: polls.say(word, *(each.partition for each in given))
+        return lambda _, given: polls.told(word, given)
 
-    consumer.subscribe([config["topic"]], **{f"on_{name}": told(word) for name, word in CALLBACKS.items()})
+    consumer.subscribe([config["topic"]], **{f"on_{name}": told(word) for name, word in WORDS.items()})
     while not stop.is_set():
-        message = polls.poll(lambda: consumer.poll(POLL_S))
+        with polls.poll():
+            message = consumer.poll(POLL_S)
         if message is not None and message.error() is None:
             polls.say("read", message.partition(), message.offset())
     consumer.close()
@@ -86,44 +54,67 @@ def kafka_python(config, polls, stop):
 
         from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
 
-    def told(word):
-        return lambda _, given: polls.say(word, *(each.partition for each in given))
-
-    told_of = {f"on_partitions_{word}": told(word) for word in CALLBACKS.values()}
-    listener = type("Listener", (ConsumerRebalanceListener,), told_of)()
-    consumer = KafkaConsumer(
-        bootstrap_servers=config["bootstrap"],
-        group_id=config["group"],
-        client_id=config["name"],
-        auto_offset_reset="earliest",
-        auto_commit_interval_ms=1_000,
-        events_url=config["events_url"],
-        **config["settings"],
-    )
-    consumer.subscribe([config["topic"]], listener=listener)
+    consumer = KafkaConsumer(**_settings(config))
+    consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls))
     while not stop.is_set():
-        for batch in polls.poll(lambda: consumer.poll(timeout_ms=round(POLL_S * 1000))).values():
-            for each in batch:
-                polls.say("read", each.partition, each.offset)
+        with polls.poll():
+            records = consumer.poll(timeout_ms=round(POLL_S * 1000))
+        _read(records, polls)
     consumer.close()
 
 
-CLIENTS = {"librdkafka": librdkafka, "kafka-python": kafka_python}
+def aiokafka(config, polls, stop):
+    """Ours around aiokafka's consumer, in an event loop."""
+    asyncio.run(_aiokafka(config, polls, stop))
 
 
-def main():
-    """Be a member until standard input ends."""
-    config, stop = json.loads(sys.argv[1]), threading.Event()
-    threading.Thread(target=_end, args=(stop,), daemon=True).start()
-    CLIENTS[config["client"]](config, Polls(), stop)
+async def _aiokafka(config, polls, stop):
+    from aiokafka.abc import ConsumerRebalanceListener  # noqa: PLC0415
+
+    from rebalance_agent.clients.aiokafka import AIOKafkaConsumer  # noqa: PLC0415
+
+    consumer = AIOKafkaConsumer(**_settings(config))
+    await consumer.start()
+    consumer.subscribe([config["topic"]], listener=_listener(ConsumerRebalanceListener, polls))
+    while not stop.is_set():
+        with polls.poll():
+            records = await consumer.getmany(timeout_ms=round(POLL_S * 1000))
+        _read(records, polls)
+    # Of aiokafka 0.14: it has left its group, and raises what its own cancelled fetch does (aio-libs/aiokafka#647). And
+    # where its coordinator goes while it stops, it looks for no other, tries to commit for ever, and never ends.
+    with contextlib.suppress(asyncio.CancelledError, TimeoutError):
+        await asyncio.wait_for(consumer.stop(), STOPPING_S)
 
 
-def _end(stop):
-    sys.stdin.read()
-    stop.set()
-    threading.Event().wait(LEAVING_S)
-    os._exit(1)
+def _settings(config):
+    """By the names that kafka-python and aiokafka have."""
+    return {
+        "bootstrap_servers": config["bootstrap"],
+        "group_id": config["group"],
+        "client_id": config["name"],
+        "auto_offset_reset": "earliest",
+        "auto_commit_interval_ms": 1_000,
+        "events_url": config["events_url"],
+        **config["settings"],
+    }
 
+
+def _listener(base, polls):
+    """A listener of their class ``base``. Losses are told of where a client knows them."""
+
+    def told(word):
+        return lambda _, given: polls.told(word, given)
+
+    return type("Listener", (base,), {f"on_partitions_{word}": told(word) for word in WORDS.values()})()
+
+
+def _read(records, polls):
+    for batch in records.values():
+        for each in batch:
+            polls.say("read", each.partition, each.offset)
+
+
+CLIENTS = {"librdkafka": librdkafka, "kafka-python": kafka_python, "aiokafka": aiokafka}
 
 if __name__ == "__main__":
-    main()
+    act_as(lambda config, polls, stop: CLIENTS[config["client"]](config, polls, stop))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chaos.crowd import group_name
+from chaos.kinds import group_name
 from chaos.verdict import Verdict
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.ledger.counters import Lifetime, check_lifetime
 from rebalance_agent.ledger.ledger import Ledger, Window
 from rebalance_agent.model.codec import event_from_json, json_object
-from rebalance_agent.model.events import MemberEvent
-from rebalance_agent.runtime.verifying import VerifiedCluster, scraped
+from rebalance_agent.model.events import GenerationEvent, MemberEvent
+from rebalance_agent.runtime.verifying import VerifiedCluster
 from support.member_lines import Lines
 
 GRACE_MS = 20_000
-SETTLED_MS = 60_000
+UNJUDGED_SHARE = 0.05
 
 
 def balance(bootstrap, topic, since_ms, groups):
@@ -32,27 +30,21 @@ def balance(bootstrap, topic, since_ms, groups):
     return ledger.close()
 
 
-def counted(lives, report):
-    """Each observer's counters into the report."""
-    for life in lives:
-        if not life.scrapes or not life.events.exists():
-            continue
-        # One that was killed may have counted at its very end what it had not written to its file.
-        last = life.scrapes[0] if life.killed else life.scrapes[-1]
-        found = scraped(last.text)
-        at_ms = None if life.running else last.at_ms  # what came after the last scrape of one that ended
-        counters, events = found.counters, _events(life.events)
-        check_lifetime(Lifetime(life.name, counters, events, at_ms, SETTLED_MS, found.amid, found.replayed), report)
+def judged(report, lives, groups):
+    """Whether little was left: who begins to read without a snapshot does not know what groups were before."""
+    left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
+    may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
+    what = f"not judged: {left} facts; observers began {without} times to read without a snapshot of every partition"
+    wrong = f"{left} facts were not judged: {may_be} at most, once for each such start and group, or one of twenty"
+    return Verdict(what, (wrong,) if left > may_be else ())
 
 
-def _events(path):
-    events = []
-    for line in path.read_bytes().splitlines():
-        try:
-            events.append(_event(line))
-        except InvalidInputError:
-            continue  # the last line of one that was killed
-    return events
+def rebalances(published, groups, wanted):
+    """Whether there were enough: generations and epochs of ``groups``, without copies, aborted ones and deletions."""
+    told = (event for event in map(_event, published) if isinstance(event, GenerationEvent) and event.group in groups)
+    many = len({event.event_id for event in told})
+    wrong = f"only {many} rebalances, {wanted:.0f} were wanted: the machine is too busy"
+    return Verdict(f"{many} rebalances", (wrong,) if many < wanted else ())
 
 
 def read_at_least_once(crowd, written):

@@ -1,20 +1,19 @@
-"""A member of a share group, in a process: ``python -m chaos.share_member JSON``; see `support.scenario_member`.
+"""A member of a share group, in a process: ``python -m chaos.share_member JSON``; see `telling`.
 
-It has no partitions of its own, and so no callbacks to time.
+It has no partitions of its own, and so no callbacks to tell of.
 """
 
 from __future__ import annotations
 
 import jpype
 
-from support.scenario_member import act_as
+from chaos.telling import POLL_S, act_as
 from support.scenario_streams import start_java
 
 DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
-POLL_MS = 100
 
 
-def run(config, _timed, stop):
+def run(config, polls, stop):
     """Take records, and acknowledge them with the next poll, until ``stop``; then leave."""
     start_java()
     properties = jpype.JClass("java.util.Properties")()
@@ -27,10 +26,11 @@ def run(config, _timed, stop):
     }.items():
         properties.setProperty(name, value)
     consumer = jpype.JClass("org.apache.kafka.clients.consumer.KafkaShareConsumer")(properties)
-    consumer.subscribe(config["topics"])
-    wait = jpype.JClass("java.time.Duration").ofMillis(POLL_MS)
+    consumer.subscribe([config["topic"]])
+    wait = jpype.JClass("java.time.Duration").ofMillis(round(POLL_S * 1000))
     while not stop.is_set():
-        consumer.poll(wait)
+        for each in consumer.poll(wait):
+            polls.say("read", each.partition(), each.offset())
     consumer.close()
 
 

@@ -7,7 +7,7 @@ import threading
 
 from confluent_kafka import Producer
 
-from chaos.crowd import PARTITIONS
+from chaos.kinds import PARTITIONS
 from support.observing import PATIENCE_S
 
 RECORDS_PER_S = 20

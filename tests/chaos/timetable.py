@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from chaos.verdict import Verdict
+
 QUIET_S = 10
 """At the beginning and at the end nothing goes wrong: groups form, and what is late comes."""
 
@@ -37,12 +39,18 @@ FAULTS = {
     "sidecar hangs": (2, 2, 8),
     "sidecar slow": (2, 4, 10),
     "sidecar flooded": (2, 2, 6),
+    "sidecar out of memory": (1, 2, 6),
+    "sidecar clock set forward": (1, 2, 900),
+    "sidecar clock set back": (1, 2, 900),
     "stream killed": (2, 0, 5),
 }
 """Fault -> how often it is drawn, and how long it lasts. Of clocks: by how many seconds they are set; of an agent that
-is killed while it starts: `faults.MOMENT` of that after it began to read."""
+is killed while it starts: `agent_faults.MOMENT` of that after it began to read."""
 
 STREAM = "stream killed"
+
+WHOLE_MINUTES = 10
+"""So long a run has each kind, however long each lasts, and with what it takes brokers to start."""
 
 
 @dataclass(frozen=True)
@@ -78,3 +86,13 @@ def timetable(seed, minutes, only=(), without=()):
         lasts_s = 0 if "clock" in name else fault.seconds
         at_s += lasts_s + chance.uniform(*PAUSES_S)
     return faults
+
+
+def happened(done, options):
+    """On ``done``, how often each kind was; in a whole run each of them must have been."""
+    never = [name for name in FAULTS if not done[name] and (options.spark or name != STREAM)]
+    what = "faults: " + ", ".join(f"{name} {done[name]}" for name in FAULTS if done[name])
+    if never:
+        what += f"; never: {', '.join(never)}"
+    whole = options.minutes >= WHOLE_MINUTES and not (options.only or options.kinds)
+    return Verdict(what, tuple(f"there was no fault '{name}'" for name in never if whole))

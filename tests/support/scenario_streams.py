@@ -77,7 +77,13 @@ def processors(topic, timed):
 
 def run(config, timed, stop):
     """Be a member until ``stop``, then leave."""
+    (topic,) = config["topics"]
     start_java()
+    be_member(config, topic, processors(topic, timed), stop)
+
+
+def be_member(config, topic, supplier, stop):
+    """Have what ``supplier`` gives process the topic until ``stop``, then leave."""
     with tempfile.TemporaryDirectory(dir=config["directory"]) as state:
         properties = jpype.JClass("java.util.Properties")()
         for name, value in {
@@ -91,10 +97,9 @@ def run(config, timed, stop):
             **config["settings"],
         }.items():
             properties.setProperty(name, value)
-        (topic,) = config["topics"]
         topology = jpype.JClass(f"{STREAMS}.Topology")()
         topology.addSource("source", [topic])
-        topology.addProcessor("processor", processors(topic, timed), ["source"])
+        topology.addProcessor("processor", supplier, ["source"])
         streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
         streams.start()
         stop.wait()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from chaos.crowd import KINDS, group_name, troops
+from chaos.crowd import PROGRAMS
+from chaos.kinds import KINDS, group_name, troops
 from chaos.latency import INSTRUMENTED, TRIED
+from chaos.member import CLIENTS
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.testing.settings import OFFSETS_PARTITIONS
 
@@ -22,6 +24,10 @@ def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_
 def test_those_that_are_compared_have_one_coordinator():
     groups = [group_name(each) for each in KINDS if each.name in TRIED]
     assert len({offsets_partition(each, OFFSETS_PARTITIONS) for each in groups}) == 1
+
+
+def test_every_program_of_ours_has_a_process_and_is_of_somebody_who_plays():
+    assert {each.client for each in KINDS if each.process} == {*CLIENTS, *PROGRAMS}
 
 
 def test_who_is_left_out_is_in_no_troop():

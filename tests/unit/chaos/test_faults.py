@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from chaos.faults import MOMENT, inflict
+from chaos.agent_faults import MEMORY_BYTES, MOMENT
+from chaos.faults import inflict
 from chaos.timetable import Fault
 
 
@@ -32,3 +33,37 @@ def test_an_agent_is_killed_twice_amid_the_past_and_not_before(reads):
     inflict(stage, Fault(0.0, "agent killed while it starts", 2.0, 1))
     amid = ["started", "reads" if reads else "waited", 2.0 * MOMENT if reads else 0, "killed"]
     assert observer.done == ["killed", *amid, *amid, "started"]
+
+
+class Met:
+    """An agent that notes what is done to it."""
+
+    def __init__(self):
+        self.done = []
+        self.set_clock = self.done.append
+        self.start = lambda: self.done.append("started")
+        self.life = SimpleNamespace(
+            running=True, limit_memory=self.done.append, kill=lambda: self.done.append("killed")
+        )
+
+
+def wait(_seconds, then=lambda: None):
+    then()
+
+
+@pytest.mark.parametrize(
+    ("name", "meets", "done"),
+    [
+        ("agent out of memory", "observer", [MEMORY_BYTES, None, "killed", "started"]),
+        ("sidecar out of memory", "sidecar", [MEMORY_BYTES, None, "killed", "started"]),
+        ("clock set back", "observer", [-7_000, 0]),
+        ("clock set forward", "observer", [7_000, 0]),
+        ("sidecar clock set back", "sidecar", [-7_000, 0]),
+        ("sidecar clock set forward", "sidecar", [7_000, 0]),
+    ],
+)
+def test_memory_and_clock_go_wrong_for_the_one_that_is_named_and_are_right_again(name, meets, done):
+    stage = SimpleNamespace(observer=Met(), sidecar=Met(), wait=wait)
+    inflict(stage, Fault(0.0, name, 7, 1))
+    assert {each for each in ("observer", "sidecar") if getattr(stage, each).done} == {meets}
+    assert getattr(stage, meets).done == done

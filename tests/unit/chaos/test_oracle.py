@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from chaos.crowd import Kind
 from chaos.flood import post
-from chaos.oracle import back, read_at_least_once, reported
+from chaos.kinds import Kind
+from chaos.oracle import back, judged, read_at_least_once, rebalances, reported
+from rebalance_agent.ledger.report import Report
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.rebalances.tracker import Tracker
 from support.member_lines import Lines
+from support.tracking import member as joined
+from support.tracking import record, tell, tick, topics
 
 WRITTEN = {(0, 0), (0, 1), (1, 0)}
 
@@ -57,3 +62,31 @@ def test_an_agent_that_is_not_well_in_the_end_is_wrong():
     verdict = back((well, ill))
     assert verdict.what == "memory at most: observe-2 70 MiB, sidecar-1 70 MiB"
     assert verdict.wrong == ("sidecar-1 is not ready in the end",)
+
+
+def test_rebalances_are_generations_that_were_told_once_or_oftener():
+    told = tell(
+        Tracker("cluster", settle_ms=1_000),
+        topics(0, t=4),
+        record(1_000, 1, joined("a", (0, 1, 2, 3))),
+        record(9_000, 5, joined("a", (0, 1, 2, 3))),  # and what was between was aborted
+        tick(20_000),
+    )
+    assert {each.KIND for each in told} == {"generation", "aborted"}
+    published = [json_line(each) for each in (*told, *told)] + post().splitlines()
+    assert rebalances(published, {"g"}, 2).wrong == ()
+    assert rebalances(published, {"g"}, 2).what == "2 rebalances"
+    assert rebalances(published, {"g"}, 3).wrong
+    assert rebalances(published, {"h"}, 1).wrong
+
+
+def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot():
+    lives = [SimpleNamespace(readings=lambda each=each: each) for each in ([(0, 3), (3, 3)], [(3, 3)], [(2, 3)])]
+    report = Report()
+    report.leave("because", 4)
+    assert judged(report, lives, {"g", "h"}).wrong == ()
+    report.leave("because")
+    (wrong,) = judged(report, lives, {"g", "h"}).wrong
+    assert wrong.startswith("5 facts were not judged: 4 at most")
+    report.agreed = 100
+    assert judged(report, lives, {"g", "h"}).wrong == ()

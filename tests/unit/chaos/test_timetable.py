@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from types import SimpleNamespace
+
 import pytest
 
 from chaos.faults import DOINGS
-from chaos.timetable import FAULTS, QUIET_S, STREAM, Fault, timetable
+from chaos.timetable import FAULTS, QUIET_S, STREAM, Fault, happened, timetable
 
 
 def test_the_same_seed_gives_the_same_and_another_one_another():
@@ -19,6 +22,35 @@ def test_ten_minutes_have_every_fault_and_quiet_at_both_ends(seed):
     assert {each.name for each in faults} == set(FAULTS)
     assert all(QUIET_S <= each.at_s <= 600 - QUIET_S for each in faults)
     assert [each.at_s for each in faults] == sorted(each.at_s for each in faults)
+
+
+def test_each_kind_has_come_before_half_of_ten_minutes_so_that_faults_may_take_longer():
+    for seed in range(200):
+        names = [each.name for each in timetable(seed, 10) if each.at_s < 300]
+        assert set(names) == set(FAULTS)
+
+
+WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True}
+
+
+@pytest.mark.parametrize(
+    ("options", "lacking", "wrong"),
+    [
+        ({}, (), 0),
+        ({}, ("network cut",), 1),
+        ({"minutes": 9}, ("network cut",), 0),
+        ({"only": ["broker killed"]}, ("network cut",), 0),
+        ({"kinds": ["eager"]}, ("network cut",), 0),
+        ({"spark": False}, (STREAM,), 0),
+        ({}, (STREAM,), 1),
+    ],
+)
+def test_what_never_happened_is_said_and_wrong_in_a_whole_run(options, lacking, wrong):
+    done = Counter({name: 2 for name in FAULTS if name not in lacking})
+    verdict = happened(done, SimpleNamespace(**WHOLE | options))
+    assert [each for each in verdict.wrong if "network cut" in each or STREAM in each] == list(verdict.wrong)
+    assert len(verdict.wrong) == wrong
+    assert ("never: network cut" in verdict.what) == ("network cut" in lacking)
 
 
 def test_only_some_or_all_but_some():

@@ -1,0 +1,140 @@
+"""What goes wrong with the observer and the sidecar."""
+
+from __future__ import annotations
+
+import subprocess
+
+from chaos.programs import ENVIRONMENT, MODULE
+from chaos.stage import hold_up, hold_up_again
+from support.observing import PATIENCE_S, eventually
+
+MEMORY_BYTES = 4 << 20
+HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
+"""A process that is slow: it is held up for so long, and then gets so much done."""
+
+MOMENT = 0.02
+"""Of the fault's length: within so long an observer reads no more than a part of the past."""
+
+WRONG_CLOCK_S = 3
+
+
+# The observer
+
+
+def _agent_killed(stage, fault):
+    stage.observer.life.kill()
+    stage.wait(fault.seconds)
+    stage.observer.start()
+
+
+def _agent_killed_early(stage, fault):
+    """While it reads the past: as soon as it has begun to, for that takes no longer than a moment."""
+    stage.observer.life.kill()
+    for _ in range(2):
+        stage.observer.start()
+        life = stage.observer.life
+        begun = life.reads_past()
+        stage.wait(fault.seconds * MOMENT if begun else 0)
+        print(f"           killed when it was {'' if life.ready() else 'not yet '}ready", flush=True)
+        life.kill()
+    stage.observer.start()
+
+
+def _agent_stopped(stage, fault):
+    hold_up(stage, stage.observer.life.pid, fault.seconds)
+
+
+def _agent_restarted(stage, fault):
+    stage.observer.life.stop()
+    stage.wait(fault.seconds)
+    stage.observer.start()
+
+
+def _agent_starved(stage, fault):
+    _starve(stage, stage.observer, fault.seconds)
+
+
+def _clock_forward(stage, fault):
+    _set_clock(stage, stage.observer, fault.seconds)
+
+
+def _clock_back(stage, fault):
+    _set_clock(stage, stage.observer, -fault.seconds)
+
+
+# The sidecar
+
+
+def _sidecar_gone(stage, fault):
+    stage.sidecar.life.kill()
+    stage.wait(fault.seconds)
+    stage.sidecar.start()
+
+
+def _sidecar_hangs(stage, fault):
+    hold_up(stage, stage.sidecar.life.pid, fault.seconds)
+
+
+def _sidecar_slow(stage, fault):
+    hold_up_again(stage, stage.sidecar.life.pid, fault.seconds, HELD_S, GOES_ON_S)
+
+
+def _sidecar_flooded(stage, fault):
+    """By somebody else; then it is as well as before."""
+    eventually(lambda: stage.sidecar.life.port, told="the sidecar, which has only just begun")
+    web = f"127.0.0.1:{stage.sidecar.life.port}"
+    command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
+    done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
+    print(f"           flooded: {done.stdout.strip()}", flush=True)
+    eventually(stage.sidecar.life.ready, told="the sidecar, which was flooded")
+
+
+def _sidecar_starved(stage, fault):
+    _starve(stage, stage.sidecar, fault.seconds)
+
+
+def _sidecar_clock_forward(stage, fault):
+    _set_clock(stage, stage.sidecar, fault.seconds)
+
+
+def _sidecar_clock_back(stage, fault):
+    _set_clock(stage, stage.sidecar, -fault.seconds)
+
+
+# Both
+
+
+def _starve(stage, agent, seconds):
+    """It gets no more memory; whatever that does to it, it is started anew then."""
+    life = agent.life
+    life.limit_memory(MEMORY_BYTES)
+    stage.wait(seconds)
+    how = "went on" if life.running else "ended"
+    print(f"           {how} with {MEMORY_BYTES >> 20} MiB more at most", flush=True)
+    life.limit_memory(None)
+    # Who ran out of memory once may be in any state: what an orchestrator does is to start it anew.
+    life.kill()
+    agent.start()
+
+
+def _set_clock(stage, agent, seconds):
+    agent.set_clock(seconds * 1000)
+    stage.wait(WRONG_CLOCK_S, then=lambda: agent.set_clock(0))
+
+
+AGENT_FAULTS = {
+    "agent killed": _agent_killed,
+    "agent killed while it starts": _agent_killed_early,
+    "agent stopped": _agent_stopped,
+    "agent restarted": _agent_restarted,
+    "agent out of memory": _agent_starved,
+    "clock set forward": _clock_forward,
+    "clock set back": _clock_back,
+    "sidecar gone": _sidecar_gone,
+    "sidecar hangs": _sidecar_hangs,
+    "sidecar slow": _sidecar_slow,
+    "sidecar flooded": _sidecar_flooded,
+    "sidecar out of memory": _sidecar_starved,
+    "sidecar clock set forward": _sidecar_clock_forward,
+    "sidecar clock set back": _sidecar_clock_back,
+}

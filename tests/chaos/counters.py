@@ -1,0 +1,76 @@
+"""The counters of each life of the observer against what that life published."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from chaos.verdict import Verdict
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.ledger.counters import Lifetime, check_lifetime
+from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
+from rebalance_agent.runtime.verifying import scraped
+
+LASTING_S = 40
+"""Who lived so long was scraped: it listens in ten seconds, is held up for eight at most, and asked each second."""
+
+COUNTED_SHARE = 0.25
+"""Of all that was told: so much the last scrapes must hold, or they say too little. In a life of half a minute the
+first ten seconds tell little, and the last ten may be too new: where one group's event waits for its follow-up."""
+
+AWAY_MS = 60_000
+"""Longer than brokers are away. Where reading began anew an observer tells what came meanwhile without counting it."""
+
+
+def compared(lives, report):
+    """Each life's counters into the ``report``; how many of them there were, and of how much of what they told."""
+    done, wrong = Counter(), []
+    for life in lives:
+        told = facts(life.events)
+        done["told"] += len(told)
+        if not life.scrapes:
+            if life.lived_s > LASTING_S:
+                wrong.append(f"{life.name} lived for {life.lived_s:.0f} s, and nobody has its counters")
+            continue
+        # One that was killed may have counted at its very end what it had not written to its file.
+        last = life.scrapes[0 if life.killed else -1]
+        found, until_ms = scraped(last.text), None if life.running else told_until(told, last.written)
+        if len(life.readings()) > 1:
+            done["anew"] += 1
+            until_ms = min(until_ms or last.at_ms, last.at_ms - AWAY_MS)
+        events = [event for _, event in told]
+        counted = sum(until_ms is None or event.timestamp_ms <= until_ms for event in events)
+        done["counted"] += counted
+        done["lives"] += 1
+        done["judged"] += counted > 0
+        check_lifetime(Lifetime(life.name, found.counters, events, until_ms, 0, found.amid, found.replayed), report)
+    what = (
+        f"counters: {done['lives']} of {len(lives)} lives of the observer were compared, {done['judged']} of them with "
+        f"events that they must hold: {done['counted']} of all {done['told']} that were told; {done['anew']} began to "
+        "read anew"
+    )
+    if not done["told"] or done["counted"] < COUNTED_SHARE * done["told"]:
+        wrong.append(f"too little was compared to prove anything: {what}")
+    return Verdict(what, tuple(wrong))
+
+
+def facts(path):
+    """What one life told of groups, as it first did: (bytes of its file up to its end, event) each."""
+    found, end, known = [], 0, set()
+    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
+        end += len(line)
+        try:
+            event = event_from_json(json_object(line))
+        except InvalidInputError:
+            continue  # the last line of one that was killed
+        fact = isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) and event.source is Source.RECORDS
+        if fact and event.event_id not in known:
+            known.add(event.event_id)
+            found.append((end, event))
+    return found
+
+
+def told_until(told, written):
+    """Up to when (epoch ms, of records) all ``told`` is among the first ``written`` bytes; None if all of it is."""
+    return min((event.timestamp_ms - 1 for end, event in told if end > written), default=None)

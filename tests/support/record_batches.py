@@ -1,0 +1,16 @@
+"""Batches of the offsets topic's records, as Spark's workers are given them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+COLUMNS = pa.schema(
+    [
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("timestamp_ms", pa.int64()),
+        ("key", pa.binary()),
+        ("value", pa.binary()),
+        ("topic", pa.string()),
+    ]
+)

@@ -1,0 +1,116 @@
+"""Which of an observer's lives were compared, and how much of what they told their counters had to hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+
+from chaos.agents import Life, Scraped
+from chaos.counters import AWAY_MS, LASTING_S, compared, facts, told_until
+from rebalance_agent.ledger.report import Report
+from rebalance_agent.model.codec import json_line
+from rebalance_agent.rebalances.tracker import Tracker
+from support.tracking import T0, member, record, tell, tick, topics
+
+TOLD = tell(
+    Tracker("cluster", settle_ms=1_000),
+    topics(0, t=4),
+    record(1_000, 1, member("a", (0, 1, 2, 3))),
+    record(3_000, 2, member("a", (0, 1, 2, 3))),
+    record(5_000, 3, member("a", (0, 1, 2, 3))),
+    tick(20_000),
+)
+LINES = [json_line(each) + b"\n" for each in TOLD]
+SECOND = sum(map(len, LINES[:2]))
+SCRAPED_MS = T0 + 30_000
+
+
+def metrics(events):
+    """What somebody shows who counted these."""
+    rows = [("partitions_revoked", "revoked"), ("partitions_assigned", "assigned"), ("noop", "noop")]
+    sums = {f"{name}_total": sum(getattr(each, what) for each in events) for name, what in rows}
+    triggers = Counter(each.trigger for each in events)
+    return "".join(
+        [
+            *(f'kafka_rebalance_{name}{{consumergroup="g"}} {value}\n' for name, value in sums.items()),
+            *(
+                f'kafka_rebalance_completed_total{{consumergroup="g",trigger="{trigger}"}} {times}\n'
+                for trigger, times in triggers.items()
+            ),
+        ]
+    )
+
+
+@pytest.fixture
+def life(tmp_path):
+    """Makes a life whose last scrape said so, when so many bytes had been written."""
+
+    def make(text, written, **more):
+        events = tmp_path / "observe-1.ndjson"
+        events.write_bytes(b"".join(LINES) + LINES[0][:40])
+        last = [Scraped(SCRAPED_MS, text, written)] if text is not None else []
+        rest = {"killed": True, "running": False, "lived_s": LASTING_S, "readings": lambda: [(3, 3)]}
+        return SimpleNamespace(**{"name": "observe-1", "events": events, "scrapes": last, **rest, **more})
+
+    return make
+
+
+def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_be(tmp_path):
+    path = tmp_path / "events"
+    path.write_bytes(b"".join([*LINES, LINES[0], LINES[1][:40]]))
+    told = facts(path)
+    assert [event for _, event in told] == list(TOLD)
+    assert told_until(told, SECOND) == TOLD[2].timestamp_ms - 1 >= TOLD[1].timestamp_ms
+    assert told_until(told, SECOND - 1) == TOLD[1].timestamp_ms - 1
+    assert told_until(told, path.stat().st_size) is None
+    assert facts(tmp_path / "none") == []
+
+
+def test_counters_must_hold_what_was_written_before_the_scrape(life):
+    report = Report()
+    verdict = compared([life(metrics(TOLD[:2]), SECOND), life(metrics(TOLD), SECOND)], report)
+    assert (report.counters, report.differences, verdict.wrong) == (2, [], ())
+    assert (
+        "2 of 2 lives of the observer were compared, 2 of them with events that they must hold: 4 of all 6"
+        in verdict.what
+    )
+    compared([life(metrics(TOLD[:1]), SECOND)], report)
+    (difference,) = report.differences
+    assert "completed is 1, its events add up to 3" in difference.what
+
+
+def test_one_that_goes_on_has_counted_everything(life):
+    report = Report()
+    compared([life(metrics(TOLD), 0, killed=False, running=True)], report)
+    assert report.differences == []
+    compared([life(metrics(TOLD[:2]), SECOND, killed=False, running=True)], report)
+    assert report.differences
+
+
+def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_away_for(life):
+    report = Report()
+    verdict = compared([life(metrics(TOLD[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
+    assert report.differences == []
+    assert "must hold: 0 of all 3 that were told; 1 began to read anew" in verdict.what
+    assert verdict.wrong
+    assert TOLD[0].timestamp_ms > SCRAPED_MS - AWAY_MS
+
+
+def test_lives_of_which_nobody_has_counters_prove_nothing(life):
+    assert "too little was compared" in compared([life(None, 0)], Report()).wrong[0]
+    assert "too little was compared" in compared([], Report()).wrong[0]
+    early, late = life(None, 0), life(None, 0, lived_s=LASTING_S + 1)
+    others = [life(metrics(TOLD), SECOND)] * 4
+    assert compared([early, *others], Report()).wrong == ()
+    assert compared([late, *others], Report()).wrong == (
+        f"observe-1 lived for {LASTING_S + 1} s, and nobody has its counters",
+    )
+
+
+def test_each_beginning_to_read_is_in_the_log_and_a_line_that_broke_off_is_none(tmp_path):
+    log = tmp_path / "observe-1.log"
+    line = '{"event": "snapshots_loaded", "partitions": 2, "of": 3}\n'
+    log.write_text(f'{{"event": "listening", "port": 1}}\n{line}no JSON: snapshots_loaded\n{line}{line[:40]}')
+    assert Life.readings(SimpleNamespace(log=log)) == [(2, 3), (2, 3)]

@@ -1,0 +1,78 @@
+"""Several seeds have a run each, one after the other, and one exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaos import __main__ as program
+from chaos import play as whole
+from chaos.timetable import WHOLE_MINUTES, Fault
+
+RUN = """\
+import sys
+seed = sys.argv[sys.argv.index("--seed") + 1]
+print("ran", *sys.argv[1:])
+sys.exit({"2": 1, "3": 130}.get(seed, 0))
+"""
+
+
+@pytest.fixture
+def ran(tmp_path, monkeypatch, capfd):
+    """What is printed with these arguments, where a seed's run is this program."""
+    (tmp_path / "chaos").mkdir()
+    (tmp_path / "chaos/__main__.py").write_text(RUN)
+    monkeypatch.setattr(program, "TESTS", tmp_path)
+    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
+
+    def run(*arguments):
+        code = program.main(arguments)
+        return code, [line for line in capfd.readouterr().out.splitlines() if line]
+
+    return run
+
+
+def test_each_seed_runs_with_the_other_arguments_and_one_that_fails_fails_all(ran):
+    code, lines = ran("--seed", "1", "2", "4", "--minutes", "3", "--only", "network cut", "--no-spark")
+    more = "--only network cut --no-spark"
+    assert sorted(lines) == sorted(
+        [
+            *(f"ran --minutes 3 --seed {seed} {more}" for seed in (1, 2, 4)),
+            "seed 1: nothing is wrong",
+            "seed 2: something is wrong",
+            "seed 4: nothing is wrong",
+        ]
+    )
+    assert code == 1
+    assert ran("--seed", "1", "4")[0] == 0
+
+
+def test_after_one_that_was_interrupted_there_is_no_other(ran):
+    code, lines = ran("--seed", "1", "3", "4")
+    assert code == program.INTERRUPTED
+    assert not any("seed 4" in line for line in lines)
+
+
+class Passing:
+    """A stage on which a minute passes whenever somebody looks at the clock."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.clock, self.stream, self.observer, self.sidecar = self, None, self, self
+        self.life, self.died = self, None
+
+    def monotonic(self):
+        self.now += 60
+        return self.now
+
+    def wait(self, _seconds):
+        pass
+
+
+@pytest.mark.parametrize(("minutes", "done"), [(WHOLE_MINUTES, {"network cut", "connections reset"}), (1, set())])
+def test_a_whole_run_goes_on_until_it_had_each_kind(monkeypatch, minutes, done):
+    monkeypatch.setattr(whole, "inflict", lambda *_: None)
+    faults = [Fault(0, name, 0, 1) for name in ["network cut"] * 20 + ["connections reset"] * 2]
+    found = whole._go_wrong(Passing(), faults, minutes)
+    assert found.keys() == done
+    assert found["connections reset"] <= 1
+    assert found["network cut"] < 20
