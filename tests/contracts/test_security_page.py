@@ -14,23 +14,31 @@ PACKAGE = ROOT / "agent" / "rebalance_agent"
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("### What stands against it")[2].partition("\n\nWhat is left")[0]
 ROWS = [row.strip("| ").split(" | ") for row in TABLE.splitlines() if row.startswith("| ")][2:]
-TESTS = re.findall(r"`(tests/[\w/.]+)::(\w+)`", PAGE)
+TESTS = re.findall(r"`(tests/[\w/.]+)::([\w:]+)`", PAGE)
 
 
 @cache
-def functions(path):
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)}
+def collected(path):
+    """The file's tests under the names by which pytest runs one: ``test_that``, ``TestThis::test_that``."""
+    return set(_tests(ast.parse((ROOT / path).read_text(encoding="utf-8")).body))
+
+
+def _tests(body, within=""):
+    for each in body:
+        if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef) and each.name.startswith("test"):
+            yield within + each.name
+        elif isinstance(each, ast.ClassDef) and each.name.startswith("Test"):
+            yield from _tests(each.body, f"{within}{each.name}::")
 
 
 @pytest.mark.parametrize(("path", "name"), TESTS)
-def test_a_test_that_is_named_is_there(path, name):
-    assert name in functions(path)
+def test_pytest_finds_a_test_by_the_name_that_is_given(path, name):
+    assert name in collected(path)
 
 
 def test_every_row_names_a_test_and_no_test_without_its_name():
     assert len(ROWS) > 20
-    assert [row[0] for row in ROWS if not re.search(r"`tests/[\w/.]+::\w+`", row[2])] == []
+    assert [row[0] for row in ROWS if not re.search(r"`tests/[\w/.]+::[\w:]+`", row[2])] == []
     assert re.findall(r"`tests/[\w/.]+`", PAGE) == []
 
 

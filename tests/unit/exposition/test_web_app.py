@@ -4,9 +4,11 @@ import json
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.exposition import bearer as bearer_module
 from rebalance_agent.exposition.bearer import Bearer
 from rebalance_agent.exposition.dialects import Dialect
 from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.exposition.page.site import Site
 from rebalance_agent.exposition.web import CHUNK_BYTES, WebApp
 
 BODY = b"# HELP x X.\n# TYPE x gauge\nx 1\n" * 10_000
@@ -73,9 +75,19 @@ def test_other_paths_do_not_exist(path):
     assert "/metrics" in json.loads(chunks[0])["error"]
 
 
-def test_the_listener_is_read_only():
-    status, headers, _ = get("/metrics", method="POST")
-    assert (status, headers["Allow"]) == (405, "GET, HEAD")
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "get", ""])
+def test_no_route_takes_what_is_neither_get_nor_head(method):
+    def asked(*_):
+        raise AssertionError(method)
+
+    site = Site(Readiness(), groups=asked)  # an observer's: with all routes that there are
+    app = WebApp((asked,), Readiness(), site=site, api=asked, config=asked)
+    routes = [*app._paths, "/api/v1/groups", "/api/v1/openapi.json", "/api/v1/nothing"]
+    assert {"/", "/group", "/metrics", "/config", "/healthz", "/readyz"} < {*routes}
+    for path in routes:
+        told = []
+        app({"REQUEST_METHOD": method, "PATH_INFO": path}, lambda *status, to=told: to.extend(status))
+        assert (path, told[0], dict(told[1])["Allow"]) == (path, "405 Method Not Allowed", "GET, HEAD")
 
 
 def test_head_has_headers_and_no_body():
@@ -132,6 +144,15 @@ def test_without_the_token_nothing_is_told(path, given):
     status, headers, chunks = get(path, more={**BEARER, "config": dict}, **given)
     assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
     assert json.loads(chunks[0]) == {"error": "a bearer token is required"}
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_whether_a_token_is_the_right_one_is_for_a_comparison_whose_time_tells_nothing(monkeypatch, alike):
+    compared = []
+    monkeypatch.setattr(bearer_module.hmac, "compare_digest", lambda *both: compared.append(both) or alike)
+    for given in ("x", TOKEN, TOKEN[:-1] + "x"):
+        assert BEARER["bearer"].allows({"HTTP_AUTHORIZATION": f"Bearer {given}"}) is alike
+        assert compared.pop() == (given.encode(), TOKEN.encode())
 
 
 def test_with_the_token_all_is_and_health_without():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.collectors.access import Presence, TopicAccess
-from rebalance_agent.collectors.acls import principal_of
+from rebalance_agent.collectors.acls import allow_command, principal_of
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
@@ -150,6 +151,20 @@ def test_the_command_can_be_pasted_into_a_shell():
     words = shlex.split(acl_command(right, "User:it's me", "a:1,b:2"))
     assert words[:4] == ["kafka-acls.sh", "--bootstrap-server", "a:1,b:2", "--add"]
     assert words[4:] == ["--allow-principal", "User:it's me", "--operation", "Describe", "--group", "*"]
+
+
+@pytest.mark.parametrize("resource", ["Group", "Topic"])
+@pytest.mark.parametrize(
+    "name", ["a b", "$(exit 3)", "`exit 3`", "'; exit 3 #", 'a"b', "a\\", "a\nexit 3", "--all-topics", "*"]
+)
+def test_to_a_shell_a_hostile_name_is_one_word_of_the_command(name, resource):
+    command = allow_command("Read", resource, name, f"User:{name}", f"{name}:1", prefixed=True)
+    assert command.startswith("kafka-acls.sh ")
+    script = f"kafka() {{ printf '%s\\0' \"$@\"; }}; kafka {command}"
+    said = subprocess.run(["sh", "-euc", script], capture_output=True, text=True, check=True).stdout
+    words = ["kafka-acls.sh", "--bootstrap-server", f"{name}:1", "--add", "--allow-principal", f"User:{name}"]
+    words += ["--operation", "Read", "--resource-pattern-type", "prefixed", f"--{resource.lower()}", name]
+    assert said.split("\0") == [*words, ""]
 
 
 @pytest.mark.parametrize("settings", [FLEET, SidecarSettings()], ids=["observer", "sidecar"])

@@ -1,0 +1,48 @@
+"""Whatever keeps a role's listener busy, it answers for its health."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from contextlib import ExitStack
+
+import pytest
+
+from rebalance_agent.exposition.connection import Limits
+from rebalance_agent.exposition.web import HEALTH_PATHS
+from rebalance_agent.runtime.observer import Observer
+from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.sidecar import Sidecar
+from support.observing import http
+
+
+def _observers():
+    return Observer(ObserverSettings(listen="127.0.0.1:0"), {})._server
+
+
+def _sidecars():
+    """A gateway's, too."""
+    return Sidecar(SidecarSettings(listen="127.0.0.1:0", events_listen="127.0.0.1:0"), {})._web
+
+
+@pytest.mark.parametrize("made", [_observers, _sidecars])
+def test_it_waits_for_nobody_who_reads_other_pages(made):
+    server = made()
+    usual, entered, over = server._http.wsgi_app, threading.Semaphore(0), threading.Event()
+
+    def app(environ, start_response):
+        if environ["PATH_INFO"] not in HEALTH_PATHS:
+            entered.release()
+            over.wait()
+        return usual(environ, start_response)
+
+    server._http.wsgi_app = app
+    with ExitStack() as stack:
+        server.start()
+        stack.callback(server.stop)
+        stack.callback(over.set)
+        for _ in range(Limits().workers):
+            busy = stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            busy.sendall(b"GET /metrics HTTP/1.1\r\nHost: h\r\n\r\n")
+            assert entered.acquire(timeout=30)
+        assert [http(f"http://127.0.0.1:{server.port}{path}")[0] for path in HEALTH_PATHS] == [200, 200]
