@@ -13,7 +13,7 @@ from confluent_kafka import Producer
 from rebalance_agent.collectors.cluster import Cluster
 from rebalance_agent.instrumentation import reporter
 from rebalance_agent.instrumentation.pulse import Pulse
-from support.observing import beside, create_topic, events, eventually, observing
+from support.observing import answered, beside, create_topic, events, eventually, observing
 from support.sidecars import Sidecar as SidecarThatTakes
 
 pytestmark = [
@@ -265,4 +265,5 @@ def test_a_rolling_restart_is_one_rollout_of_members_in_known_pods(kafka, names,
 def test_the_limit_of_a_groups_record_is_known(kafka, names):
     bootstrap, (topic, _, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 1)
-    assert Cluster({"bootstrap.servers": bootstrap}).topic_setting(topic, "max.message.bytes") == "1048588"
+    cluster = Cluster({"bootstrap.servers": bootstrap})
+    assert answered(lambda: cluster.topic_setting(topic, "max.message.bytes")) == "1048588"

@@ -12,6 +12,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPar
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.kafka_config import client_properties
 from rebalance_agent.runtime.observer import Observer
 from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
@@ -30,6 +31,21 @@ def eventually(condition, seconds=PATIENCE_S, *, between=lambda: None, told=None
         between()
         pause.wait(0.05)
     return value
+
+
+def answered(ask, seconds=PATIENCE_S):
+    """The answer to ``ask()`` of a cluster: a machine may stand still for longer than one question waits."""
+    answers, refused = [], []
+
+    def asked():
+        try:
+            answers.append(ask())
+        except ClusterError as error:
+            refused.append(error)
+        return answers
+
+    eventually(asked, seconds, told=refused)
+    return answers[0]
 
 
 def http(url, data=None):
