@@ -94,7 +94,7 @@ def test_an_input_that_takes_much_memory_is_a_fault():
 def test_an_input_that_lets_the_process_grow_is_a_fault_without_being_weighed():
     """Beyond what the process has ever had: what it had before is nobody's fault."""
     had = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    grows = target(lambda data: b"x" * (len(data) * MB), bytes_max=10 * MB)
+    grows = target(lambda data: b"x" * (len(data) * MB), bytes_max=10 * MB, seconds_max=60)
     taken(grows, bytes(20))
     with pytest.raises(TooDearError, match="let the process grow by"):
         taken(grows, bytes(had // MB + 100))
