@@ -21,8 +21,8 @@ from rebalance_agent.runtime.flags import add_flags, flag_values
 from rebalance_agent.runtime.kafka_config import client_properties
 from rebalance_agent.runtime.logs import configure_logs
 from rebalance_agent.runtime.memory import all_ours
-from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings
+from rebalance_agent.runtime.signals import stop_on_signals
 from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
 
 __all__ = ["Role", "add_agent_parser", "load_agent", "run_agent"]

@@ -1,14 +1,11 @@
-"""What the stages of the pipeline share: flags for tables, Spark and Kafka, progress on stderr, a clean stop."""
+"""What the stages of the pipeline share: flags for tables, Spark and Kafka, progress on stderr."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import logging
 import re
-import signal
 import sys
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 
@@ -26,7 +23,6 @@ __all__ = [
     "open_tables",
     "pairs",
     "stage_parser",
-    "stop_on_signals",
 ]
 
 
@@ -106,26 +102,6 @@ def open_tables(options: argparse.Namespace, stage: str, progress: Progress | No
         tasks_told(spark, progress.tell) if progress else nullcontext(),
     ):
         yield Tables(spark, options.tables)
-
-
-@contextmanager
-def stop_on_signals(stop: threading.Event) -> Iterator[None]:
-    """Set ``stop`` on Ctrl-C or SIGTERM; a second one ends at once. Spark, which has its own, must be there before."""
-
-    def heed(number: int, _frame: object) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-        print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
-        del number
-
-    before = {number: signal.signal(number, heed) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            with contextlib.suppress(TypeError):
-                signal.signal(number, handler)
 
 
 class Progress:

@@ -14,7 +14,6 @@ from rebalance_agent.cli.pipeline_flags import (
     add_tables_flags,
     open_tables,
     stage_parser,
-    stop_on_signals,
 )
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -31,6 +30,7 @@ from rebalance_agent.pipeline.ingest import (
 )
 from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.runtime.signals import stop_on_signals
 
 __all__ = ["add_parser", "run"]
 
@@ -110,7 +110,8 @@ def _topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )
     checkpoint = options.checkpoint or checkpoint_of(tables, properties, topic)
-    with stop_on_signals(stop):
+    # Spark, which has a handler of its own, is there by now.
+    with stop_on_signals(stop, _stopping):
         return ingest_stream(
             tables,
             records,
@@ -119,6 +120,10 @@ def _topic(
             stop,
             lambda done: progress.tell(f"{done.events:,} events, {done.rejected:,} rejected"),
         )
+
+
+def _stopping() -> None:
+    print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
 
 
 def _seconds(text: str) -> float:

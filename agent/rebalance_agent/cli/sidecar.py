@@ -8,8 +8,8 @@ import threading
 
 from rebalance_agent.cli.agent_command import Role, add_agent_parser, run_agent
 from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
-from rebalance_agent.runtime.process import stop_on_signals
 from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.runtime.signals import stop_on_signals
 
 __all__ = ["add_parser", "run"]
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from rebalance_agent.runtime.process import stop_on_signals
+from rebalance_agent.runtime.signals import stop_on_signals
 
 SOON_S = 10
 LOOKS = 20
@@ -30,6 +30,22 @@ def test_one_that_another_thread_was_given_is_heard_while_the_main_thread_waits(
     with stop_on_signals(stop):
         threading.Thread(target=given_to_this_thread, args=(number,)).start()
         assert stop.wait(SOON_S)
+
+
+def test_who_wants_to_hear_of_it_does_once_and_may_do_anything():
+    """In a thread of its own: what the main thread was interrupted in, printing for example, cannot be done within."""
+    stop, heard, told = threading.Event(), [], threading.Event()
+
+    def hear():
+        heard.append(threading.current_thread())
+        told.set()
+
+    with stop_on_signals(stop, hear):
+        signal.raise_signal(signal.SIGTERM)
+        assert told.wait(SOON_S)
+        signal.raise_signal(signal.SIGINT)
+    assert len(heard) == 1
+    assert heard[0] is not threading.main_thread()
 
 
 def test_a_second_one_ends_the_process_at_once():
