@@ -234,26 +234,32 @@ class SnapshotAssembly:
         self._markers[partition] = marker
         standing = self._standing[partition]
         for key, entry in self._written[partition].items():
-            if entry is None:
-                standing.pop(key, None)
-            else:
+            self._drop(standing.pop(key, None))
+            if entry is not None:
                 standing[key] = entry
         self._written[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
         # What is malformed counts as gone: then the sum is another one than the marker's. It is kept all the same.
-        self._written[partition][key] = None
-        self.size_bytes += len(key)
+        kept, written = self._kept[partition], self._written[partition]
+        if key not in kept and key not in written:
+            self.size_bytes += len(key)
+        self._drop(written.get(key))
+        written[key] = None
         if value is None:
-            self._kept[partition].discard(key)
+            kept.discard(key)
             return
-        self._kept[partition].add(key)
+        kept.add(key)
         if len(value) >= _VALUE.size:
             version, series, offset, timestamp_ms = _VALUE.unpack_from(value)
             if version == VERSION and offset >= 0:
                 self.size_bytes += len(value)
                 record = StoredRecord(partition, offset, timestamp_ms, key, value[_VALUE.size :])
-                self._written[partition][key] = _Entry(series, record)
+                written[key] = _Entry(series, record)
+
+    def _drop(self, entry: _Entry | None) -> None:
+        if entry is not None:
+            self.size_bytes -= _VALUE.size + len(entry.record.value() or b"")
 
 
 def _marker(value: bytes | None) -> Marker:

@@ -239,3 +239,17 @@ def test_the_digest_depends_on_what_is_there_and_not_on_how_it_came(records):
 def test_two_records_sum_up_alike_only_if_they_are_alike_or_both_gone(one, other):
     alike = one == other or one.value() is None is other.value()
     assert (Digest([one]).text == Digest([other]).text) == alike
+
+
+def test_what_was_written_over_takes_no_room():
+    """Or a topic that was not compacted lately could not be read at all."""
+    once, often = ([*_snapshot({b"a": 1, b"b": 2}, 10)] * times for times in (2, 50))
+    assert _assembled(often).size_bytes == _assembled(once).size_bytes > 0
+    gone = [(record_key(OWNER, 0, key), None) for key in (b"a", b"b")]
+    marker = marker_key(OWNER, 0), marker_value(_marker({}, 11))
+    assert _assembled([*often, *gone, marker]).size_bytes == len(b"a" + b"b")
+
+
+def test_keys_without_values_take_room_too():
+    short = [(record_key(OWNER, 0, bytes(100) + bytes([number])), b"") for number in range(10)]
+    assert _assembled(short).size_bytes == 10 * 101
