@@ -161,10 +161,10 @@ def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, Place]]:
 
 
 def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: Report) -> None:
-    scrape = scrape_in(metrics)
-    told = [_slim(event) for event, _ in events_in("--lifetime", events)]
+    scrape, shows = scrape_in(metrics), NameFilter(options.groups or ".*")
+    told = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
-    counters, at_ms = scrape.counters, scrape.at_ms
+    counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
     check_lifetime(Lifetime(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
 
 

@@ -67,14 +67,18 @@ def check_lifetime(lifetime: Lifetime, report: Report) -> None:
     One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
     """
     told, again = _by_group(lifetime.events), Counter[str]()
+    shared = lifetime.began_amid and lifetime.replayed is None
     for group in sorted(lifetime.counters.keys() | told.keys()):
         counters, events = lifetime.counters.get(group), told.get(group, [])
-        if counters is None and lifetime.began_amid and lifetime.replayed is None:
+        if counters is None and shared:
             report.leave("groups without counters, which may be another replica's")
             continue
+        fitting = [run for run in _runs(lifetime, events) if not _apart(run, counters or {})]
+        if shared and events and fitting and not any(run.events for run in fitting):
+            report.leave("groups that counted nothing yet, of which another replica may have told")
+            continue
         report.counters += counters is not None
-        fitting = [run.again for run in _runs(lifetime, events) if not _apart(run, counters or {})]
-        again[group] = min(fitting, default=0)
+        again[group] = min((run.again for run in fitting), default=0)
         if not fitting:
             number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
             whole = _Run({}, _running_sums(events)[-1], len(events), 0)

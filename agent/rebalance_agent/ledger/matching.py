@@ -187,7 +187,7 @@ def _has_names(sheet: Sheet, names: Mapping[str, str]) -> bool:
 
 
 def _members(now: Sheet, told: Told, names: Mapping[str, str]) -> Iterator[str]:
-    if len(told.parts_seen) != told.parts:
+    if not told.whole:
         yield f"of {told.parts} parts only {len(told.parts_seen)} are there"
         return
     shown = totals(now.rows, names)

@@ -114,10 +114,10 @@ class Tellings:
             return
         if known and self._once and told.again(known):
             self._differ(told, f"{told} is there twice", known.place, told.place)
-        if known is None or told.revision > known.revision:
+        if known is None or (told.revision, told.whole) > (known.revision, known.whole):
             self._told[key] = told
             self._disputed.pop(key, None)
-        elif told.revision == known.revision and not told.parts_seen <= known.parts_seen:
+        elif (told.revision, told.parts) == (known.revision, known.parts) and not told.parts_seen <= known.parts_seen:
             known.parts_seen |= told.parts_seen
             known.totals = known.totals.plus(told.totals)
             known.first_id = known.first_id or told.first_id
@@ -134,8 +134,8 @@ class Tellings:
 
 
 def _better(told: Told, other: Told) -> Told:
-    """The higher revision of one fact; the other one, in more parts or fewer, needs no record of its own then."""
-    if told.revision != other.revision:
+    """The higher revision of one fact; the other one, or one in more parts or fewer, needs no record of its own."""
+    if (told.revision, told.parts) != (other.revision, other.parts):
         told.matched = other.matched = True
     return max(told, other, key=lambda each: each.revision)
 

@@ -62,6 +62,11 @@ class Told:
     matched: bool = False
 
     @property
+    def whole(self) -> bool:
+        """Whether all parts are there."""
+        return len(self.parts_seen) == self.parts
+
+    @property
     def fact(self) -> tuple[str, str, GroupType, int, int]:
         """What it says that it tells of, which its id is made of."""
         return self.kind, self.group, self.group_type, self.number, self.at_ms

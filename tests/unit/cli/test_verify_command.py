@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -176,6 +177,9 @@ def test_counters_of_a_lifetime_are_compared(verify, tmp_path):
     code, out, _ = verify("--lifetime", str(metrics), str(published))
     assert code == 1
     assert "moved is 1000, its events add up to" in out
+    one = min(groups)
+    out = json.loads(verify("--json", "--groups", re.escape(one), "--lifetime", str(metrics), str(published))[1])
+    assert {each["group"] for each in out["differences"]} == {one}
     metrics.write_text('rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000\n', encoding="utf-8")
     assert verify("--lifetime", str(metrics), str(published))[0] == 0
 

@@ -172,6 +172,16 @@ def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas
     assert report.unjudged == {"groups without counters, which may be another replica's": 1}
 
 
+def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all():
+    report = Report()
+    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
+    assert (report.clean, report.counters) == (True, 0)
+    assert report.unjudged == {"groups that counted nothing yet, of which another replica may have told": 1}
+    alone = Report()
+    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS), alone)
+    assert not alone.clean
+
+
 def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
     scrape = scraped(
         'kafka_rebalance_completed_total{consumergroup="g",trigger="member_joined"} 2\n'

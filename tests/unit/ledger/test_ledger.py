@@ -179,6 +179,30 @@ def test_parts_of_an_event_are_one_fact():
     assert "parts" in difference.what
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (1, 0, 2), (2, 0, 1)])
+def test_two_observers_may_tell_one_fact_in_more_parts_or_fewer(order):
+    """Their texts lie on either side of what one record may have."""
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    spread = [part for part, _ in event_lines(event, 1_500)]
+    assert len(spread) == 2
+    copies = [event, *spread]
+    found = report([copies[each] for each in order], observations)
+    assert (said(found), found.agreed) == ([], 1)
+
+
+def test_two_observers_may_tell_a_static_members_return_in_more_parts_or_fewer():
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    first, whole = told(*observations)
+    spread = [part for part, _ in event_lines(whole, 1_500)]
+    assert len(spread) > 1
+    for copies in ([whole, *spread], [*spread, whole]):
+        assert said(report([first, *copies], observations)) == []
+
+
 def test_parts_of_a_static_members_return_are_one_fact_too():
     before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
     after = [member("back", (0,), instance="instance-0"), *before[1:]]
