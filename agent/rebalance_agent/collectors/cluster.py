@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, NoReturn
 
 from confluent_kafka import (
+    OFFSET_INVALID,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
@@ -157,7 +158,7 @@ class Cluster:
         """The offset after the last record of each partition; ``stable``: before the first open transaction."""
         futures = self._ends([(topic, number) for number in partitions], stable)
         try:
-            return {number: future.result().offset for (_, number), future in futures.items()}
+            return {number: _offset(future) for (_, number), future in futures.items()}
         except KafkaException as error:
             self._fail(error, f"asking for the end of {topic}")
 
@@ -174,7 +175,7 @@ class Cluster:
         asked = {TopicPartition(topic, number): spec for number in partitions}
         futures = self._ask(self._admin.list_offsets, asked) if asked else {}
         try:
-            return {partition.partition: future.result().offset for partition, future in futures.items()}
+            return {partition.partition: _offset(future) for partition, future in futures.items()}
         except KafkaException as error:
             self._fail(error, f"asking for offsets of {topic}")
 
@@ -184,7 +185,7 @@ class Cluster:
         found, failure = {}, None
         for partition, future in futures.items():
             try:
-                found[partition] = future.result().offset
+                found[partition] = _offset(future)
             except KafkaException as error:
                 failure = error
         if failure is not None and not found:
@@ -266,6 +267,20 @@ class Cluster:
         self._trouble = ""
         self._admin.poll(0)
         raise_cluster_error(error, f"{doing} ({self._trouble})" if self._trouble else doing)
+
+
+def _offset(answer: Future[Any]) -> int:
+    """The offset in an answer to ListOffsets.
+
+    Of a broker that went while it was asked, librdkafka 2.16 gives no error but this, which is none.
+
+    Raises:
+        KafkaException: it was not told.
+    """
+    offset: int = answer.result().offset
+    if offset == OFFSET_INVALID:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader went"))  # noqa: SLF001 - librdkafka's own
+    return offset
 
 
 def _id_text(topic_id: object) -> str:
