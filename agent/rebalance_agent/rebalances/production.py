@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
+from math import expm1
 
 from rebalance_agent.model.diff import Partition
 
@@ -16,12 +16,13 @@ SMOOTHED_SECONDS = 60.0
 
 @dataclass(slots=True)
 class _Grown:
-    """``first``: the end when it was first seen."""
+    """``first``: the end when it was first seen. ``weight``: of what there could be to go by, how much there was."""
 
     first: int
     at: float
     end: int
     rate: float | None = None
+    weight: float = 0.0
 
 
 class Production:
@@ -36,7 +37,7 @@ class Production:
         self._grown = {partition: self._next(partition, at, end) for partition, end in ends.items()}
 
     def rate(self, partition: Partition) -> float | None:
-        """Records per second, exponentially smoothed; None before its end was seen twice."""
+        """Records per second, the exponentially weighted mean since it was first seen; None before it was seen twice."""
         grown = self._grown.get(partition)
         return grown.rate if grown else None
 
@@ -59,6 +60,9 @@ class Production:
         passed = at - grown.at
         if passed <= 0:
             return grown
-        now = (end - grown.end) / passed
-        rate = now if grown.rate is None else now + (grown.rate - now) * exp(-passed / SMOOTHED_SECONDS)
-        return _Grown(grown.first, at, end, rate)
+        # Divided by the weight of all that was seen, the first period counts for no more than those that follow:
+        # otherwise a burst in it would be taken for what is usual, for minutes.
+        fresh = -expm1(-passed / SMOOTHED_SECONDS)
+        weight = grown.weight + (1 - grown.weight) * fresh
+        before, now = grown.rate or 0.0, (end - grown.end) / passed
+        return _Grown(grown.first, at, end, before + (now - before) * fresh / weight, weight)

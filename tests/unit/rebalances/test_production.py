@@ -21,10 +21,26 @@ def test_a_rate_takes_two_looks():
 
 
 def test_a_rate_forgets_slowly_and_exponentially():
-    after = grown((0, 0), (10, 100), (10 + SMOOTHED_SECONDS, 100))
-    assert after.rate(P) == pytest.approx(10 * exp(-1))
+    after = grown((0, 0), (600, 6_000), (600 + SMOOTHED_SECONDS, 6_000))
+    assert after.rate(P) == pytest.approx(10 * exp(-1), rel=1e-4)
     steady = grown(*((15 * period, 300 * period) for period in range(9)))
     assert steady.rate(P) == pytest.approx(20)
+
+
+@pytest.mark.parametrize("cuts", [(), (10,), (1, 2, 40)])
+def test_a_burst_weighs_the_same_in_whatever_period_it_was_first_seen(cuts):
+    """Steady for 10 s from the first look on, then nothing for a minute."""
+    looks = sorted({0.0, 10.0, 10 + SMOOTHED_SECONDS, *map(float, cuts)})
+    left = (exp(-1) - exp(-1 - 10 / SMOOTHED_SECONDS)) / (1 - exp(-1 - 10 / SMOOTHED_SECONDS))
+    assert grown(*((at, round(10 * min(at, 10))) for at in looks)).rate(P) == pytest.approx(10 * left)
+
+
+def test_what_is_produced_across_two_looks_counts_alike_for_both_partitions():
+    """One was filled just before a look, the other one just after it: the first look ever but one, or any other."""
+    production, other = Production(), ("t", 1)
+    for at, ends in ((0, (0, 0)), (0.5, (300, 0)), (1, (300, 300))):
+        production.take(at, dict(zip((P, other), ends, strict=True)))
+    assert production.rate(P) == pytest.approx(production.rate(other), rel=0.01)
 
 
 def test_the_same_moment_twice_divides_by_nothing():
