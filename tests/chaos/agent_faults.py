@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
+from http.client import HTTPException
 
+from chaos.flood import post
 from chaos.programs import ENVIRONMENT, MODULE
 from chaos.stage import hold_up, hold_up_again
-from support.observing import PATIENCE_S, eventually
+from support.observing import PATIENCE_S, eventually, http
 
 MEMORY_BYTES = 4 << 20
 HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)
@@ -86,7 +89,15 @@ def _sidecar_flooded(stage, fault):
     command = [*MODULE, "chaos.flood", stage.events, web, str(fault.seconds)]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True, timeout=PATIENCE_S)
     print(f"           flooded: {done.stdout.strip()}", flush=True)
-    eventually(stage.sidecar.life.ready, told="the sidecar, which was flooded")
+    # While it is flooded it may refuse everything; afterwards, nothing for long.
+    eventually(lambda: stage.sidecar.life.ready() and _takes(stage.events), told="the sidecar, which was flooded")
+
+
+def _takes(events):
+    """Whether the endpoint takes what is posted there."""
+    with contextlib.suppress(OSError, HTTPException):
+        return http(f"http://{events}/v1/events", post())[0] in range(200, 300)
+    return False
 
 
 def _sidecar_starved(stage, fault):

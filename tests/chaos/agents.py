@@ -102,10 +102,15 @@ class Life:
 
     @property
     def died(self):
-        """Whether it ended by itself, and how; None if it did not."""
-        if self.running or self.killed or self.stopped:
+        """Whether it ended by itself or otherwise than SIGTERM asks for, and how; None if it did not."""
+        if self.running or self.killed:
             return None
-        return f"{self.name} ended by itself with exit code {self._process.returncode}: see {self.log}"
+        # Before it listens it may still be importing what it needs, without a handler of its own.
+        code, fine = self._process.returncode, (0, -signal.SIGTERM) if self.port is None else (0,)
+        if self.stopped and code in fine:
+            return None
+        how = "on SIGTERM" if self.stopped else "by itself"
+        return f"{self.name} ended {how} with exit code {code}: see {self.log}"
 
     @property
     def pid(self):

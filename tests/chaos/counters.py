@@ -27,7 +27,7 @@ def compared(lives, report):
     """Each life's counters into the ``report``; how many of them there were, and of how much of what they told."""
     done, wrong = Counter(), []
     for life in lives:
-        told = facts(life.events)
+        told = facts(life.events, wrong, killed=life.killed)
         done["told"] += len(told)
         if not life.scrapes:
             if life.lived_s > LASTING_S:
@@ -55,15 +55,20 @@ def compared(lives, report):
     return Verdict(what, tuple(wrong))
 
 
-def facts(path):
-    """What one life told of groups, as it first did: (bytes of its file up to its end, event) each."""
+def facts(path, wrong, *, killed):
+    """What one life told of groups, as it first did: (bytes of its file up to its end, event) each.
+
+    Lines that are no events are ``wrong``, but for one that breaks off because its writer was ``killed``.
+    """
     found, end, known = [], 0, set()
     for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
         end += len(line)
         try:
             event = event_from_json(json_object(line))
         except InvalidInputError:
-            continue  # the last line of one that was killed
+            if not killed or line.endswith(b"\n"):  # which all lines do but the last
+                wrong.append(f"{path} has a line that is no event: {line[:80]!r}")
+            continue
         fact = isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) and event.source is Source.RECORDS
         if fact and event.event_id not in known:
             known.add(event.event_id)

@@ -7,6 +7,7 @@ import json
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
@@ -90,7 +91,7 @@ class Crowd:
 
     def _live(self, troop, chance):
         there, kind = {}, troop[0]
-        try:
+        with self._noted(kind):
             there[0] = self._join(troop, 0)
             while not self._stop.wait(chance.uniform(*kind.rest_s)):
                 if len(there) < MEMBERS[0] or (len(there) < MEMBERS[1] and chance.random() < 1 / 2):
@@ -100,12 +101,17 @@ class Crowd:
                     there[number] = self._join(troop, number)
                 else:
                     self._leave(there.pop(chance.choice(sorted(there))), kill=chance.random() < KILLED)
-        except Exception as error:  # noqa: BLE001 - shown at the end
+        for members in there.values():
+            with self._noted(kind):
+                self._leave(members)
+
+    @contextlib.contextmanager
+    def _noted(self, kind):
+        """What fails in the block is among the ``errors``, which are shown at the end."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - as it says
             self.errors.append(f"{kind.name}: {error!r}")
-        finally:
-            for members in there.values():
-                with contextlib.suppress(Exception):
-                    self._leave(members)
 
     def _join(self, troop, number):
         """A new member in each of its groups, none of which is always the first."""
@@ -138,5 +144,13 @@ class Crowd:
     def _leave(self, members, *, kill=False):
         """All at once, each on its own: leaving takes a while."""
         with ThreadPoolExecutor(len(members)) as pool:
-            for end in [pool.submit(each.kill if kill and hasattr(each, "kill") else each.close) for each in members]:
+            ends = [partial(_kill, each) if kill and hasattr(each, "kill") else each.close for each in members]
+            for end in [pool.submit(each) for each in ends]:
                 end.result()
+
+
+def _kill(member):
+    """No goodbye. Who had ended before did so by itself: an error, which nobody would see any more."""
+    code = member._process.poll()
+    member.kill()
+    assert code is None, f"a member had ended by itself with exit code {code}: {member.errors}"

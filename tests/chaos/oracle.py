@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 
 from chaos.kinds import group_name
 from chaos.verdict import Verdict
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.ledger.ledger import Ledger, Window
+from rebalance_agent.ledger.ledger import FOLLOWUP_MS, Ledger, Window
+from rebalance_agent.ledger.report import UNREADABLE
 from rebalance_agent.model.codec import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
 from rebalance_agent.runtime.verifying import VerifiedCluster
 from support.member_lines import Lines
+from support.observing import PATIENCE_S, answered, eventually
 
 GRACE_MS = 20_000
+SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60
+"""From when everybody left: the sessions of those who were killed expire, and no fact is too new to be told."""
 UNJUDGED_SHARE = 0.05
 
 
 def balance(bootstrap, topic, since_ms, groups):
-    """The ledger over the whole run."""
+    """The ledger over the whole run; once more from the beginning where the cluster did not answer in time."""
+    return answered(lambda: _balance(bootstrap, topic, since_ms, groups))
+
+
+def _balance(bootstrap, topic, since_ms, groups):
     clock = SystemClock()
     cluster = VerifiedCluster({"bootstrap.servers": bootstrap, "log_level": "0"}, clock)
     ledger = Ledger(cluster.cluster_id, groups.__contains__)
@@ -31,12 +40,19 @@ def balance(bootstrap, topic, since_ms, groups):
 
 
 def judged(report, lives, groups):
-    """Whether little was left: who begins to read without a snapshot does not know what groups were before."""
+    """Whether each group was judged, and little left: who begins to read without a snapshot knows nothing of before."""
     left, without = sum(report.unjudged.values()), sum(some < of for life in lives for some, of in life.readings())
     may_be = max(without * len(groups), int(UNJUDGED_SHARE * report.agreed))
     what = f"not judged: {left} facts; observers began {without} times to read without a snapshot of every partition"
-    wrong = f"{left} facts were not judged: {may_be} at most, once for each such start and group, or one of twenty"
-    return Verdict(what, (wrong,) if left > may_be else ())
+    wrong = [f"there is no fact of {each}, which played" for each in sorted(groups - report.groups)]
+    if unread := report.unjudged.get(UNREADABLE):
+        wrong.append(f"{unread} {UNREADABLE}")
+    if report.pending:
+        wrong.append(f"{report.pending} facts are too new to be told, long after everybody left")
+    if left > may_be:
+        most = f"{may_be} at most, once for each such start and group, or one of twenty"
+        wrong.append(f"{left} facts were not judged: {most}")
+    return Verdict(what, tuple(wrong))
 
 
 def rebalances(published, groups, wanted):
@@ -77,13 +93,25 @@ def reported(crowd, published):
     )
 
 
-def back(agents):
+def back(agents, patience_s=PATIENCE_S):
     """Whether each `Agent` is well in the end, and the most memory that it took."""
-    well = {each.life.name: each.life.ready() for each in agents}
+    well = {each.life.name: _well(each.life, patience_s) for each in agents}
     took = ", ".join(f"{each.life.name} {each.life.peak_mib():.0f} MiB" for each in agents)
     return Verdict(
         f"memory at most: {took}", tuple(f"{name} is not ready in the end" for name in well if not well[name])
     )
+
+
+def ended(agents):
+    """Whether no process of each `Agent` ended but as it was made to: those that others followed, and the last."""
+    lives = [life for agent in agents for life in agent.lives]
+    return Verdict(f"{len(lives)} lives of agents", tuple(filter(None, (each.died for each in lives))))
+
+
+def _well(life, patience_s):
+    with suppress(AssertionError):
+        return eventually(life.ready, patience_s)
+    return False
 
 
 def _event(value):

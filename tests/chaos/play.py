@@ -26,7 +26,7 @@ from rebalance_agent.testing.settings import free_ports
 from support.network import Network
 from support.observing import create_topic, eventually, everything
 
-SETTLED_S = 240
+READY_S, BALANCED_S = 240, 240
 LOOKS_S = 2.0
 REBALANCES_A_MINUTE = 50
 TOPIC, EVENTS = "orders", "rebalance-events"
@@ -100,7 +100,7 @@ def _set(stack, kafka, options, folder):
     if stream:
         stack.callback(stream.end)
         stream.start()
-    eventually(lambda: observer.life.ready() and sidecar.life.ready(), SETTLED_S)
+    eventually(lambda: observer.life.ready() and sidecar.life.ready(), READY_S)
     return Stage(kafka, network, observer, sidecar, events, stream, random.Random(f"{options.seed} faults"))
 
 
@@ -127,26 +127,30 @@ def _go_wrong(stage, faults, minutes):
 
 
 def _judge(stage, crowd, source, since_ms, options, done):
-    bootstrap, groups = stage.kafka.bootstrap_servers, {group_name(kind) for kind in crowd.kinds}
-    latest = []
-
-    def balanced():
-        latest[:] = [oracle.balance(bootstrap, EVENTS, since_ms, groups)]
-        return latest[0].clean and not latest[0].pending
-
-    with contextlib.suppress(AssertionError):  # told by its differences
-        eventually(balanced, SETTLED_S, between=lambda: stage.wait(LOOKS_S))
-    observer = stage.observer
+    observer, groups = stage.observer, {group_name(kind) for kind in crowd.kinds}
+    report = _settled(stage, since_ms, groups)
     observer.life.scrape()
-    (report,) = latest
     compared = counters.compared(observer.lives, report)
-    wrong = [*map(str, report.differences), *crowd.errors, *filter(None, (each.died for each in observer.lives))]
+    wrong = [*map(str, report.differences), *crowd.errors]
     print(report.summary())
     ours = compared, oracle.judged(report, observer.lives, groups), happened(done, options)
     for verdict in (*ours, *_verdicts(stage, crowd, source, options)):
         print(verdict.what, flush=True)
         wrong += verdict.wrong
     return wrong
+
+
+def _settled(stage, since_ms, groups):
+    """The balance as soon as nothing is wrong or pending, or what is left; only for what is pending it waits longer."""
+    began = stage.clock.monotonic()
+    while True:
+        waited_s = stage.clock.monotonic() - began
+        report = oracle.balance(stage.kafka.bootstrap_servers, EVENTS, since_ms, groups)
+        if report.clean and not report.pending:
+            return report
+        if waited_s > (oracle.SETTLED_S if report.clean else BALANCED_S):
+            return report
+        stage.wait(LOOKS_S)
 
 
 def _verdicts(stage, crowd, source, options):
@@ -158,6 +162,7 @@ def _verdicts(stage, crowd, source, options):
     yield oracle.back(agents)
     for agent in agents:
         agent.end()  # from here on nothing more is published
+    yield oracle.ended(agents)
     published = [each.value() for each in everything(stage.kafka.bootstrap_servers, EVENTS)]
     yield oracle.reported(crowd, published)
     wanted = 0 if options.only or options.kinds else REBALANCES_A_MINUTE * options.minutes

@@ -47,8 +47,11 @@ class Stream:
             self.start()
 
     def kill(self):
-        """SIGKILL, whatever it is at; Python and Java."""
-        self._killed_after.append(commits(self._tables))
+        """SIGKILL, whatever it is at; Python and Java. One that was dead already ended by itself."""
+        if self._ingest.alive():
+            self._killed_after.append(commits(self._tables))
+        else:
+            self._ended += 1
         self.end()
 
     def end(self):

@@ -60,12 +60,30 @@ def life(tmp_path):
 def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_be(tmp_path):
     path = tmp_path / "events"
     path.write_bytes(b"".join([*LINES, LINES[0], LINES[1][:40]]))
-    told = facts(path)
+    wrong = []
+    told = facts(path, wrong, killed=True)
     assert [event for _, event in told] == list(TOLD)
     assert told_until(told, SECOND) == TOLD[2].timestamp_ms - 1 >= TOLD[1].timestamp_ms
     assert told_until(told, SECOND - 1) == TOLD[1].timestamp_ms - 1
     assert told_until(told, path.stat().st_size) is None
-    assert facts(tmp_path / "none") == []
+    assert facts(tmp_path / "none", wrong, killed=False) == wrong == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "killed", "wrong"),
+    [
+        ([*LINES, LINES[0][:40]], True, 0),
+        ([*LINES, LINES[0][:40]], False, 1),
+        ([LINES[0], b"{}\n", *LINES[1:]], True, 1),
+        ([*LINES, b"{}\n"], True, 1),
+    ],
+)
+def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, killed, wrong):
+    cut = life(metrics(TOLD), sum(map(len, lines)), killed=killed)
+    cut.events.write_bytes(b"".join(lines))
+    found = compared([cut], Report()).wrong
+    assert len(found) == wrong
+    assert all("has a line that is no event" in each for each in found)
 
 
 def test_counters_must_hold_what_was_written_before_the_scrape(life):

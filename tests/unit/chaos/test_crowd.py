@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from chaos.crowd import PROGRAMS
+import random
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from chaos.crowd import MEMBERS, PROGRAMS, Crowd
 from chaos.kinds import KINDS, group_name, troops
 from chaos.latency import INSTRUMENTED, TRIED
 from chaos.member import CLIENTS
 from rebalance_agent.groupprotocol.placement import offsets_partition
 from rebalance_agent.testing.settings import OFFSETS_PARTITIONS
+from support.member_lines import ProcessMember
+from support.observing import eventually
 
 
 def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_our_instrumentation():
@@ -32,3 +40,46 @@ def test_every_program_of_ours_has_a_process_and_is_of_somebody_who_plays():
 
 def test_who_is_left_out_is_in_no_troop():
     assert [each.name for troop in troops(KINDS[:2]) for each in troop] == [KINDS[1].name, KINDS[0].name]
+
+
+def crowd(kinds=KINDS[:1]):
+    return Crowd(SimpleNamespace(bootstrap_servers="", directory=""), "topic", "", 1, kinds)
+
+
+def program(text):
+    """A member that is this Python program."""
+    return ProcessMember([sys.executable, "-c", text])
+
+
+def test_who_does_not_leave_as_it_should_when_all_do_is_an_error(monkeypatch):
+    fails = "import sys; sys.stdin.read(); sys.exit('left amid it all')"
+    alone = crowd()
+    monkeypatch.setattr(alone, "_join", lambda *_: [program(fails)])
+    alone._stop.set()
+    alone._live(alone.kinds, random.Random(1))
+    (error,) = alone.errors
+    assert error.startswith(f"{KINDS[0].name}: AssertionError")
+    assert "left amid it all" in error
+
+
+def test_each_of_those_who_leave_last_is_asked(monkeypatch):
+    class Failing:
+        def close(self):
+            raise OSError("gone")
+
+    alone = crowd()
+    waited = iter([False] * (MEMBERS[0] - 1) + [True])
+    monkeypatch.setattr(alone, "_stop", SimpleNamespace(wait=lambda _: next(waited)))
+    monkeypatch.setattr(alone, "_join", lambda *_: [Failing()])
+    monkeypatch.setattr(alone, "members", {KINDS[0].name: ["somebody"]})
+    alone._live(alone.kinds, random.Random(1))
+    assert alone.errors == [f"{KINDS[0].name}: OSError('gone')"] * MEMBERS[0]
+
+
+def test_only_who_lives_can_be_killed():
+    lives = program("import sys; sys.stdin.read()")
+    crowd()._leave([lives], kill=True)
+    dead = program("import sys; sys.exit('no brokers')")
+    eventually(lambda: dead._process.poll() is not None)
+    with pytest.raises(AssertionError, match=r"had ended by itself with exit code 1: .*no brokers"):
+        crowd()._leave([dead], kill=True)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from chaos import agent_faults
 from chaos.agent_faults import MEMORY_BYTES, MOMENT
 from chaos.faults import inflict
 from chaos.timetable import Fault
@@ -67,3 +68,22 @@ def test_memory_and_clock_go_wrong_for_the_one_that_is_named_and_are_right_again
     inflict(stage, Fault(0.0, name, 7, 1))
     assert {each for each in ("observer", "sidecar") if getattr(stage, each).done} == {meets}
     assert getattr(stage, meets).done == done
+
+
+def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatch):
+    answers, posted = [ConnectionResetError(), (503, ""), (429, ""), (200, "")], []
+
+    def http(url, body):
+        posted.append((url, body))
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(agent_faults, "http", http)
+    monkeypatch.setattr(agent_faults.subprocess, "run", lambda *_, **__: SimpleNamespace(stdout="{}"))
+    sidecar = SimpleNamespace(life=SimpleNamespace(port=2, ready=lambda: True))
+    inflict(SimpleNamespace(sidecar=sidecar, events="127.0.0.1:1"), Fault(0.0, "sidecar flooded", 2, 1))
+    assert answers == []
+    assert {url for url, _ in posted} == {"http://127.0.0.1:1/v1/events"}
+    assert all(body for _, body in posted)

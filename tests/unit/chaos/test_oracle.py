@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
+
+from chaos import oracle
 from chaos.flood import post
 from chaos.kinds import Kind
 from chaos.oracle import back, judged, read_at_least_once, rebalances, reported
-from rebalance_agent.ledger.report import Report
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.ledger.report import UNREADABLE, Report
 from rebalance_agent.model.codec import json_line
 from rebalance_agent.rebalances.tracker import Tracker
 from support.member_lines import Lines
@@ -59,9 +63,29 @@ def test_an_agent_that_is_not_well_in_the_end_is_wrong():
         SimpleNamespace(life=SimpleNamespace(name=name, ready=lambda ready=ready: ready, peak_mib=lambda: 70.4))
         for name, ready in (("observe-2", True), ("sidecar-1", False))
     )
-    verdict = back((well, ill))
+    verdict = back((well, ill), patience_s=0)
     assert verdict.what == "memory at most: observe-2 70 MiB, sidecar-1 70 MiB"
     assert verdict.wrong == ("sidecar-1 is not ready in the end",)
+
+
+def test_an_agent_that_does_not_answer_at_once_is_well():
+    answers = iter([False, True])
+    life = SimpleNamespace(name="observe-1", ready=lambda: next(answers), peak_mib=lambda: 70.4)
+    assert back((SimpleNamespace(life=life),)).wrong == ()
+
+
+def test_a_cluster_that_does_not_answer_at_once_is_asked_again(monkeypatch):
+    asked = []
+
+    def refuses(*_):
+        asked.append("once")
+        if len(asked) < 3:
+            raise ClusterError("reading metadata: timed out")
+        return SimpleNamespace(cluster_id="cluster", names=dict, events=lambda *_: 0, post=lambda _: None)
+
+    monkeypatch.setattr(oracle, "VerifiedCluster", refuses)
+    assert oracle.balance("", "events", 0, {"g"}).clean
+    assert len(asked) == 3
 
 
 def test_rebalances_are_generations_that_were_told_once_or_oftener():
@@ -82,7 +106,7 @@ def test_rebalances_are_generations_that_were_told_once_or_oftener():
 
 def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot():
     lives = [SimpleNamespace(readings=lambda each=each: each) for each in ([(0, 3), (3, 3)], [(3, 3)], [(2, 3)])]
-    report = Report()
+    report = Report(groups={"g", "h"})
     report.leave("because", 4)
     assert judged(report, lives, {"g", "h"}).wrong == ()
     report.leave("because")
@@ -90,3 +114,18 @@ def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot(
     assert wrong.startswith("5 facts were not judged: 4 at most")
     report.agreed = 100
     assert judged(report, lives, {"g", "h"}).wrong == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "unread", "wrong"),
+    [
+        ({}, 0, ()),
+        ({"groups": {"g", "other"}}, 0, ("there is no fact of h, which played",)),
+        ({"pending": 2}, 0, ("2 facts are too new to be told, long after everybody left",)),
+        ({}, 30, (f"30 {UNREADABLE}",)),
+    ],
+)
+def test_a_group_of_which_nothing_is_known_and_what_is_left_unread_or_pending_is_wrong(more, unread, wrong):
+    report = Report(**{"agreed": 1_000, "groups": {"g", "h"}} | more)
+    report.leave(UNREADABLE, unread)
+    assert judged(report, [], {"g", "h"}).wrong == wrong

@@ -40,6 +40,7 @@ WHOLE = {"minutes": 10, "only": None, "kinds": None, "spark": True}
         ({}, ("network cut",), 1),
         ({"minutes": 9}, ("network cut",), 0),
         ({"only": ["broker killed"]}, ("network cut",), 0),
+        ({"only": ["broker killed", "network cut"], "minutes": 0.3}, ("network cut", "agent killed"), 1),
         ({"kinds": ["eager"]}, ("network cut",), 0),
         ({"spark": False}, (STREAM,), 0),
         ({}, (STREAM,), 1),

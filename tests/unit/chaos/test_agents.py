@@ -1,0 +1,83 @@
+"""How a process of an agent may end: as it was made to, and with the exit code that this should have."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from chaos import agents
+from chaos.agents import Agent
+from chaos.oracle import ended
+from support.observing import eventually
+
+PROGRAM = """\
+import json, signal, sys
+code, listens, by_itself = json.loads(sys.argv[1])
+if code is not None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+print(json.dumps({"event": "listening", "port": 1} if listens else {"event": "began"}), file=sys.stderr, flush=True)
+if not by_itself:
+    signal.pause() if code is None else signal.sigwait([signal.SIGTERM])
+sys.exit(code)
+"""
+
+
+@pytest.fixture
+def agent(tmp_path, monkeypatch):
+    """Makes an agent that ends on SIGTERM, or by itself, with this exit code (None: SIGTERM is not handled)."""
+
+    def make(code, *, listens=True, by_itself=False):
+        text = f"[{'null' if code is None else code}, {str(listens).lower()}, {str(by_itself).lower()}]"
+        monkeypatch.setattr(agents, "LEASHED", (sys.executable, "-c", PROGRAM, text))
+        made = Agent(tmp_path, "sidecar", [])
+        made.start()
+        eventually(lambda: made.life.log.exists() and made.life.log.read_text().endswith("\n"))
+        return made
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("code", "listens", "told"),
+    [
+        (0, True, None),
+        (0, False, None),
+        (1, True, "sidecar-1 ended on SIGTERM with exit code 1"),
+        (1, False, "sidecar-1 ended on SIGTERM with exit code 1"),
+        (None, True, f"sidecar-1 ended on SIGTERM with exit code {-signal.SIGTERM}"),
+        (None, False, None),
+    ],
+)
+def test_who_is_stopped_ends_with_exit_code_0_once_it_listens(agent, code, listens, told):
+    stopped = agent(code, listens=listens)
+    assert stopped.life.died is None
+    stopped.end()
+    assert (stopped.life.died or "").startswith(told or "")
+    assert (stopped.life.died is None) == (told is None)
+
+
+def test_who_ends_by_itself_died_whatever_was_done_to_it_later(agent):
+    gone = agent(0, by_itself=True)
+    eventually(lambda: not gone.life.running)
+    gone.life.kill()
+    assert gone.life.died.startswith("sidecar-1 ended by itself with exit code 0")
+
+
+def test_who_was_killed_did_not_die(agent):
+    killed = agent(0)
+    killed.life.kill()
+    assert killed.life.died is None
+
+
+def test_one_that_died_is_named_though_another_one_followed():
+    observer, sidecar = (
+        SimpleNamespace(lives=[SimpleNamespace(died=died) for died in each])
+        for each in ([None, "observe-2 died", None], ["sidecar-1 died", None])
+    )
+    verdict = ended((observer, sidecar))
+    assert verdict.what == "5 lives of agents"
+    assert verdict.wrong == ("observe-2 died", "sidecar-1 died")
+    assert ended((SimpleNamespace(lives=observer.lives[:1]),)).wrong == ()

@@ -1,0 +1,19 @@
+"""What a stream's end counts as."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from chaos import stream as module
+from chaos.stream import Stream
+
+
+@pytest.mark.parametrize(("alive", "killed_after", "ended"), [(True, [7], 0), (False, [], 1)])
+def test_one_that_was_dead_already_was_not_killed(monkeypatch, tmp_path, alive, killed_after, ended):
+    monkeypatch.setattr(module, "commits", lambda _: 7)
+    done, stream = [], Stream("", "", tmp_path)
+    stream._ingest = SimpleNamespace(alive=lambda: alive, kill=lambda: done.append("killed"))
+    stream.kill()
+    assert (stream._killed_after, stream._ended, done) == (killed_after, ended, ["killed"])
