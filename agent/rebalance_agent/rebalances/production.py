@@ -37,7 +37,7 @@ class Production:
         self._grown = {partition: self._next(partition, at, end) for partition, end in ends.items()}
 
     def rate(self, partition: Partition) -> float | None:
-        """Records per second, the exponentially weighted mean since it was first seen; None before it was seen twice."""
+        """Records per second, the exponentially weighted mean of what was seen; None before it was seen twice."""
         grown = self._grown.get(partition)
         return grown.rate if grown else None
 
