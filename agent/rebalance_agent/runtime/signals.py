@@ -12,12 +12,8 @@ from types import FrameType
 __all__ = ["stop_on_signals"]
 
 
-def _nothing() -> None:
-    pass
-
-
 @contextmanager
-def stop_on_signals(stop: threading.Event, heard: Callable[[], None] = _nothing) -> Iterator[None]:
+def stop_on_signals(stop: threading.Event, heard: Callable[[], None] = lambda: None) -> Iterator[None]:
     """Set ``stop`` on SIGINT and SIGTERM, and call ``heard``; a second one of the same kind does what it did before.
 
     That is, it ends the process at once. Main thread only.
