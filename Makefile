@@ -77,7 +77,7 @@ docs: $(STAMP) ## write the generated pages of docs/ anew
 sbom: $(STAMP) ## write what the wheel runs with, by package, version and hash (CycloneDX), into dist/
 	@$(BIN)/python tests/supply sbom $(ARGS)
 
-audit: $(STAMP) ## known vulnerabilities of all that is locked (ARGS="--vulnerability-service osv")
+audit: $(STAMP) ## known vulnerabilities of the Python packages in requirements/*.lock (ARGS="--vulnerability-service osv")
 	@$(BIN)/python tests/supply audit $(ARGS)
 
 lock: ## resolve requirements/*.lock anew (hashes, no addresses)

@@ -1,4 +1,7 @@
-"""``make sbom`` and ``make audit``: bills of materials of what runs, known vulnerabilities of all that is locked."""
+"""``make sbom`` and ``make audit``: bills of materials of what runs, known vulnerabilities of Python packages.
+
+The audit is of ``requirements/*.lock``. Java, npm and Go have locks of their own: see docs/security.md.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,10 @@ from supply.programs import UnavailableError, python  # noqa: E402
 NO_TOOLS = 4
 
 EPILOG = """\
-Exit codes: 0, nothing is known; 1, something is; 3, the database could not be asked about all of them; 4, the tools
-cannot be installed. make says them ("Error 3"), and ends with its own. Other options of `audit` are pip-audit's:
+Exit codes: 0, nothing is known; 1, something is; 3, the database could not be asked about all of them, or none is
+locked; 4, the tools cannot be installed. make says them ("Error 3"), and ends with its own.
+
+Other options of `audit` are pip-audit's:
 
 make audit ARGS="--vulnerability-service osv --ignore-vuln CVE-..."
 """

@@ -85,6 +85,8 @@ def _line(found: Mapping) -> str:
 def verdict(versions: Iterable[Version], answered: Answers) -> tuple[int, list[str]]:
     """The exit code and what to say: what is known against ``versions``, and for which of them nobody answered."""
     asked = sorted(set(versions))
+    if not asked:
+        return UNANSWERED, ["audit: nothing was asked, for no version is locked in requirements/*.lock"]
     lines = [f"{name} {version}: {line}" for name, version in asked for line in answered.known.get((name, version), ())]
     unanswered = [each for each in asked if each not in answered.known]
     if unanswered:

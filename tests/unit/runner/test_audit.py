@@ -48,6 +48,13 @@ def test_it_is_well_only_if_nothing_is_known_against_each_of_them():
     assert verdict(VERSIONS, Answers(NOTHING_KNOWN)) == (0, ["audit: nothing is known against 3 versions"])
 
 
+def test_an_audit_of_nothing_is_no_good_news():
+    assert verdict([], Answers({})) == (
+        UNANSWERED,
+        ["audit: nothing was asked, for no version is locked in requirements/*.lock"],
+    )
+
+
 def test_a_database_that_says_nothing_of_one_of_them_is_a_failure_of_its_own():
     code, lines = verdict(VERSIONS, Answers(dict.fromkeys(VERSIONS[:2], ()), "ERROR: no such host"))
     assert code == UNANSWERED

@@ -1,15 +1,15 @@
 """What ``tests/run.py`` has done beside the tiers: out of their way, and gone with them."""
 
+import contextlib
 import os
 import sys
-from threading import Event
 
 import psutil
 import pytest
 
 from support.background import LOWEST_PRIORITY, in_background
+from support.observing import PATIENCE_S, eventually
 
-PATIENCE = 30
 # Says who it is and whom it started, and neither ends by itself.
 WITH_A_CHILD = """
 import os, subprocess, sys, time
@@ -27,30 +27,43 @@ def python(code, *arguments):
 
 
 def awaited(path):
-    for _ in range(PATIENCE * 10):
-        if path.exists():
-            return path.read_text()
-        Event().wait(0.1)
-    raise AssertionError(f"{path} was not written")
+    return eventually(lambda: path.exists() and path.read_text(), told=f"{path} was not written")
 
 
-def test_the_body_runs_beside_it_and_its_end_ends_all(tmp_path):
+@pytest.fixture
+def named():
+    """The processes that a file names, once it is there; those that are not ended as they should be do not stay."""
+    found = []
+
+    def processes(path):
+        found.extend(psutil.Process(int(pid)) for pid in awaited(path).split())
+        return found
+
+    try:
+        yield processes
+    finally:
+        for each in found:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.kill()
+
+
+def test_the_body_runs_beside_it_and_its_end_ends_all(tmp_path, named):
     with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
-        one, child = map(psutil.Process, map(int, awaited(tmp_path / "pids").split()))
+        one, child = named(tmp_path / "pids")
         assert one.is_running()
         assert child.is_running()
-    gone, alive = psutil.wait_procs([one, child], timeout=PATIENCE)
+    gone, alive = psutil.wait_procs([one, child], timeout=PATIENCE_S)
     assert (len(gone), alive) == (2, [])
 
 
-def test_it_takes_what_the_others_leave(tmp_path):
+def test_it_takes_what_the_others_leave(tmp_path, named):
     with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
-        assert {psutil.Process(int(pid)).nice() for pid in awaited(tmp_path / "pids").split()} == {LOWEST_PRIORITY}
+        assert [each.nice() for each in named(tmp_path / "pids")] == [LOWEST_PRIORITY, LOWEST_PRIORITY]
 
 
 def test_who_asks_is_told_how_it_ended():
     with in_background([python("raise SystemExit(3)"), python("pass")], os.environ) as (failed, done):
-        assert (failed.wait(PATIENCE), done.wait(PATIENCE)) == (3, 0)
+        assert (failed.wait(PATIENCE_S), done.wait(PATIENCE_S)) == (3, 0)
 
 
 def test_what_is_done_by_then_is_left_alone(tmp_path):
@@ -59,12 +72,12 @@ def test_what_is_done_by_then_is_left_alone(tmp_path):
         assert awaited(done) == "done"
 
 
-def test_a_body_that_fails_ends_it_as_well(tmp_path):
+def test_a_body_that_fails_ends_it_as_well(tmp_path, named):
     def fails():
         with in_background([python(WITH_A_CHILD, tmp_path / "pids")], os.environ):
-            raise KeyError(awaited(tmp_path / "pids"))
+            raise KeyError(*named(tmp_path / "pids"))
 
     with pytest.raises(KeyError) as error:
         fails()
-    one = int(error.value.args[0].split()[0])
-    assert not psutil.pid_exists(one)
+    one, _ = error.value.args
+    assert not one.is_running()

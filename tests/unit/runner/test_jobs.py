@@ -1,5 +1,6 @@
 """What ``tests/run.py`` runs side by side: together in time, apart in what is read, gone when it is interrupted."""
 
+import contextlib
 import os
 import re
 import signal
@@ -12,13 +13,14 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from support.jobs import Job, run_jobs
+from support.observing import PATIENCE_S, eventually
 
-HELP = """
+HELP = f"""
 import os, signal, sys, time
 from pathlib import Path
 
 def wait_for(path):
-    for _ in range(300):
+    for _ in range({PATIENCE_S * 10}):
         if Path(path).exists():
             return
         time.sleep(0.1)
@@ -82,11 +84,14 @@ def test_who_ends_the_runner_ends_all_and_sees_what_they_said(tmp_path, end, num
         start_new_session=True,
         text=True,
     ) as runner:
-        for place in places:
-            subprocess.run([sys.executable, "-c", f"{HELP}wait_for({str(place)!r})"], check=True)
-        end(runner.pid, number)
-        said, _ = runner.communicate(timeout=30)
-    assert runner.returncode != 0
-    pids = [int(pid) for pid in re.findall(r"I am (\d+)", said)]
-    assert len(pids) == 2
-    assert not any(map(psutil.pid_exists, pids))
+        try:
+            eventually(lambda: all(place.exists() for place in places), told="the jobs did not begin")
+            end(runner.pid, number)
+            said, _ = runner.communicate(timeout=PATIENCE_S)
+            assert runner.returncode != 0
+            pids = [int(pid) for pid in re.findall(r"I am (\d+)", said)]
+            assert len(pids) == 2
+            assert not any(map(psutil.pid_exists, pids))
+        finally:
+            with contextlib.suppress(ProcessLookupError):  # as it should be
+                os.killpg(runner.pid, signal.SIGKILL)
