@@ -131,7 +131,8 @@ class Confluent:
         self._consumer.subscribe([topic], on_assign=stops.here, on_revoke=stops.gone)
 
     def poll(self) -> int:
-        return int(self._consumer.poll(POLL_S) is not None)
+        message = self._consumer.poll(POLL_S)
+        return int(message is not None and not message.error())
 
     def rewind(self) -> None:
         left, end = self._consumer.assignment(), perf_counter() + PATIENCE_S

@@ -13,6 +13,7 @@ import statistics
 import sys
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter, process_time
 
 import confluent_kafka
@@ -37,12 +38,13 @@ def main() -> None:
     whole = stops.owned
     stops.seconds.clear()
     rows = []
-    for _ in range(int(reads)):
-        other = threading.Thread(target=joined_and_left, args=(bootstrap, topic, group))
-        other.start()
-        _until(consumer, lambda other=other: not other.is_alive(), "another member to come and go")  # type: ignore[misc]
-        _until(consumer, lambda: stops.owned == whole, "what that one had")
-        rows.append(read(consumer, int(records)))
+    with ThreadPoolExecutor(1) as pool:
+        for _ in range(int(reads)):
+            other = pool.submit(joined_and_left, bootstrap, topic, group)
+            _until(consumer, other.done, "another member to come and go")
+            other.result()
+            _until(consumer, lambda: stops.owned == whole, "what that one had")
+            rows.append(read(consumer, int(records)))
     figures = {key: statistics.median(row[key] for row in rows) for key in rows[0]}
     figures |= {"rebalance_ms": statistics.median(stops.seconds) * 1000, "memory_mib": at_rest(consumer)}
     consumer.close()
@@ -59,6 +61,8 @@ def joined_and_left(bootstrap: str, topic: str, group: str) -> None:
         other.poll(0.05)
     other.poll(LEFT_S)
     other.close()
+    if not there.is_set():
+        raise SystemExit("the other member was given nothing")
 
 
 def read(consumer: Client, records: int) -> dict[str, float]:

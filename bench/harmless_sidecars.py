@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import perf_counter, sleep
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from rebalance_agent.testing.settings import free_ports
@@ -41,7 +40,7 @@ def _answers(address: str) -> bool:
     try:
         with urlopen(address, timeout=5) as answer:
             return bool(answer.status == 200)
-    except (URLError, ConnectionError):
+    except OSError:
         return False
 
 

@@ -109,7 +109,8 @@ def _each(options):
                 ended[seed] = run.wait()
             except KeyboardInterrupt:
                 run.send_signal(signal.SIGINT)
-                ended[seed] = run.wait()
+                run.wait()
+                ended[seed] = INTERRUPTED  # whatever it says: before it has begun it says nothing
         if ended[seed] == INTERRUPTED:
             break
     words = {0: "nothing is wrong", INTERRUPTED: "interrupted"}

@@ -8,6 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from chaos.stage import hold_up, hold_up_again
 from rebalance_agent.testing import BrokerError
+from support.observing import eventually
 
 OFFSETS = "__consumer_offsets"
 BURSTS_S = (0.2, 1.2)
@@ -69,7 +70,16 @@ def _move(stage, chosen):
     path.write_text(json.dumps(moved))
     servers = ("--bootstrap-server", stage.kafka.bootstrap_servers)
     reassign, elect = (f"org.apache.kafka.tools.{name}" for name in ("reassign.ReassignPartitionsCommand", ELECTION))
-    stage.kafka.run_tool(reassign, *servers, "--reassignment-json-file", str(path), "--execute", timeout=TOOL_S)
+    said = []
+
+    def reassigned():
+        done = stage.kafka.run_tool(
+            reassign, *servers, "--reassignment-json-file", str(path), "--execute", timeout=TOOL_S
+        )
+        said[:] = [done.stdout, done.stderr]
+        return done.returncode == 0
+
+    eventually(reassigned, told=said)
     stage.kafka.run_tool(elect, *servers, "--election-type", "preferred", "--all-topic-partitions", timeout=TOOL_S)
 
 

@@ -35,7 +35,8 @@ def compared(late):
         what = f"polls: {len(windows)} windows of {WINDOW_MS // 1000} s have enough of them, too few to compare"
         return Verdict(what, (what,))
     told = [_judged(f"p{percent}", [_percentiles(each, percent) for each in windows]) for percent in (50, 99)]
-    lines = [f"polls return late, in {len(windows)} windows:", *(what for what, _ in told)]
+    few = ", too few to find anything" if _by_chance(len(windows), len(windows)) >= CHANCE else ""
+    lines = [f"polls return late, in {len(windows)} windows{few}:", *(what for what, _ in told)]
     return Verdict("\n  ".join(lines), tuple(f"instrumented polls are later: {what}" for what, later in told if later))
 
 

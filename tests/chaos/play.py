@@ -131,7 +131,7 @@ def _judge(stage, crowd, source, since_ms, options, done):
     report = _settled(stage, since_ms, groups)
     observer.life.scrape()
     compared = counters.compared(observer.lives, report)
-    wrong = [*map(str, report.differences), *crowd.errors]
+    wrong = [*map(str, report.differences), *crowd.errors, *source.errors]
     print(report.summary())
     ours = compared, oracle.judged(report, observer.lives, groups), happened(done, options)
     for verdict in (*ours, *_verdicts(stage, crowd, source, options)):

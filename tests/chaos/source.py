@@ -14,10 +14,13 @@ RECORDS_PER_S = 20
 
 
 class Source:
-    """Writes numbered records; ``written``: those that Kafka acknowledged, as (partition, offset)."""
+    """Writes numbered records; ``written``: those that Kafka acknowledged, as (partition, offset).
+
+    ``errors``: why nothing more is written, before anybody said so.
+    """
 
     def __init__(self, bootstrap, topic):
-        self.written = set()
+        self.written, self.errors = set(), []
         self._topic, self._stop = topic, threading.Event()
         settings = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0}
         self._producer = Producer({**settings, "delivery.timeout.ms": 300_000})
@@ -37,6 +40,12 @@ class Source:
         self._producer.flush(PATIENCE_S)
 
     def _run(self):
+        try:
+            self._write()
+        except Exception as error:  # noqa: BLE001 - shown at the end
+            self.errors.append(f"nothing more was written: {error!r}")
+
+    def _write(self):
         number = 0
         while not self._stop.wait(1 / RECORDS_PER_S):
             number += 1
@@ -45,6 +54,8 @@ class Source:
             self._producer.poll(0)
 
     def _note(self, error, message):
+        if error is not None and error.fatal():
+            self.errors.append(f"nothing more was taken: {error.str()}")
         # Of one that was sent again and turned out to have been taken before, nobody knows the offset.
         if error is None and message.offset() is not None:
             self.written.add((message.partition(), message.offset()))

@@ -59,11 +59,22 @@ class Churn:
         """Begin."""
         self._thread.start()
 
+    @property
+    def running(self) -> bool:
+        """Whether it goes on."""
+        return self._thread.is_alive()
+
     def stop(self) -> None:
         """End, with everything written."""
         self._stop.set()
         self._thread.join()
         self._producer.flush()
+
+    def last(self) -> tuple[str, int]:
+        """One more generation after the end, which whoever has read everything knows: the group and its number."""
+        self._generation(0)
+        self._producer.flush()
+        return name_of(0), self._numbers[0]
 
     def hurry(self, rebalances: int, rate: float) -> None:
         """Write so many at another rate, and come back."""

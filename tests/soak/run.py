@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import signal
 import subprocess
 import sys
 import threading
@@ -42,6 +43,8 @@ SAMPLES = 240
 
 EVERY_MIN_S = 2.0
 
+INTERRUPTED = 128 + signal.SIGINT
+
 HOURS_MIN = 0.01
 """Less has no slope: a sample every `EVERY_MIN_S`."""
 
@@ -61,7 +64,12 @@ def main() -> int:
     options = parser.parse_args()
     if options.hours < HOURS_MIN or options.groups < 1 or options.rate <= 0:
         parser.error(f"--hours must be {HOURS_MIN} at least, --groups 1, and --rate more than 0")
-    samples, rebalances, ended = _soaked(options.hours, options.groups, options.rate, options.seed)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        samples, rebalances, ended = _soaked(options.hours, options.groups, options.rate, options.seed)
+    except KeyboardInterrupt:
+        print("soak: interrupted")
+        return INTERRUPTED
     counted = [each for each in samples if each.hours >= WARM * options.hours] or samples
     hours = [each.hours for each in counted]
     slopes = [fitted(hours, [getattr(each, measure.name) for each in counted]) for measure in MEASURES]
@@ -111,8 +119,14 @@ def _observed(hours: float, groups: int, rate: float, seed: int) -> Iterator[tup
             quiet.wait(every_s)
             if watching.process.poll() is not None:
                 raise SystemExit(f"the observer ended with {watching.process.returncode}")
+            if not churn.running:
+                raise SystemExit("nothing churns any more")
             yield sampled(watching, clock, begun, before), churn.rebalances - hurried
             before = clock.monotonic(), watching.cpu_seconds()
+        churn.stop()
+        group, number = churn.last()
+        # One that reads no more takes no more, either.
+        watching.wait(lambda: watching.generation_of(group) == number, PATIENCE_S, 1.0)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ def sampled(watching: Observer, clock: Clock, begun: float, cpu_before: tuple[fl
     """Look now; ``cpu_before``: when it was looked before, and CPU seconds by then."""
     process = psutil.Process(watching.process.pid)
     before = clock.monotonic()
-    size = len(watching.metrics())
+    if not (size := len(watching.metrics())):
+        raise SystemExit("the observer did not answer a scrape")
     scrape_ms = (clock.monotonic() - before) * 1000
     now, cpu = clock.monotonic(), watching.cpu_seconds()
     return Sample(

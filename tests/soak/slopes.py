@@ -11,7 +11,7 @@ from itertools import pairwise
 __all__ = ["Slope", "fitted"]
 
 SURE = 3.0
-"""Standard errors that a slope must be away from nothing: of a thousand flat series one or two seem to grow."""
+"""Standard errors that a slope must be away from nothing: of a thousand flat series three or so seem to grow."""
 
 BLOCKS = 24
 """Samples are averaged in so many pieces first: neighbours resemble each other, and would pass for more evidence."""

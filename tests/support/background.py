@@ -44,9 +44,15 @@ def in_background(
 def _give_way(pid: int) -> None:
     with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
         process = psutil.Process(pid)
-        process.nice(LOWEST_PRIORITY)
-        if psutil.LINUX:
-            process.ionice(psutil.IOPRIO_CLASS_IDLE)
+        _lower(process)
+        for child in process.children(recursive=True):  # started before it was told
+            _lower(child)
+
+
+def _lower(process: psutil.Process) -> None:
+    process.nice(LOWEST_PRIORITY)
+    if psutil.LINUX:
+        process.ionice(psutil.IOPRIO_CLASS_IDLE)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
 
-from chaos import agent_faults
+from chaos import agent_faults, broker_faults
 from chaos.agent_faults import MEMORY_BYTES, MOMENT
 from chaos.faults import inflict
 from chaos.timetable import Fault
@@ -87,3 +88,20 @@ def test_a_sidecar_that_was_flooded_is_as_before_once_it_takes_a_post(monkeypatc
     assert answers == []
     assert {url for url, _ in posted} == {"http://127.0.0.1:1/v1/events"}
     assert all(body for _, body in posted)
+
+
+def test_coordinators_have_moved_when_the_tool_says_so(monkeypatch, tmp_path):
+    codes, asked = [1, 1, 0, 1], []
+
+    def run_tool(name, *_, **__):
+        asked.append(name.rpartition(".")[2])
+        return SimpleNamespace(returncode=codes.pop(0), stdout="", stderr="a reassignment is under way")
+
+    topic = SimpleNamespace(partitions={0: SimpleNamespace(replicas=[1, 2, 3]), 1: SimpleNamespace(replicas=[2, 3, 1])})
+    described = SimpleNamespace(list_topics=lambda *_: SimpleNamespace(topics={broker_faults.OFFSETS: topic}))
+    monkeypatch.setattr(broker_faults, "AdminClient", lambda _: described)
+    kafka = SimpleNamespace(bootstrap_servers="", directory=tmp_path, run_tool=run_tool)
+    inflict(SimpleNamespace(kafka=kafka), Fault(0.0, "coordinators moved", 1, 1))
+    assert asked == ["ReassignPartitionsCommand"] * 3 + [broker_faults.ELECTION]
+    moved = json.loads((tmp_path / "moved.json").read_text())["partitions"]
+    assert [each["replicas"] for each in moved] == [[2, 3, 1], [3, 1, 2]]

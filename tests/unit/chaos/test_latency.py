@@ -39,8 +39,12 @@ def test_what_is_later_than_noise_explains_is_wrong(seed):
 
 
 def test_what_may_be_chance_is_right():
-    assert compared(run(late("instrumented", times=3.0, windows=6), windows=6)).wrong == ()
-    assert compared(run(late("instrumented", times=3.0, windows=7), windows=7)).wrong
+    few = compared(run(late("instrumented", times=3.0, windows=6), windows=6))
+    assert few.wrong == ()
+    assert "in 6 windows, too few to find anything:" in few.what
+    enough = compared(run(late("instrumented", times=3.0, windows=7), windows=7))
+    assert enough.wrong
+    assert "in 7 windows:" in enough.what
 
 
 def test_the_larger_the_noise_the_less_is_told_apart():

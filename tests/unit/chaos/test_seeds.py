@@ -9,9 +9,12 @@ from chaos import play as whole
 from chaos.timetable import WHOLE_MINUTES, Fault
 
 RUN = """\
-import sys
+import os, signal, sys
 seed = sys.argv[sys.argv.index("--seed") + 1]
-print("ran", *sys.argv[1:])
+print("ran", *sys.argv[1:], flush=True)
+if seed == "5":  # somebody presses Ctrl-C before it has a handler of its own
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.pause()
 sys.exit({"2": 1, "3": 130}.get(seed, 0))
 """
 
@@ -46,9 +49,11 @@ def test_each_seed_runs_with_the_other_arguments_and_one_that_fails_fails_all(ra
     assert ran("--seed", "1", "4")[0] == 0
 
 
-def test_after_one_that_was_interrupted_there_is_no_other(ran):
-    code, lines = ran("--seed", "1", "3", "4")
+@pytest.mark.parametrize("seed", ["3", "5"])
+def test_after_one_that_was_interrupted_there_is_no_other(ran, seed):
+    code, lines = ran("--seed", "1", seed, "4")
     assert code == program.INTERRUPTED
+    assert f"seed {seed}: interrupted" in lines
     assert not any("seed 4" in line for line in lines)
 
 
