@@ -1,4 +1,4 @@
-"""How each fault of the timetable is done, and undone before the next one, even if somebody presses Ctrl-C."""
+"""How each fault of the timetable is done, and undone before the next one."""
 
 from __future__ import annotations
 

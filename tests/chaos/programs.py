@@ -1,4 +1,4 @@
-"""How our own Python programs are started: each in a session of its own, so that Ctrl-C is for the run alone."""
+"""What our own Python programs are started with."""
 
 from __future__ import annotations
 

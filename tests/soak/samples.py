@@ -50,8 +50,9 @@ def sampled(watching: Observer, clock: Clock, begun: float, cpu_before: tuple[fl
     """Look now; ``cpu_before``: when it was looked before, and CPU seconds by then."""
     process = psutil.Process(watching.process.pid)
     before = clock.monotonic()
-    if not (size := len(watching.metrics())):
-        raise SystemExit("the observer did not answer a scrape")
+    page = watching.metrics()
+    if "# HELP " not in page:  # nothing, or why not
+        raise SystemExit(f"the observer did not answer a scrape: {page[:200]}")
     scrape_ms = (clock.monotonic() - before) * 1000
     now, cpu = clock.monotonic(), watching.cpu_seconds()
     return Sample(
@@ -60,6 +61,6 @@ def sampled(watching: Observer, clock: Clock, begun: float, cpu_before: tuple[fl
         process.num_fds(),
         process.num_threads(),
         scrape_ms,
-        size / 2**20,
+        len(page) / 2**20,
         (cpu - cpu_before[1]) / max(1e-9, now - cpu_before[0]),
     )

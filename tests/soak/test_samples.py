@@ -1,0 +1,31 @@
+"""What counts as a look at an observer."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from rebalance_agent.clock import SystemClock
+from soak.samples import sampled
+
+
+def watching(page):
+    return SimpleNamespace(
+        process=SimpleNamespace(pid=os.getpid()),
+        metrics=lambda: page,
+        cpu_seconds=lambda: 1.0,
+        rss_mib=lambda: 70.0,
+    )
+
+
+def test_a_look_measures_the_page():
+    page = "# HELP kafka_rebalance_members x\n" * 100
+    assert sampled(watching(page), SystemClock(), 0.0, (0.0, 0.0)).scrape_mib == len(page) / 2**20
+
+
+@pytest.mark.parametrize("page", ["", "503 too many at once"])
+def test_what_is_no_page_of_metrics_is_none(page):
+    with pytest.raises(SystemExit, match="did not answer a scrape"):
+        sampled(watching(page), SystemClock(), 0.0, (0.0, 0.0))
