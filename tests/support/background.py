@@ -42,7 +42,7 @@ def in_background(
 
 
 def _give_way(pid: int) -> None:
-    with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+    with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         _lower(process)
         for child in process.children(recursive=True):  # started before it was told
@@ -50,9 +50,10 @@ def _give_way(pid: int) -> None:
 
 
 def _lower(process: psutil.Process) -> None:
-    process.nice(LOWEST_PRIORITY)
-    if psutil.LINUX:
-        process.ionice(psutil.IOPRIO_CLASS_IDLE)
+    with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+        process.nice(LOWEST_PRIORITY)
+        if psutil.LINUX:
+            process.ionice(psutil.IOPRIO_CLASS_IDLE)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from chaos import __main__ as program
@@ -14,6 +16,7 @@ seed = sys.argv[sys.argv.index("--seed") + 1]
 print("ran", *sys.argv[1:], flush=True)
 if seed == "5":  # somebody presses Ctrl-C before it has a handler of its own
     os.kill(os.getppid(), signal.SIGINT)
+    signal.alarm(90)
     signal.pause()
 sys.exit({"2": 1, "3": 130}.get(seed, 0))
 """
@@ -25,13 +28,15 @@ def ran(tmp_path, monkeypatch, capfd):
     (tmp_path / "chaos").mkdir()
     (tmp_path / "chaos/__main__.py").write_text(RUN)
     monkeypatch.setattr(program, "TESTS", tmp_path)
-    monkeypatch.setattr(program.signal, "signal", lambda *_: None)
 
     def run(*arguments):
         code = program.main(arguments)
         return code, [line for line in capfd.readouterr().out.splitlines() if line]
 
-    return run
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield run
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def test_each_seed_runs_with_the_other_arguments_and_one_that_fails_fails_all(ran):
