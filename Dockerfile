@@ -55,7 +55,7 @@ ENV REBALANCE_AGENT_CACHE=/opt/rebalance-agent/cache
 RUN --mount=type=secret,id=ca.pem,target=/etc/ssl/certs/ca-certificates.crt \
     /tools/bin/pip --python /opt/rebalance-agent/bin/python install --quiet --no-index --no-deps /wheel/*.whl && \
     /opt/rebalance-agent/bin/rebalance-agent pipeline jars >/dev/null && \
-    /opt/rebalance-agent/bin/python -c 'from rebalance_agent.pipeline.java import find_java_home; find_java_home()'
+    /opt/rebalance-agent/bin/python -c 'from rebalance_agent.pipeline.spark.spark_java import find_java_home; find_java_home()'
 
 # -- what runs ------------------------------------------------------------------------------------------------------
 

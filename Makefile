@@ -71,7 +71,7 @@ chart: $(STAMP) ## write the chart's schema, rules, boards and README anew (afte
 
 docs: $(STAMP) ## write the generated pages of docs/ anew
 	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
-	@$(BIN)/python -c 'from rebalance_agent.exposition.api_page import api_page as page; print(page(), end="")' >docs/api.md
+	@$(BIN)/python -c 'from rebalance_agent.api.api_page import api_page as page; print(page(), end="")' >docs/api.md
 	@$(BIN)/python docs/pictures/draw.py
 
 sbom: $(STAMP) ## write what the wheel runs with, by package, version and hash (CycloneDX), into dist/

@@ -60,8 +60,8 @@ class Cluster:
 def ours(strategy_name: str, case: CaseFile, *, told: bool = True) -> Calls:
     """In a group of our own members, whose subscriptions say what they own; not ``told``: of Kafka's, by user data."""
     from rebalance_agent.assignors import strategy
-    from rebalance_agent.groupprotocol.consumer import decode_subscription
-    from rebalance_agent.groupprotocol.userdata import decode_sticky
+    from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
+    from rebalance_agent.groupprotocol.user_data import decode_sticky
     from rebalance_agent.model.subscription import (
         GroupSubscription,
         MemberSubscription,
@@ -153,7 +153,7 @@ def _java_cluster(jpype: Any, topics: dict[str, int], partitions: Any) -> Any:
 def _java_thread_time_ns() -> Callable[[], int]:
     import jpype
 
-    from rebalance_agent.testing.java import java_runtime
+    from rebalance_agent.testing.kafka.java import java_runtime
 
     runtime = java_runtime()
     library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rebalance_agent.assignors import strategy
-from rebalance_agent.groupprotocol.consumer import encode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
     ConsumerSubscription,

@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartiti
 
 from bench.measure import usage
 from bench.synthetic import TOPIC
-from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.measure import say
-from rebalance_agent.pipeline.synthesize.files import synthesize
-from rebalance_agent.pipeline.synthesize.fleet import MONDAY_MS, Fleet
+from rebalance_agent.testing.synthetic.event_files import synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, Fleet
 
 DAYS = 28
 PER_GROUP_DAY = 9

@@ -23,7 +23,7 @@ from bench.harmless_sidecars import failing, hanging, url, well
 from bench.harmless_verdict import MORE, SAME, UNKNOWN, Finding, Measure, interval, judged
 from bench.measure import in_process, table
 from rebalance_agent.testing import EmbeddedKafka
-from rebalance_agent.testing.settings import free_ports
+from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 PARTITIONS = 12
 RECORDS: Mapping[str, int] = {"kafka-python": 10_000, "confluent-kafka": 40_000, "aiokafka": 40_000}

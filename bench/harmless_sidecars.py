@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from time import perf_counter, sleep
 from urllib.request import urlopen
 
-from rebalance_agent.testing.settings import free_ports
+from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 PATIENCE_S = 60.0
 

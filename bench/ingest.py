@@ -23,11 +23,11 @@ from bench.measure import say, table
 from bench.synthetic import GROUPS, enqueue, fill, offsets_broker, records
 from bench.tree import Took, took, watched
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.backfill import records_of_topic, retold, topic_now
-from rebalance_agent.pipeline.ingest import counted, events_at_rest, events_of_topic
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.ingest.backfill import records_of_topic, retold, topic_now
+from rebalance_agent.pipeline.ingest.ingest_events import counted, events_at_rest, events_of_topic
+from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 
 GENERATIONS = 20_000
 """In some 60,000 events of 2 kB."""

@@ -18,7 +18,7 @@ from time import perf_counter, sleep
 
 import psutil
 
-from rebalance_agent.testing.settings import free_ports
+from rebalance_agent.testing.kafka.broker_settings import free_ports
 
 OFFSETS_PART = "offsets_topic"
 """Readiness of what the offsets topic held."""

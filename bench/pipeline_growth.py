@@ -16,10 +16,10 @@ from pathlib import Path
 from bench.fleets import copy_groups, lately_ms
 from bench.measure import say, table
 from bench.pipeline import Run
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline.synthesize.fleet import Fleet, Plan
-from rebalance_agent.pipeline.synthesize.history import history
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan
+from rebalance_agent.testing.synthetic.group_history import history
 
 GROUPS = 120
 MEMBERS = 4

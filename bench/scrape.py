@@ -18,12 +18,12 @@ from prometheus_client.registry import Collector
 from bench.measure import table
 from bench.synthetic import generation
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record
-from rebalance_agent.rebalances.observations import GroupRecord, Tick
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.rebalances.views import GroupView
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.tracking.observations import GroupRecord, Tick
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import GroupView
 
 GROUPS = (200, 2_000, 10_000)
 MEMBERS = 20

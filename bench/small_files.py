@@ -18,16 +18,16 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from bench.measure import say, table
-from rebalance_agent.cli.pipeline_flags import stop_on_signals
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.pipeline.ingest import Ingested, events_of_topic
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
-from rebalance_agent.pipeline.synthesize.fleet import MONDAY_MS, Fleet
-from rebalance_agent.pipeline.synthesize.history import history
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_topic
+from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.testing import EmbeddedKafka
+from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, Fleet
+from rebalance_agent.testing.synthetic.group_history import history
 
 BATCHES = 288
 """Of a day, one every five minutes."""

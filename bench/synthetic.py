@@ -15,8 +15,8 @@ from typing import Any
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.testing import EmbeddedKafka
 

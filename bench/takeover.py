@@ -15,7 +15,7 @@ from bench.measure import table
 from bench.observing import PATIENCE_S, Observer, observer
 from bench.start import compacted
 from bench.synthetic import GROUPS
-from rebalance_agent.collectors.ownership import CLASSIC_TUNING
+from rebalance_agent.offsets_topic.ownership import CLASSIC_TUNING
 
 ENDS = {"killed": signal.SIGKILL, "stopped": signal.SIGTERM}
 

@@ -21,13 +21,13 @@ from bench.measure import say, table
 from bench.tree import Took, took
 from rebalance_agent.advice import fidelity, history_of, what_if
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.model.codec import event_from_json
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.ingest import events_of_files, ingest_batch
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables import Tables
-from rebalance_agent.pipeline.tasks import tasks_told
-from rebalance_agent.pipeline.whatif import OBJECTS_NEW_MAX, studies
+from rebalance_agent.model.event_json import event_from_json
+from rebalance_agent.pipeline.ingest.ingest_events import events_of_files, ingest_batch
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.spark.task_progress import tasks_told
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.whatif_tables import OBJECTS_NEW_MAX, studies
 
 GENERATIONS = 1_000_000
 """``--scale 0.05`` shows the same trend."""

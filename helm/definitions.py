@@ -10,8 +10,8 @@ import yaml
 from alerts.values import SEVERITIES
 
 from helm.copies import thresholds
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings import AgentSettings, ObserverSettings
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["definitions"]
 

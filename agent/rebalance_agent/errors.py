@@ -4,18 +4,18 @@
 
     RebalanceAgentError
     ├── InvalidInputError        something from outside (file, flag, HTTP, environment) is wrong; names the field
-    │   ├── LineError            a line of posted events (``exposition.posted_events``)
-    │   └── SettingsErrors       every wrong setting of a command at once (``runtime.sources``)
+    │   ├── LineError            a line of posted events (``api.posted_events``)
+    │   └── SettingsErrors       every wrong setting of a command at once (``runtime.settings.settings_sources``)
     ├── DecodeError              bytes that do not follow their Kafka schema
     ├── AssignmentError          a strategy cannot be carried out (unknown name, contradictory settings)
     │   └── InternalTopicError   topics that a strategy needs besides are missing or have wrong partition counts
     ├── ClusterError             a broker, topic or right that is needed is not there
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
-    ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sink_queue``)
-    ├── RefusedError             a connection cannot go on (``gateway.refusal``)
-    ├── ListenError              an address cannot be listened on (``exposition.server``)
-    ├── NotKnownError            what the API is asked for is not known (``exposition.api_query``)
-    ├── AgentError               an observer cannot be reached, or answers with something else (``cli.agent_api``)
+    ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
+    ├── RefusedError             a connection cannot go on (``gateway.transport.close_reason``)
+    ├── ListenError              an address cannot be listened on (``http.server``)
+    ├── NotKnownError            what the API is asked for is not known (``api.query``)
+    ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)
     ├── artifacts.errors         ArtifactError: jars or Java cannot be had
     ├── testing.errors           BrokerError: the embedded Kafka
     ├── pipeline.errors          PipelineError: Spark, a table or an input of the pipeline

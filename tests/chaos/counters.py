@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 from chaos.verdict import Verdict
+from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.ledger.counters import Lifetime, check_lifetime
-from rebalance_agent.model.codec import event_from_json, json_object
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
-from rebalance_agent.runtime.verifying import scraped
+from rebalance_agent.runtime.watch.audit_source import scraped
 
 LASTING_S = 40
 """Who lived so long was scraped: it listens in ten seconds, is held up for eight at most, and asked each second."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.event_json import event_from_json, json_object
 
 SHOWN = 3
 

@@ -17,12 +17,12 @@ import uuid
 from collections import Counter, deque
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
 
 POSTERS, ASKERS = 8, 4
 HELD = 300
-"""More connections than a listener takes at a time (`exposition.connection.Limits`)."""
+"""More connections than a listener takes at a time (`http.connection.Limits`)."""
 
 EVENTS_A_POST = 500
 TIMEOUT_S = 5.0

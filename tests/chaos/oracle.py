@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from chaos.kinds import group_name
 from chaos.verdict import Verdict
+from rebalance_agent.audit.audit_report import UNREADABLE
+from rebalance_agent.audit.ledger import FOLLOWUP_MS, Ledger, Window
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.ledger.ledger import FOLLOWUP_MS, Ledger, Window
-from rebalance_agent.ledger.report import UNREADABLE
-from rebalance_agent.model.codec import event_from_json, json_object
+from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
-from rebalance_agent.runtime.verifying import VerifiedCluster
+from rebalance_agent.runtime.watch.audit_source import VerifiedCluster
 from support.member_lines import Lines
 from support.observing import PATIENCE_S, answered, eventually
 

@@ -22,7 +22,7 @@ from chaos.stream import Stream
 from chaos.timetable import BROKERS, WHOLE_MINUTES, happened
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
-from rebalance_agent.testing.settings import free_ports
+from rebalance_agent.testing.kafka.broker_settings import free_ports
 from support.network import Network
 from support.observing import create_topic, eventually, everything
 

@@ -10,10 +10,10 @@ import psutil
 from chaos.exactly_once import refused, unlike
 from chaos.verdict import Verdict
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.ingest import checkpoint_of, events_of_topic
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic
+from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 from support.pipelines import SHORT_LIVED, Ingest, commits
 
 EVERY_S = 10

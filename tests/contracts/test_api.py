@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from rebalance_agent.exposition.api_page import api_page
-from rebalance_agent.exposition.api_routes import ROUTES
-from rebalance_agent.exposition.openapi import openapi_document
+from rebalance_agent.api.api_page import api_page
+from rebalance_agent.api.openapi import openapi_document
+from rebalance_agent.api.routes import ROUTES
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances.views import GroupView
+from rebalance_agent.tracking.views import GroupView
 from support.api import api_of, ask, problems
 from support.fakes import generation_event
 from support.views import NOW, full_view, member_event

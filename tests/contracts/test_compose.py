@@ -15,10 +15,10 @@ import jsonschema
 import pytest
 import yaml
 
-from rebalance_agent.cli import observe, sidecar
-from rebalance_agent.runtime.flags import flag_values
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
-from rebalance_agent.runtime.sources import load
+from rebalance_agent.cli.commands import observe, sidecar
+from rebalance_agent.runtime.settings.flags import flag_values
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.settings.settings_sources import load
 from support.kube_tools import module
 from support.promtool import PROMTOOL
 

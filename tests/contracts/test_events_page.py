@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.model.codec import event_from_json
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Phases, Stall
+from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import EVENT_KINDS, GenerationEvent, MemberSnapshot, Workload
-from rebalance_agent.model.quality import AssignmentQuality
 
 PAGE = (Path(__file__).parents[2] / "docs" / "events.md").read_text()
 PARTS = {"generation": (MemberSnapshot, Phases, Stall, Workload), "member": (Workload,), "assign": (AssignmentQuality,)}

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import rebalance_agent
-from rebalance_agent.exposition.agent_metrics import AgentMetrics
-from rebalance_agent.exposition.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
 from rebalance_agent.metrics.metric import Kind
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -29,17 +29,17 @@ from rebalance_agent.model.epochs import (
 )
 from rebalance_agent.model.events import AssignEvent, process_event_id
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.copartition import Copartitioned
-from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import (
+from rebalance_agent.tracking.observations import (
     DescribedGroup,
     DescribedMember,
     GroupDescribed,
     LoadsSeen,
     MemberReported,
 )
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.rebalances.views import StallHistogram
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import StallHistogram
 from support.epochs import current, fact, gone, joins, named, target
 from support.scrapes import families
 from support.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics

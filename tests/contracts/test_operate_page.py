@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rebalance_agent.pipeline.ingest import OWN_GROUPS
-from rebalance_agent.runtime.rights import agent_rights
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
+from rebalance_agent.runtime.preflight.rights import agent_rights
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PAGE = Path(__file__).parents[2] / "docs" / "operate.md"
 

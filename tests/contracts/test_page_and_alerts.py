@@ -7,8 +7,8 @@ from pathlib import Path
 
 from alerts.values import load, seconds
 
-from rebalance_agent.drawing.words import duration
-from rebalance_agent.exposition.page import trouble
+from rebalance_agent.ui.page import trouble
+from rebalance_agent.ui.svg.readable import duration
 
 ALERTS = load().alerts
 PAGE = Path(__file__).parents[2] / "docs" / "page.md"

@@ -59,8 +59,8 @@ def test_types_and_the_embedded_kafkas_checksums_travel_with_the_code(wheel):
         names = archive.namelist()
     assert "rebalance_agent/py.typed" in names
     assert sorted(name for name in names if name.endswith(".lock")) == [
-        "rebalance_agent/pipeline/spark-4.0.0.lock",
-        "rebalance_agent/testing/kafka-4.3.0.lock",
+        "rebalance_agent/pipeline/spark/spark-4.0.0.lock",
+        "rebalance_agent/testing/kafka/kafka-4.3.0.lock",
     ]
     assert {name.partition("/")[0].partition("-")[0] for name in names} == {"rebalance_agent", "kafka_rebalance_agent"}
 

@@ -6,8 +6,8 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.runtime.listeners.web import WebApp
 from support.api import api_of
 from support.histories import clustered
 from support.views import full_view

@@ -17,7 +17,7 @@ from typing import Any
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import commit, create_topic, eventually, everything
 from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast

@@ -16,7 +16,7 @@ from typing import Any
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import create_topic, eventually, everything
 

@@ -11,7 +11,7 @@ import json
 from argparse import Namespace
 from pathlib import Path
 
-from rebalance_agent.cli import decode
+from rebalance_agent.cli.commands import decode
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 
 FOLDER = Path(__file__).parent

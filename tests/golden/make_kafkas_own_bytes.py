@@ -14,12 +14,12 @@ from typing import Any
 
 import jpype
 
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.primitives import BYTES, STRING, UUID, Array
-from rebalance_agent.groupprotocol.schema import Struct
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_TABLES
-from rebalance_agent.groupprotocol.tables.share import SHARE_TABLES
-from rebalance_agent.groupprotocol.tables.streams import STREAMS_TABLES
+from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_TABLES
+from rebalance_agent.groupprotocol.tables.share_groups import SHARE_TABLES
+from rebalance_agent.groupprotocol.tables.streams_groups import STREAMS_TABLES
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
+from rebalance_agent.groupprotocol.wire.schema import Struct
 from support.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")

@@ -9,15 +9,15 @@ from collections import defaultdict
 
 import pytest
 
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.consumer import ASSIGNMENT, SUBSCRIPTION
-from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, epoch_fact
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, epoch_fact
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, RECORDS
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_PARTITION_METADATA
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.rebalances.observations import Backfilled, Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_PARTITION_METADATA
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.tracking.observations import Backfilled, Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.captured import CAPTURED, EVERY_KIND, member_bytes
 from support.tracking import closing, tell
 

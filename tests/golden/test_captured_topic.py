@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.epochs import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.rebalances.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import closing, tell
 
 FOLDER = Path(__file__).parent

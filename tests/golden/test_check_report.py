@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.runtime.check.findings import Finding, Status, exit_code
-from rebalance_agent.runtime.check.report import closing, json_report, row
-from rebalance_agent.runtime.rights import acl_command, agent_rights
-from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.preflight.findings import Finding, Status, exit_code
+from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
+from rebalance_agent.runtime.preflight.rights import acl_command, agent_rights
+from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 FOLDER = Path(__file__).parent
 RIGHTS = agent_rights(ObserverSettings(replicas_group="rebalance-agent"))

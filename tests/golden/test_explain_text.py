@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.exposition.telling.sentences import explain
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances.observations import MemberReported
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.ui.sentences.explanation import explain
 from support.fakes import generation_event
 from support.tracking import T0, assigned, left, listed, member, record, revoked, tick, topics
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli import decode
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.cli.commands import decode
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
-from rebalance_agent.groupprotocol.plainly import StickyUserData
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
+from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
     encode_generation,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from rebalance_agent.exposition.dialects import Dialect
+from rebalance_agent.metrics.export.dialects import Dialect
 from support import pages
 from support.scrapes import families, promtool_says
 

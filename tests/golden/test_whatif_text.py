@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli import main
-from rebalance_agent.exposition.api_query import NotKnownError
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.runtime.splitting import event_lines
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.sinks.split_events import event_lines
 from support.histories import clustered
 
 FOLDER = Path(__file__).parent / "whatif"
@@ -44,7 +44,7 @@ def run(capsys, *arguments):
 
 @pytest.fixture
 def quiet(monkeypatch, tmp_path):
-    monkeypatch.setattr("rebalance_agent.cli.whatif.quiet_logs", lambda: None)
+    monkeypatch.setattr("rebalance_agent.cli.commands.whatif.quiet_logs", lambda: None)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -137,7 +137,7 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
 
     events = [replace(each, group="orders") for each in clustered(6)]
     api, *_ = api_of(full_view("orders"), events=events)
-    monkeypatch.setattr("rebalance_agent.cli.whatif_past.agent_api", lambda _options: api)
+    monkeypatch.setattr("rebalance_agent.cli.inputs.whatif_past.agent_api", lambda _options: api)
     code, out, _ = run(capsys, "orders", "--strategy", "sticky")
     assert code == 0
     assert out.startswith("orders: 6 rebalances replayed, from what the agent has seen since it was started.\n")
@@ -158,7 +158,7 @@ def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch
         return known(group, identity)
 
     monkeypatch.setattr(api, "rebalance", forgetful)
-    monkeypatch.setattr("rebalance_agent.cli.whatif_past.agent_api", lambda _options: api)
+    monkeypatch.setattr("rebalance_agent.cli.inputs.whatif_past.agent_api", lambda _options: api)
     code, out, _ = run(capsys, "orders", "--strategy", "sticky")
     assert code == 0
     assert out.startswith("orders: 5 rebalances replayed")

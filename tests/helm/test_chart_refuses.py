@@ -5,8 +5,8 @@ import re
 import pytest
 from helm.definitions import OF_THE_CHART
 
-from rebalance_agent.runtime.kafka_config import SECRET_PROPERTIES
-from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES
+from rebalance_agent.runtime.settings.roles import ObserverSettings
 from support.chart import HelmError, template
 
 WRONG = {

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from dashboards.boards import FOLDER
 
-from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.sources import load
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.settings.settings_sources import load
 from support.chart import EVERYTHING, helm, one, template
 from support.kube_schemas import LOCATION, write_schemas
 from support.kube_tools import kubernetes_schemas, operator_definitions, program, spark_definitions

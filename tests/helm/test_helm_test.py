@@ -8,11 +8,11 @@ import sys
 from contextlib import contextmanager
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.exposition.bearer import Bearer
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.tls import ServerTls, TlsFiles
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.http.server_tls import ServerTls, TlsFiles
+from rebalance_agent.runtime.listeners.web import WebApp
 from support.certificates import Authority, needs_openssl
 from support.rendered import CHART
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.sources import load, misspelt_environment
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
 from support.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
 from support.observing import eventually
 

@@ -17,7 +17,7 @@ from kafka import KafkaConsumer as PlainKafkaPython
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
-from rebalance_agent.groupprotocol.consumer import decode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata

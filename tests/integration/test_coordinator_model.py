@@ -8,8 +8,8 @@ import uuid
 
 import pytest
 
-from rebalance_agent.assignors.coordinator import Crash, Join, Leave, Settings, SimulatedMember, restart, simulate
 from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import Crash, Join, Leave, Settings, SimulatedMember, restart, simulate
 from support.coordinating import modelled, play, real_group
 from support.observing import create_topic, eventually
 

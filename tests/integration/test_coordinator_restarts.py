@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import answered, create_topic, members

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.demo.check import Claim, group_differences
-from rebalance_agent.demo.coordinator_words import ONE_OFFSETS_PARTITION, ask
+from rebalance_agent.demo.observed.claims_check import Claim, group_differences
+from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION, ask
 from rebalance_agent.testing import EmbeddedKafka
 
 pytestmark = pytest.mark.integration

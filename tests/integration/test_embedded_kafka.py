@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing import BrokerError, EmbeddedKafka
-from rebalance_agent.testing.lockfile import locked_artifacts
+from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
 
 pytestmark = pytest.mark.integration
 
@@ -190,7 +190,7 @@ def test_a_broker_that_does_not_answer_in_time_is_told_and_ended():
 
 
 def test_a_port_taken_meanwhile_is_no_failure(kafka, monkeypatch):
-    from rebalance_agent.testing import layout  # noqa: PLC0415
+    from rebalance_agent.testing.kafka import layout  # noqa: PLC0415
 
     taken = int(kafka.bootstrap_servers.rpartition(":")[2])
     answers = [[taken - 1, taken], layout.free_ports(2)]

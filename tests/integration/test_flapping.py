@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.rebalances.flapping import RETURNS
+from rebalance_agent.tracking.patterns.flapping import RETURNS
 from support.observing import create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration

@@ -9,8 +9,8 @@ import pytest
 from confluent_kafka import TopicPartition
 from kafka.protocol.consumer.group import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
-from rebalance_agent.gateway.groups.shared import Outcome
-from rebalance_agent.groupprotocol.consumer import decode_subscription
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.partitions import count_partitions
 from support.gateway_groups import Client, Gateway, Line, RealBroker

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import AssignEvent, Callback
 from support.foreign_members import JavaMember
 from support.gateway_agreed import held

@@ -23,8 +23,8 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.request_head import read_head
 from support.gatewaying import free_base, gatewaying
 from support.observing import create_topic, eventually
 

@@ -7,10 +7,10 @@ import socket
 import pytest
 from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse
 
-from rebalance_agent.gateway.addresses import names_addresses
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_response
-from rebalance_agent.gateway.offered import API_VERSIONS
+from rebalance_agent.gateway.transport.addresses import names_addresses
+from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
+from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway_frames import apis, framed
 from support.gateway_recorder import Recorder
 from support.gateway_running import gateway

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observing import create_topic, events, eventually, everything, members, observing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import create_topic, events, eventually, everything, members, observing

@@ -21,8 +21,8 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from rebalance_agent.runtime.direct import DirectWatch
-from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.in_process import DirectWatch
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import beside, commit, create_topic, events, eventually, members, observing
 

@@ -11,9 +11,9 @@ from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cli import main
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.runtime.rights import agent_rights
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.preflight.rights import agent_rights
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.observing import beside, create_topic, events, eventually, http, members, observing
 from support.rights import give
@@ -40,9 +40,9 @@ def group():
 
 @pytest.fixture(autouse=True)
 def _rights_are_asked_for_often(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.rights_watch.RIGHTS_WATCH_S", 0.2)
-    monkeypatch.setattr("rebalance_agent.collectors.worker.DENIED_RETRY_S", 0.5)
-    monkeypatch.setattr("rebalance_agent.runtime.publisher.REPLACE_WAIT_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.runtime.preflight.rights_watch.RIGHTS_WATCH_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.cluster.worker.DENIED_RETRY_S", 0.5)
+    monkeypatch.setattr("rebalance_agent.runtime.sinks.publisher.REPLACE_WAIT_S", 0.2)
 
 
 def properties(kafka, user):

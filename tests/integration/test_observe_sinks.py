@@ -9,7 +9,7 @@ import uuid
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from support.observing import beside, create_topic, events, eventually, members, observing
 from support.sidecars import Sidecar, SilentSidecar
 from support.views import member_event

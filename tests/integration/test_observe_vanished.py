@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from rebalance_agent.collectors.cluster import Cluster
-from rebalance_agent.runtime import watch
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.runtime.watch import cluster_watch as watch
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import answered, create_topic, eventually, everything, members, observing
 

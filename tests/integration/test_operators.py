@@ -10,9 +10,9 @@ from contextlib import ExitStack
 import pytest
 from confluent_kafka import Producer
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.instrumentation import reporter
-from rebalance_agent.instrumentation.pulse import Pulse
+from rebalance_agent.instrumentation.heartbeat import Pulse
 from support.observing import answered, beside, create_topic, events, eventually, observing
 from support.sidecars import Sidecar as SidecarThatTakes
 

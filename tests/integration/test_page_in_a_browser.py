@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.exposition.bearer import Bearer
-from rebalance_agent.exposition.page.listing import group_link
+from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.group_list import group_link
 from support.browsing import needs_chromium
 from support.fleet_page import NAMES, TEXT, served
 from support.observing import eventually

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.exposition.page.listing import group_link
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.group_list import group_link
 from support.browsing import needs_chromium
 from support.fleet_page import DAY_MS, EVIL, NAMES, TEXT, FleetPage, served
 from support.observing import eventually

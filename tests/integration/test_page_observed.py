@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.exposition.page.listing import group_link
+from rebalance_agent.ui.page.group_list import group_link
 from support.browsing import browser, needs_chromium
 from support.fleet_page import TEXT
 from support.observing import beside, create_topic, eventually, http, members, observing

@@ -9,9 +9,9 @@ import pytest
 from confluent_kafka import Producer
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import AccessDeniedError
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
 from support.observing import create_topic, eventually, members, observing
 from support.replicas import generations, kill, published, replica, unrest

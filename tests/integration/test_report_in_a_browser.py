@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.pipeline.report.page import page
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.pipeline.report.report_page import page
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
 from support.browsing import needs_chromium
 from support.fleet_page import EVIL
 from support.reports import report_of

@@ -11,7 +11,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from support.observing import beside, create_topic, events, eventually, http, observing
 

@@ -7,11 +7,12 @@ import uuid
 
 import pytest
 
-from rebalance_agent.cli import main, sidecar
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import sidecar
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.sources import load
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.settings_sources import load
 from support.gateway_running import Plain
 from support.gatewaying import free_base
 from support.observing import create_topic, events, eventually, http, running

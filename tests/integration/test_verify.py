@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from rebalance_agent.cli.main import main
-from rebalance_agent.runtime.verifying import scraped
+from rebalance_agent.runtime.watch.audit_source import scraped
 from rebalance_agent.testing import EmbeddedKafka
 from support.observing import create_topic, eventually, everything, members, observing
 from support.replicas import generations, kill, replica

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import pytest
 
-from rebalance_agent.exposition.openapi import openapi_document
+from rebalance_agent.api.openapi import openapi_document
 from support.api import problems
 from support.observing import create_topic, eventually, members, observing
 

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.assignors.coordinator import SimulatedMember
 from rebalance_agent.demo.stories import group_named
+from rebalance_agent.testing.simulation import SimulatedMember
 from support.coordinating import Consumer
 from support.observing import create_topic, eventually, observing
 

@@ -11,7 +11,7 @@ import os
 
 import pytest
 
-from rebalance_agent.testing.java import java_runtime
+from rebalance_agent.testing.kafka.java import java_runtime
 from support import kube_tools, tools
 from support.cluster import images, needs
 from support.cluster.consumers import Consumers

@@ -10,7 +10,7 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.groupprotocol.consumer import decode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from support.assignors import group, member
 
 

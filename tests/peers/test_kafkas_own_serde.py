@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.consumer import ASSIGNMENT, SUBSCRIPTION
+from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
 from support.captured import CAPTURED, member_bytes

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.groupprotocol.consumer import encode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.partitions import count_partitions, topic_partitions
 from rebalance_agent.model.subscription import ConsumerSubscription
 from support.assignors import group, member, valid_owners

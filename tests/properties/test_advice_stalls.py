@@ -1,15 +1,15 @@
-"""The sums of `advice.stalls` are what the coordinator's model comes to when it plays the same rebalance."""
+"""The sums of `advice.predicted_stalls` are what the coordinator's model comes to when it plays the same rebalance."""
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rebalance_agent.advice.handovers import handed
-from rebalance_agent.advice.stalls import Behaviour, predict_stall
+from rebalance_agent.advice.move_counts import handed
+from rebalance_agent.advice.predicted_stalls import Behaviour, predict_stall
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.assignors.coordinator import Crash, Join, Settings, SimulatedMember, simulate
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import Crash, Join, Settings, SimulatedMember, simulate
 
 AT_MS = 100_000
 SESSION_S = 45.0

@@ -15,7 +15,7 @@ from rebalance_agent.assignors.balance.promise import by_weight
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.balance.slices import deal_all
 from rebalance_agent.assignors.claims import settle
-from rebalance_agent.assignors.ledger import by_hand, settle_all
+from rebalance_agent.assignors.ownership_index import by_hand, settle_all
 from rebalance_agent.assignors.roster import call_the_roll
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.collectors.backfill import Backfill
+from rebalance_agent.offsets_topic.backfill_merge import Backfill
 
 LOGS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), min_size=1, max_size=3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.collectors.commits import Commits
+from rebalance_agent.polls.commits import Commits
 from support.commits import GROUP, OffsetsPartition
 from support.fakes import Calls
 

@@ -8,7 +8,9 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.assignors.coordinator import (
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import (
     Crash,
     Delete,
     Join,
@@ -18,8 +20,6 @@ from rebalance_agent.assignors.coordinator import (
     Subscribe,
     simulate,
 )
-from rebalance_agent.model.partitions import pairs
-from rebalance_agent.model.subscription import TopicMetadata
 from support.scripts import TOPICS, all_settings, check, scripts
 
 EAGER, COOPERATIVE = ("weighted-sticky",), ("cooperative-weighted-sticky",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from support.epoch_model import EpochCoordinator
 from support.epochs import current, fact, gone, joins, named, target
 from support.restarts import TICK_MS, Observed, numbered, told_together

@@ -8,13 +8,13 @@ from dataclasses import replace
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
-from rebalance_agent.rebalances.observations import Backfilled, Tick
-from rebalance_agent.rebalances.roll import SESSION_TIMEOUT_MS
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.rebalances.views import partition_seconds_at
+from rebalance_agent.tracking.epoch.epoch_records import SESSION_TIMEOUT_MS
+from rebalance_agent.tracking.observations import Backfilled, Tick
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import partition_seconds_at
 from support.epoch_model import EpochCoordinator
 from support.epochs import named
 from support.totals import numbers_of

@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
-from rebalance_agent.exposition.groups_page import GroupsPage
+from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
 from rebalance_agent.metrics.metric import Kind
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import STATES, GroupType
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.tracking.views import MemberLoad
 from support.scrapes import families
 from support.views import NOW, full_view, member_event
 

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rebalance_agent.gateway.groups.shared import Outcome
-from rebalance_agent.gateway.refusal import Refusal
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.transport.close_reason import Refusal
 from support.gateway_fuzz import fuzz
 
 CONNECTIONS = 150

@@ -15,9 +15,9 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.shared import Outcome
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.gateway.messages import open_request, open_response
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.gateway_coordinator import ToyCoordinator
 from support.gateway_frames import VERSIONS, group_frames
 from support.gateway_groups import Client, Gateway, Line

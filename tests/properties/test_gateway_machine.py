@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
-from rebalance_agent.gateway.refusal import Refusal
+from rebalance_agent.gateway.transport.close_reason import Refusal
 from support.gateway_transport import (
     Client,
     RawBroker,

@@ -11,9 +11,9 @@ from kafka.protocol.metadata import ApiVersionsResponse, FindCoordinatorResponse
 from kafka.protocol.producer import ProduceResponse
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.addresses import localized, names_addresses
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.gateway.messages import open_request, open_response
+from rebalance_agent.gateway.transport.addresses import localized, names_addresses
+from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.wire_values import framed_answers, messages
 
 ANSWERS = (

@@ -14,20 +14,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
-from rebalance_agent.groupprotocol.jsonform import record_json
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.plainly import StickyUserData, decode_plainly
-from rebalance_agent.groupprotocol.primitives import Array
+from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.schema import Struct
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.user_data import (
     WeightedUserData,
     decode_priority,
     decode_sticky,
@@ -36,6 +33,9 @@ from rebalance_agent.groupprotocol.userdata import (
     encode_sticky,
     encode_weighted,
 )
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import Array
+from rebalance_agent.groupprotocol.wire.schema import Struct
 from rebalance_agent.model.partitions import PARTITION_MAX, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from support.messages import MESSAGES, messages, mutated
@@ -192,7 +192,7 @@ def test_what_is_read_plainly_is_what_the_tables_read(owned, generation, data):
     damaged = data.draw(st.one_of(st.just(written), st.just(written[:-4]), mutated(written)))
     plainly = decode_plainly(damaged)
     if plainly is not None:
-        with mock.patch("rebalance_agent.groupprotocol.userdata.decode_plainly", return_value=None):
+        with mock.patch("rebalance_agent.groupprotocol.user_data.decode_plainly", return_value=None):
             assert decode_sticky(damaged) == plainly
     elif damaged == written:
         in_order = all(numbers and list(numbers) == sorted({*numbers} - {-1, -2}) for numbers in owned.values())

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
+from rebalance_agent.groupprotocol.wire.message import Message
 from support.captured import CAPTURED
 from support.messages import mutated
 

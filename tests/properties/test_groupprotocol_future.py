@@ -7,9 +7,9 @@ import functools
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rebalance_agent.groupprotocol.message import Message
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
+from rebalance_agent.groupprotocol.wire.message import Message
 from support.messages import MESSAGES, messages, of_the_future, without_future
 
 later = functools.cache(of_the_future)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.exposition.api_query import GroupQuery
-from rebalance_agent.exposition.api_routes import SORT_KEYS
-from rebalance_agent.exposition.history import History, HistoryLimits
-from rebalance_agent.exposition.telling.sentences import explain
+from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.ui.sentences.explanation import explain
 from support.api import api_of
 from support.fakes import generation_event
 from support.views import full_view

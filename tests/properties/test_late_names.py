@@ -7,14 +7,14 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, MemberTarget
+from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, MemberTarget
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.episodes import REVISABLE_MAX
-from rebalance_agent.rebalances.groups import LATE_MAX_MS
-from rebalance_agent.rebalances.observations import TopicsSeen
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.groups import LATE_MAX_MS
+from rebalance_agent.tracking.observations import TopicsSeen
+from rebalance_agent.tracking.rebalance.episodes import REVISABLE_MAX
+from rebalance_agent.tracking.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID
 from support.tracking import T0, WHOLE, in_time, tell, tick

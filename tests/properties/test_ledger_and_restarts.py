@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Backfilled, Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import Backfilled, Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID, named
 from support.posted import ledger_of, posted

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID, named
 from support.posted import ledger_of, posted

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.server import HttpServer
 
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\nhello world"
 LAST = b"GET /end HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.rebalances.loads import least_highest_load, skew_ratio
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.tracking.patterns.loads import least_highest_load, skew_ratio
+from rebalance_agent.tracking.views import MemberLoad
 
 TOPICS = ("t", "u", "v")
 

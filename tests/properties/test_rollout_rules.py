@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances.flapping import RETURNS
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.patterns.flapping import RETURNS
+from rebalance_agent.tracking.tracker import Tracker
 from support.deploys import Group
 
 NAMES = [f"m{number}" for number in range(8)]

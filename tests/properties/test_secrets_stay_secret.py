@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.kafka_config import SECRET_PROPERTIES, client_properties, without_secrets
-from rebalance_agent.runtime.logs import configure_logs
-from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.shown import shown_settings
-from rebalance_agent.runtime.sources import SettingsErrors, load
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, client_properties, without_secrets
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load
 
 SECRETS = st.text(string.ascii_letters + string.digits, min_size=24, max_size=40)
 """Long enough to be in no text by chance."""

@@ -6,8 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.snapshot_codec import StoredRecord, marker_key
-from rebalance_agent.runtime.snapshots import SnapshotStore
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord, marker_key
+from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from support.fakes import Calls, fake_context
 from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 

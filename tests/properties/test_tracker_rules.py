@@ -5,12 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, GenerationEvent, GroupGoneEvent
-from rebalance_agent.rebalances.observations import GroupsListed
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.rebalances.views import partition_seconds_at
+from rebalance_agent.tracking.observations import GroupsListed
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import partition_seconds_at
 from support.totals import numbers_of
 from support.tracking import T0, closing, left, listed, member, record, said, tell, tick, tombstone, topics, watch
 

@@ -11,8 +11,8 @@ from math import ceil, floor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.assignors.units.allotment import Unit, allot
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
+from rebalance_agent.assignors.units.unit_assignment import Unit, allot
 
 seeds = st.integers(0, 2**32)
 

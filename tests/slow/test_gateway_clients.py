@@ -9,7 +9,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted

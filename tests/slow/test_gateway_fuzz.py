@@ -11,7 +11,7 @@ import socket
 import psutil
 import pytest
 
-from rebalance_agent.gateway.splicing import IDLE_MAX
+from rebalance_agent.gateway.transport.splice import IDLE_MAX
 from support.gateway_fuzz import fuzz
 from support.gateway_transport import LENGTH, RawBroker, eventually, open_connections, request, run, through
 

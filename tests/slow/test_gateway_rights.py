@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.gateway_members import described, joining, read_everything, shares

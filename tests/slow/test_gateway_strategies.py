@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.gateway.groups.shared import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway_agreed import held

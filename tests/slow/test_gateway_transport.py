@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Consumer, Producer
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.gateway import gateway as gateway_module
-from rebalance_agent.gateway import listeners
+from rebalance_agent.gateway import gateway_server as gateway_module
+from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.testing import EmbeddedKafka
 from support.certificates import needs_openssl
 from support.gatewaying import free_base, gatewaying

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from support.certificates import Authority, needs_openssl
 from support.observing import beside, create_topic, events, eventually, http, members, observing
 from support.secured import KINDS, PASSWORD, secured_kafka

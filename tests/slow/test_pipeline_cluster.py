@@ -17,8 +17,8 @@ import pyspark
 import pytest
 from packaging.requirements import Requirement
 
-from rebalance_agent.pipeline.jars import spark_jars
-from rebalance_agent.pipeline.java import find_java_home
+from rebalance_agent.pipeline.spark.spark_jars import spark_jars
+from rebalance_agent.pipeline.spark.spark_java import find_java_home
 from support.observing import eventually
 from support.pipelines import SHORT_LIVED
 

@@ -14,11 +14,11 @@ import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.demo.stories import GROUPS, STEPS
-from rebalance_agent.pipeline.backfill import keep, records_of_topic, retold, topic_now
-from rebalance_agent.pipeline.quality import broken
-from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.ingest.backfill import keep, records_of_topic, retold, topic_now
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.expectations import broken
 from support.observing import eventually, everything
 from support.pipelines import SHORT_LIVED, Ingest, commits, generations, stored
 

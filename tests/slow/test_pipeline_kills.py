@@ -8,10 +8,10 @@ import threading
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.pipeline.ingest import checkpoint_of, events_of_topic
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.streaming import StreamSettings, ingest_stream
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic
+from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 from support.observing import create_topic
 from support.pipelines import assert_exactly_once, kill_at_random, producing
 

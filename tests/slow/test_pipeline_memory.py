@@ -13,7 +13,7 @@ import sys
 import psutil
 import pytest
 
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from support.event_rows import MONDAY_MS, generation, member
 from support.observing import eventually
 from support.pipelines import LINES, START_S

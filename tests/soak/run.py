@@ -22,8 +22,8 @@ sys.path[:0] = [str(TESTS), str(TESTS.parent)]
 from bench.observing import PATIENCE_S, STOP_S, observer  # noqa: E402
 from bench.synthetic import offsets_broker  # noqa: E402
 
+from rebalance_agent.api.history import HistoryLimits  # noqa: E402
 from rebalance_agent.clock import SystemClock  # noqa: E402
-from rebalance_agent.exposition.history import HistoryLimits  # noqa: E402
 from rebalance_agent.metrics.agent_rows import TAIL_LAG  # noqa: E402
 from soak.churn import Churn  # noqa: E402
 from soak.page import soak_page, verdict  # noqa: E402

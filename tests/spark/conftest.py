@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
-from rebalance_agent.pipeline.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 from support.pipelines import SHORT_LIVED
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.pipeline.backfill import (
+from rebalance_agent.pipeline.ingest.backfill import (
     OFFSETS_TOPIC,
     keep,
     ranges,
@@ -20,9 +20,9 @@ from rebalance_agent.pipeline.backfill import (
     retold,
     topic_now,
 )
-from rebalance_agent.pipeline.ingest import events_at_rest, ingest_batch
-from rebalance_agent.pipeline.retold import Shown
-from rebalance_agent.rebalances.retelling import Facts
+from rebalance_agent.pipeline.ingest.ingest_events import events_at_rest, ingest_batch
+from rebalance_agent.pipeline.ingest.log_rows import Shown
+from rebalance_agent.tracking.log_replay import Facts
 from support.observing import create_topic, events, eventually, everything, members, observing
 from support.pipelines import generations, stored
 

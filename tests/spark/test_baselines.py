@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import BASELINE_BYTES_MAX, baseline_from_json
-from rebalance_agent.pipeline.baselines import BaselineSettings, baseline_messages, baselines
-from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baseline_messages, baselines
+from rebalance_agent.pipeline.tables.generations import generations
 from support import aggregates
 from support.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
 

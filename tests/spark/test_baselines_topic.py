@@ -8,12 +8,12 @@ import pytest
 from confluent_kafka import Producer
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.model.baseline import baseline_from_json
-from rebalance_agent.pipeline.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.baselines_topic import publish_baselines
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.generations import generations
+from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
+from rebalance_agent.pipeline.tables.baselines_topic import publish_baselines
+from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.testing import EmbeddedKafka
 from support.event_rows import MONDAY_MS, events_frame, generation, member
 from support.observing import create_topic, eventually, everything, members, observing
@@ -39,7 +39,7 @@ def computed(spark, cluster_id, group, now_ms, seconds):
 
 
 def test_an_observer_shows_what_was_published_of_its_groups(spark, kafka, monkeypatch):
-    monkeypatch.setattr("rebalance_agent.collectors.baselines.TOPIC_AGAIN_S", 0.2)
+    monkeypatch.setattr("rebalance_agent.polls.baseline_reader.TOPIC_AGAIN_S", 0.2)
     servers, unique, now_ms = (
         {"bootstrap.servers": kafka.bootstrap_servers},
         uuid.uuid4().hex[:8],

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.cli.main import main
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_bytes().splitlines()
@@ -20,7 +20,7 @@ CONSECUTIVE = "generations are consecutive but for aborted ones"
 @pytest.fixture(autouse=True)
 def shared(spark, monkeypatch):
     """The tests' session in place of one of each command's own."""
-    monkeypatch.setattr("rebalance_agent.cli.pipeline_flags.open_session", lambda *_: nullcontext(spark))
+    monkeypatch.setattr("rebalance_agent.cli.pipeline.pipeline_flags.open_session", lambda *_: nullcontext(spark))
 
 
 @pytest.fixture

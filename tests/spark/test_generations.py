@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.model.codec import event_from_json, json_line, json_object
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
 from rebalance_agent.model.events import GenerationEvent, Workload, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline import generations as module
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.members import members
-from rebalance_agent.runtime.splitting import event_lines
+from rebalance_agent.pipeline.tables import generations as module
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.members import members
+from rebalance_agent.runtime.sinks.split_events import event_lines
 from support import aggregates
 from support.event_rows import MONDAY_MS, events_frame, generation, member, random_history
 

@@ -8,9 +8,9 @@ import pytest
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.group_hours import INTERVAL_HOURS_MAX, group_hours
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.group_hours import INTERVAL_HOURS_MAX, group_hours
+from rebalance_agent.tracking.tracker import Tracker
 from support import aggregates
 from support.event_rows import (
     HOUR_MS,

@@ -11,9 +11,9 @@ import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json, json_line, json_object
-from rebalance_agent.pipeline.ingest import Ingested, events_of_files, ingest_batch, read_again
-from rebalance_agent.pipeline.schemas import EVENTS
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_files, ingest_batch, read_again
+from rebalance_agent.pipeline.tables.schemas import EVENTS
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
 LINES = GOLDEN.read_bytes().splitlines()

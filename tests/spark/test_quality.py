@@ -9,12 +9,12 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.group_hours import group_hours
-from rebalance_agent.pipeline.members import members
-from rebalance_agent.pipeline.quality import broken, expectations
-from rebalance_agent.pipeline.schemas import TABLES
+from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
+from rebalance_agent.pipeline.tables.expectations import broken, expectations
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.group_hours import group_hours
+from rebalance_agent.pipeline.tables.members import members
+from rebalance_agent.pipeline.tables.schemas import TABLES
 from support.event_rows import MONDAY_MS, aborted, events_frame, generation, gone, member
 
 NOW_MS = MONDAY_MS + 86_400_000

@@ -9,15 +9,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.group_hours import group_hours
-from rebalance_agent.pipeline.members import members
 from rebalance_agent.pipeline.report.collect import collect
-from rebalance_agent.pipeline.report.page import page
-from rebalance_agent.pipeline.report.rows import OWNERS_MAX
-from rebalance_agent.pipeline.schemas import TABLES
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
-from rebalance_agent.pipeline.synthesize.history import history
+from rebalance_agent.pipeline.report.report_page import page
+from rebalance_agent.pipeline.report.report_rows import OWNERS_MAX
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.group_hours import group_hours
+from rebalance_agent.pipeline.tables.members import members
+from rebalance_agent.pipeline.tables.schemas import TABLES
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.group_history import history
 from support.event_rows import events_frame
 from support.reports import latest, report_of
 

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from rebalance_agent.pipeline.synthesize.files import synthesize
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.testing.synthetic.event_files import synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
 from support.pipelines import AGENT, SHORT_LIVED
 
 GROUPS = 8  # of all types

@@ -12,7 +12,7 @@ import pytest
 from support.pipelines import AGENT, SHORT_LIVED
 
 TWICE = f"""
-from rebalance_agent.pipeline.session import SessionSettings, open_session
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 settings = SessionSettings(master="local[1]", driver_memory="512m", more={json.dumps(SHORT_LIVED)})
 for _ in range(2):
     with open_session(settings) as spark:

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.schemas import BASELINES, EXPECTATIONS
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.schemas import BASELINES, EXPECTATIONS
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli import pipeline_flags, verify_tables
+from rebalance_agent.cli.inputs import verify_tables
 from rebalance_agent.cli.main import main
-from rebalance_agent.pipeline.group_hours import group_hours
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.cli.pipeline import pipeline_flags
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.group_hours import group_hours
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_text(encoding="utf-8").splitlines()

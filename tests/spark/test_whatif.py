@@ -10,11 +10,11 @@ from rebalance_agent.advice import fidelity, history_of, recommend, what_if
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import AssignEvent, event_id
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline import whatif as module
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.recommendations import recommendations
-from rebalance_agent.pipeline.schemas import FIDELITY, RECOMMENDATIONS, WHATIF
-from rebalance_agent.pipeline.whatif import fidelities, read_studies, studies, whatif
+from rebalance_agent.pipeline.tables import whatif_tables as module
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.recommendations import recommendations
+from rebalance_agent.pipeline.tables.schemas import FIDELITY, RECOMMENDATIONS, WHATIF
+from rebalance_agent.pipeline.tables.whatif_tables import fidelities, read_studies, studies, whatif
 from support.event_rows import events_frame
 from support.histories import START_MS, clustered, walked
 from support.walks import Walk

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.testing.settings import HOST, free_ports
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support import tools
 from support.servers import LOOPBACK, Server
 

@@ -6,10 +6,10 @@ import json
 
 from jsonschema import Draft202012Validator
 
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
+from rebalance_agent.api.query import find_route
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.api import Api
-from rebalance_agent.exposition.api_query import find_route
-from rebalance_agent.exposition.history import History
 
 
 def api_of(*views, events=()):

@@ -7,9 +7,9 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
-from rebalance_agent.rebalances.observations import TopicsSeen
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
+from rebalance_agent.tracking.observations import TopicsSeen
 from support.fakes import fake_context
 from support.restarts import numbered
 

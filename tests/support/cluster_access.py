@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from rebalance_agent.testing.settings import HOST
+from rebalance_agent.testing.kafka.broker_settings import HOST
 from support.certificates import Authority
 
 

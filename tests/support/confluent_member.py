@@ -16,7 +16,7 @@ import threading
 from confluent_kafka import KafkaError, KafkaException, Message
 
 from rebalance_agent.clients.confluent import Consumer
-from rebalance_agent.demo.leash import hold
+from rebalance_agent.demo.processes.leash import hold
 
 
 class Member:

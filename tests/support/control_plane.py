@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.testing.process import GuardedProcess
-from rebalance_agent.testing.settings import HOST, free_ports
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
+from rebalance_agent.testing.kafka.java_process import GuardedProcess
 from support.cluster_access import Access
 from support.kube_tools import program
 

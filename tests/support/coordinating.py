@@ -13,10 +13,10 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.assignors.coordinator import Crash, Join, Leave, simulate
-from rebalance_agent.groupprotocol.classic import classic_group
+from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.model.partitions import count_partitions, topic_partitions
+from rebalance_agent.testing.simulation import Crash, Join, Leave, simulate
 
 from .observing import PATIENCE_S, eventually, everything
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rebalance_agent.demo.check import Claim, SeenEpisode, SeenStep, Words
-from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.observed.claims_check import Claim, SeenEpisode, SeenStep, Words
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.summary import summarise
 from rebalance_agent.demo.stories import Client, Expected, Group, Member, SlowDown
-from rebalance_agent.demo.summary import summarise
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol

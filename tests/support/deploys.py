@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances.observations import MemberReported
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import assigned, listed, member, record, tick
 
 PARTITIONS = 12

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -14,7 +14,7 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import EpochRecord
+from rebalance_agent.tracking.observations import EpochRecord
 from support.epochs import ID
 from support.tracking import T0
 

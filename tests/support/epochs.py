@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -11,7 +11,7 @@ from rebalance_agent.model.epochs import (
     TargetEpoch,
 )
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import EpochRecord
+from rebalance_agent.tracking.observations import EpochRecord
 from support.tracking import T0, topics
 
 ID = "xNisCZDKRhC5aWJ3a-s-yA"

@@ -6,9 +6,9 @@ import threading
 from dataclasses import dataclass
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.context import Context
-from rebalance_agent.collectors.inbox import Inbox
-from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.model.episode import Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, event_id
 from rebalance_agent.model.group import GroupType, RebalanceProtocol

@@ -5,16 +5,16 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.api import Api
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.history import History
-from rebalance_agent.exposition.page.site import GroupPages, Site
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.web import WebApp
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
-from rebalance_agent.pipeline.synthesize.history import history
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.ui.page.site import GroupPages, Site
 
 DAY_MS = 86_400_000
 

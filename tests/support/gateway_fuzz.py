@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from fuzz.mutations import mutated
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.gateway.groups import Groups, parse_rules
-from rebalance_agent.gateway.groups.shared import Outcome
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_request
-from rebalance_agent.gateway.refusal import Refusal
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.kafka_messages import open_request
+from rebalance_agent.gateway.transport.request_head import read_head
 
 from .gateway_coordinator import ToyCoordinator
 from .gateway_frames import VERSIONS, apis, filled, framed, group_frames

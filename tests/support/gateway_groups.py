@@ -27,9 +27,9 @@ from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitRespo
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.groups import Groups, parse_rules
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_request, open_response
-from rebalance_agent.groupprotocol.consumer import decode_assignment, encode_assignment, encode_subscription
+from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.request_head import read_head
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 
 RESPONSES = {

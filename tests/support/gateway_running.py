@@ -11,8 +11,8 @@ from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.gateway.counts import Counts
-from rebalance_agent.gateway.gateway import Gateway, Places
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.gateway_server import Gateway, Places
 from rebalance_agent.gateway.groups import Groups, parse_rules
 from rebalance_agent.model.events import MemberEvent
 

@@ -9,8 +9,8 @@ import socket
 import struct
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.gateway.counts import Counts
-from rebalance_agent.gateway.gateway import Gateway, Places
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.gateway_server import Gateway, Places
 from support.scrapes import families
 
 __all__ = [

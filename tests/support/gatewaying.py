@@ -5,9 +5,9 @@ from __future__ import annotations
 import socket
 from contextlib import contextmanager
 
-from rebalance_agent.runtime.gateway import GatewayRole
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.kafka_config import client_properties
+from rebalance_agent.runtime.processes.gateway import GatewayRole
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.kafka_config import client_properties
 from support.observing import eventually, running
 
 __all__ = ["free_base", "gatewaying"]

@@ -8,10 +8,10 @@ from typing import Any
 
 import jpype
 
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.primitives import Array
-from rebalance_agent.groupprotocol.schema import Field, Struct
-from rebalance_agent.testing.java import java_runtime
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+from rebalance_agent.testing.kafka.java import java_runtime
 
 __all__ = ["KafkasMessage", "KafkasSerde", "camel_case", "java_buffer", "kafka_form", "start_java"]
 

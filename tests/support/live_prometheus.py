@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.testing.settings import HOST, free_ports
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 from support import tools
 from support.live_rules import written
 from support.servers import LOOPBACK, Server

@@ -8,11 +8,11 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from rebalance_agent.groupprotocol import primitives
-from rebalance_agent.groupprotocol.consumer import ASSIGNMENT, SUBSCRIPTION
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.schema import Field, Struct
+from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from rebalance_agent.groupprotocol.tables import RECORDS
+from rebalance_agent.groupprotocol.wire import primitives
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
 __all__ = ["FUTURE", "MESSAGES", "fields_of", "messages", "mutated", "of_the_future", "without_future"]
 

@@ -13,10 +13,10 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.kafka_config import client_properties
-from rebalance_agent.runtime.observer import Observer
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
-from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.runtime.processes.observer import Observer
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.kafka_config import client_properties
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 PATIENCE_S = 90
 """Longer than a machine was ever seen to get nothing done (`stillness`): a test that only waits does not fail by it."""

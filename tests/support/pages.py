@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.baselines import Baselines
-from rebalance_agent.exposition.agent_metrics import AgentMetrics
-from rebalance_agent.exposition.baselines_page import BaselinesPage
-from rebalance_agent.exposition.dialects import Dialect
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.member_metrics import MemberMetrics
-from rebalance_agent.exposition.phase_metrics import PhaseMetrics
-from rebalance_agent.gateway.counts import Counts
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.baselines_page import BaselinesPage
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.member_metrics import MemberMetrics
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
 from rebalance_agent.model.episode import Basis, Evidence, Source
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.quality import AssignmentQuality
-from rebalance_agent.rebalances.views import Counters, StallHistogram
+from rebalance_agent.polls.baseline_reader import Baselines
+from rebalance_agent.tracking.views import Counters, StallHistogram
 
 from .views import EMPTY_COUNTS, NOW, assign_event, full_view, member_event
 

@@ -97,7 +97,7 @@ class Ingest:
         for name, value in SHORT_LIVED.items():
             spark += ["--spark", f"{name}={value}"]
         # On a leash: it ends with these tests, however they end.
-        program = ["rebalance_agent.demo.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
+        program = ["rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
         command = [sys.executable, "-m", *program, *arguments, *spark]
         with log.open("ab") as file:
             self.process = subprocess.Popen(

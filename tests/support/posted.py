@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA, consumer, share, streams
-from rebalance_agent.ledger.entries import Record
-from rebalance_agent.ledger.ledger import Ledger, Window
-from rebalance_agent.ledger.sheets import Place
-from rebalance_agent.model.epochs import (
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.entries import Record
+from rebalance_agent.audit.ledger import Ledger, Window
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
+from rebalance_agent.groupprotocol.tables import share_groups as share
+from rebalance_agent.groupprotocol.tables import streams_groups as streams
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -17,7 +20,7 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import GroupRecord
+from rebalance_agent.tracking.observations import GroupRecord
 
 STATES = {MemberState.STABLE: 0, MemberState.UNREVOKED: 1, MemberState.UNRELEASED: 2}
 

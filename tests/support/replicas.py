@@ -11,7 +11,7 @@ import threading
 from contextlib import ExitStack, contextmanager
 from types import SimpleNamespace
 
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from support.observing import PATIENCE_S, Watched, everything, members
 
@@ -24,7 +24,7 @@ def replica(bootstrap, **settings):
     """``rebalance-agent observe`` as a `Watched` with its ``process``; killed at the end if it still runs."""
     chosen = {"listen": "127.0.0.1:0", "log_format": "json", "settle_seconds": 1, **settings}
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in chosen.items()]
-    leash = "rebalance_agent.demo.leash"  # it ends with these tests, however they end
+    leash = "rebalance_agent.demo.processes.leash"  # it ends with these tests, however they end
     command = [sys.executable, "-m", leash, "rebalance_agent.cli.main", "observe", "--bootstrap-servers", bootstrap]
     command += ["--kafka", f"session.timeout.ms={SESSION_MS}", *flags]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

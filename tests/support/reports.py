@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 from rebalance_agent.model.events import GenerationEvent, RolloutEvent
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.pipeline.report.rows import (
+from rebalance_agent.pipeline.report.report_rows import (
     BaselineRow,
     CostRow,
     DeployRow,
@@ -20,8 +20,8 @@ from rebalance_agent.pipeline.report.rows import (
     WeekRow,
     WhatIfRow,
 )
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
-from rebalance_agent.pipeline.synthesize.history import history
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.group_history import history
 
 PERIOD_S = 86_400
 PARTS = {

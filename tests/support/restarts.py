@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.rebalances.covering import Coverage
-from rebalance_agent.rebalances.observations import Backfilled, TailReached, Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
+from rebalance_agent.tracking.observations import Backfilled, TailReached, Tick
+from rebalance_agent.tracking.tracker import Tracker
 
 DELAY_MS = 3
 TICK_MS = 500
@@ -28,7 +28,7 @@ def numbered(log):
 
 
 class Observed:
-    """A tracker with its coverage, driven as `runtime.watch` drives them; ``position`` is the next record's place.
+    """A tracker with its coverage, driven as `cluster_watch` drives them; ``position`` is the next record's place.
 
     ``events``: what it told. ``base``: what it begins with; none for the first one, which was there before anything was
     written.

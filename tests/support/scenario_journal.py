@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.epochs import about, epoch_fact
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import about, epoch_fact
 from rebalance_agent.groupprotocol.records import decode_record
-from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import count_partitions, pairs
 

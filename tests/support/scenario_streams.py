@@ -13,7 +13,7 @@ import jpype
 
 from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lockfile import parse_lock
-from rebalance_agent.testing.java import java_runtime
+from rebalance_agent.testing.kafka.java import java_runtime
 
 from .scenario_member import HERE, act_as
 

@@ -6,7 +6,9 @@ import itertools
 
 from hypothesis import strategies as st
 
-from rebalance_agent.assignors.coordinator import (
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import (
     Crash,
     Delete,
     Join,
@@ -16,8 +18,6 @@ from rebalance_agent.assignors.coordinator import (
     Subscribe,
     TopicGrows,
 )
-from rebalance_agent.model.partitions import pairs
-from rebalance_agent.model.subscription import TopicMetadata
 
 TOPICS = {"t": TopicMetadata(5), "u": TopicMetadata(3)}
 LISTS = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from confluent_kafka import KafkaError
 
-from rebalance_agent.collectors.snapshot_codec import SnapshotAssembly
-from rebalance_agent.collectors.snapshots import Snapshot
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.offsets_topic.snapshots.codec import SnapshotAssembly
+from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 
 OWNER = "rebalance-agent"
 

@@ -7,7 +7,7 @@ import zlib
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
 from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.rebalances.observations import (
+from rebalance_agent.tracking.observations import (
     Backfilled,
     GroupRecord,
     GroupsListed,
@@ -16,7 +16,7 @@ from rebalance_agent.rebalances.observations import (
     Tick,
     TopicsSeen,
 )
-from rebalance_agent.rebalances.tracker import REBALANCING, Tracker
+from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 
 T0 = 1_700_000_000_000
 SESSION_MS = 45_000

@@ -7,7 +7,7 @@ from dataclasses import replace
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Trigger
 from rebalance_agent.model.events import AssignEvent, Callback, GenerationEvent, MemberEvent
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
-from rebalance_agent.rebalances.views import (
+from rebalance_agent.tracking.views import (
     STALL_BUCKETS,
     Counters,
     Exemplar,

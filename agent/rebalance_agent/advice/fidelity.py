@@ -11,10 +11,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from rebalance_agent.advice.handovers import handed
-from rebalance_agent.advice.history import History, came_back, identity, owned_by
+from rebalance_agent.advice.eligible_strategies import known
 from rebalance_agent.advice.implementations import Verdict, hinting, verdict
-from rebalance_agent.advice.serving import known
+from rebalance_agent.advice.move_counts import handed
+from rebalance_agent.advice.recorded_history import History, came_back, identity, owned_by
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from rebalance_agent.advice.carrying import Carried, carry
+from rebalance_agent.advice.eligible_strategies import Settings, family, refusal
 from rebalance_agent.advice.figures import Figures, Outcome, Replayed, Sums, WhatIf
-from rebalance_agent.advice.handovers import Assignment, handed
-from rebalance_agent.advice.history import History, of_one_assignor, owned_by
+from rebalance_agent.advice.move_counts import Assignment, handed
+from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
+from rebalance_agent.advice.recorded_history import History, of_one_assignor, owned_by
 from rebalance_agent.advice.restarts import Avoidable, avoidable
-from rebalance_agent.advice.serving import Settings, family, refusal
-from rebalance_agent.advice.stalls import Behaviour, behaviour_of, predict_stall
+from rebalance_agent.advice.strategy_replay import Carried, carry
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
-from rebalance_agent.assignors.facts import copartition_breaks, owners_of
+from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from rebalance_agent.advice.handovers import Assignment
-from rebalance_agent.advice.history import History, Rebalance, identity
-from rebalance_agent.advice.stalls import SESSION_MS
+from rebalance_agent.advice.move_counts import Assignment
+from rebalance_agent.advice.predicted_stalls import SESSION_MS
+from rebalance_agent.advice.recorded_history import History, Rebalance, identity
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.partitions import count_partitions

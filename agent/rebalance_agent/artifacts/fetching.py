@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
+from rebalance_agent.artifacts.download_progress import Progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.lockfile import Artifact
-from rebalance_agent.artifacts.progress import Progress
 
 __all__ = ["Fetch", "cache_directory", "ensure_artifacts"]
 
@@ -145,7 +145,7 @@ def _verify(artifact: Artifact, path: Path) -> None:
 
 def _jgo_fetch() -> Fetch:
     try:
-        from rebalance_agent.artifacts.registry import fetch  # noqa: PLC0415 - jgo is an optional dependency
+        from rebalance_agent.artifacts.maven import fetch  # noqa: PLC0415 - jgo is an optional dependency
     except ModuleNotFoundError as error:
         msg = f"fetching jars needs jgo, and {error.name} is not installed: pip install 'jgo==3.2.0'"
         raise ArtifactError(msg) from error

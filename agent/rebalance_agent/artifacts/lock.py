@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from rebalance_agent.artifacts import registry
+from rebalance_agent.artifacts import maven as registry
 from rebalance_agent.artifacts.fetching import DOWNLOADS_MAX
 from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
 

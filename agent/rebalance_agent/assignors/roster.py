@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rebalance_agent.assignors.claims import Ownership
-from rebalance_agent.assignors.ledger import Ledger, by_hand, settle_all
-from rebalance_agent.assignors.settings import Setting
-from rebalance_agent.assignors.subscribing import subscribers_by_topic
+from rebalance_agent.assignors.ownership_index import Ledger, by_hand, settle_all
+from rebalance_agent.assignors.strategy_settings import Setting
+from rebalance_agent.assignors.subscribers import subscribers_by_topic
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (

@@ -8,9 +8,9 @@ from typing import Any
 
 from rebalance_agent.assignors.balance.placement import best
 from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.cooperative_step import withhold
 from rebalance_agent.assignors.roster import Plan, Reader, Roster, Told, call_the_roll
-from rebalance_agent.assignors.settings import Setting
-from rebalance_agent.assignors.withholding import withhold
+from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions

@@ -1,4 +1,5 @@
-"""The command line: one module per command, each with ``add_parser`` and ``run``; `main` ties them together.
+"""The command line. ``main`` finds a command; ``commands`` has one module per command, ``pipeline`` one per stage.
 
-Nothing is decided here: commands parse, call a room, print, and choose an exit code.
+``inputs`` reads what commands take (files, an agent's API, a cluster); ``screens`` draws tables and text. Nothing is
+decided here: a command parses, calls a room, prints, and chooses an exit code.
 """

@@ -16,14 +16,14 @@ from typing import Protocol, TypeVar
 import structlog
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.server import ListenError
-from rebalance_agent.runtime.flags import add_flags, flag_values
-from rebalance_agent.runtime.kafka_config import client_properties
-from rebalance_agent.runtime.logs import configure_logs
-from rebalance_agent.runtime.memory import all_ours
-from rebalance_agent.runtime.settings import ENV_PREFIX, AgentSettings
-from rebalance_agent.runtime.signals import stop_on_signals
-from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
+from rebalance_agent.http.server import ListenError
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.processes.memory import all_ours
+from rebalance_agent.runtime.processes.signals import stop_on_signals
+from rebalance_agent.runtime.settings.flags import add_flags, flag_values
+from rebalance_agent.runtime.settings.kafka_config import client_properties
+from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
+from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
 
 __all__ = ["Role", "add_agent_parser", "load_agent", "run_agent"]
 

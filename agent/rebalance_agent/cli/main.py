@@ -68,7 +68,7 @@ def _main(arguments: list[str]) -> int:
         parser.print_help()
         return 2
     try:
-        module = _imported(f"rebalance_agent.cli.{command}")
+        module = _imported(f"rebalance_agent.cli.commands.{command}")
     except ModuleNotFoundError as error:
         return _missing(command, error)
     commands = parser.add_subparsers(metavar="COMMAND")

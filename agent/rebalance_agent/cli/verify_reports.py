@@ -8,20 +8,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rebalance_agent.cli.cluster_flags import cluster_settings, names_cluster
-from rebalance_agent.cli.verify_files import events_in, records_in, scrape_in
+from rebalance_agent.audit.audit_report import NO_EVENTS, Report
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.ledger import Ledger, Window
+from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.audit.published_event import GroupFact
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
+from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.collectors.names import NameFilter
+from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
-from rebalance_agent.ledger.counters import Lifetime, check_lifetime
-from rebalance_agent.ledger.ledger import Ledger, Window
-from rebalance_agent.ledger.report import NO_EVENTS, Report
-from rebalance_agent.ledger.sheets import Place
-from rebalance_agent.ledger.told import GroupFact
 from rebalance_agent.model.events import Event, GenerationEvent
-from rebalance_agent.runtime.settings import ObserverSettings
-from rebalance_agent.runtime.sources import load
-from rebalance_agent.runtime.verifying import VerifiedCluster
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.settings.settings_sources import load
+from rebalance_agent.runtime.watch.audit_source import VerifiedCluster
 
 __all__ = ["verified"]
 
@@ -119,7 +119,7 @@ def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str,
 
 def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameFilter) -> dict[str, _Account]:
     try:
-        from rebalance_agent.cli.verify_tables import told_by_tables  # noqa: PLC0415 - Spark, for those who have tables
+        from rebalance_agent.cli.inputs.verify_tables import told_by_tables  # noqa: PLC0415 - Spark, for those who have tables
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package == "rebalance_agent":

@@ -13,17 +13,17 @@ from typing import Protocol
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.assignors.internal_topics import TopicAdmin, prepare, wanted_topics
-from rebalance_agent.clients.copies import Copies, HeldStandbys
+from rebalance_agent.clients.held_copies import Copies, HeldStandbys
 from rebalance_agent.errors import AssignmentError, DecodeError
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.consumer_protocol import (
     NEWEST_VERSION,
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
-from rebalance_agent.instrumentation.decision import Decision
-from rebalance_agent.instrumentation.quiet import quietly
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,

@@ -1,5 +1,8 @@
 """The demo: real groups of real consumer processes on an embedded Kafka, with the agent beside them.
 
-It uses the product as its users do: a sidecar and an observer process, flags, ``/metrics`` over HTTP and the events in
-``rebalance-events``. Nothing here is imported by any other room but the command line.
+It uses the product as users do: an observer and a sidecar process, flags, ``/metrics`` over HTTP, ``rebalance-events``.
+Only the command line imports it.
+
+- ``stories``: topics, groups and timetable, as data; ``stage``, ``performance``, ``timetable``: run them.
+- ``processes``: members, producer and gateways; ``observed``: what the agent and the coordinator say; ``screens``.
 """

@@ -6,18 +6,18 @@ import threading
 from collections.abc import Callable, Mapping
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.board import Board, group_line, step_line
-from rebalance_agent.demo.check import Words, group_differences
-from rebalance_agent.demo.children import Children
-from rebalance_agent.demo.coordinator_words import ask
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.scrape import GroupNow
-from rebalance_agent.demo.screen import Screen
+from rebalance_agent.demo.observed.claims_check import Words, group_differences
+from rebalance_agent.demo.observed.coordinator_words import ask
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
+from rebalance_agent.demo.observed.watching import Watching, answers
+from rebalance_agent.demo.processes.children import Children
+from rebalance_agent.demo.screens.board import Board, group_line, step_line
+from rebalance_agent.demo.screens.screen import Screen
 from rebalance_agent.demo.stage import SETTLE_SECONDS, Stage, choose_ports
 from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
-from rebalance_agent.demo.summary import Summary, claim_of, seen_episode, seen_steps, summarise
 from rebalance_agent.demo.timetable import StepRun, Timetable
-from rebalance_agent.demo.watching import Watching, answers
 from rebalance_agent.testing import EmbeddedKafka
 
 __all__ = ["Performance"]

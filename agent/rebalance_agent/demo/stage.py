@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic  # type: ignore[attr-defined]
 
-from rebalance_agent.demo.children import Children
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
+from rebalance_agent.demo.processes.children import Children
+from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_gateways, flags, gateway_name
 from rebalance_agent.demo.stories import (
     Action,
     AddPartitions,
@@ -24,7 +24,7 @@ from rebalance_agent.demo.stories import (
     SlowDown,
     group_named,
 )
-from rebalance_agent.testing.settings import HOST, free_ports
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 
 __all__ = ["Ports", "Stage", "choose_ports"]
 
@@ -99,7 +99,7 @@ class Stage:
     def _run_agent(self, name: str, command: str, *arguments: str) -> None:
         # On the leash, because a sidecar of one's own does not end when somebody else does.
         self._children.start(
-            *(name, "rebalance_agent.demo.leash", "rebalance_agent.cli.main", command),
+            *(name, "rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", command),
             *("--bootstrap-servers", self._bootstrap, *arguments),
         )
 
@@ -117,7 +117,7 @@ class Stage:
         names = "|".join([*map(re.escape, topics), pattern.removeprefix("^")])
         self._children.start(
             "producer",
-            "rebalance_agent.demo.producer",
+            "rebalance_agent.demo.processes.producer",
             *("--bootstrap-servers", self._bootstrap, "--topics", names),
         )
 
@@ -163,7 +163,7 @@ class Stage:
                 arguments += ["--config", f"{key}={value}"]
         if group.client is Client.KAFKA_PYTHON:
             arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}/v1/events"]
-        self._children.start(client_id, "rebalance_agent.demo.member", *arguments)
+        self._children.start(client_id, "rebalance_agent.demo.processes.member", *arguments)
 
     @staticmethod
     def _await(futures: Mapping[str, object]) -> None:

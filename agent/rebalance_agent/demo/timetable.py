@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.stories import Action, Step
 
 __all__ = ["StepRun", "Timetable"]

@@ -1,5 +1,9 @@
-"""Speaks Kafka's protocol between one pod's consumers and the brokers, and touches nothing of it but the group's part.
+"""The gateway: a proxy that speaks Kafka's protocol between one pod's consumers and the brokers.
 
-It rewrites where brokers are said to be, puts our strategies into JoinGroup and SyncGroup of the groups it is told to,
-and passes everything else on as it came. It is not a broker, not a client library, and not a place for records.
+It rewrites broker addresses, puts our strategies into JoinGroup and SyncGroup of the groups that its rules name, and
+forwards everything else unchanged. It stores no records and is no client library.
+
+- ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.
+- ``connection_interceptor``: connects the two; ``group_rules``: which groups are rewritten.
+- ``gateway_counters``, ``rate_limited_log``: its metrics and warnings.
 """

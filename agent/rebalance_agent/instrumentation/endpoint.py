@@ -12,8 +12,8 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
 from rebalance_agent.instrumentation.outbox import Batch
-from rebalance_agent.instrumentation.tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
 
 __all__ = [
     "ALIVE_HEADER",
@@ -83,7 +83,7 @@ class Endpoint:
 
         Raises:
             InvalidInputError: the URL is not ``http[s]://host[:port][/path]``, the token is not printable ASCII, or a
-                file that TLS takes cannot be used (see `instrumentation.tls`).
+                file that TLS takes cannot be used (see `instrumentation.client_tls`).
         """
         environ = os.environ if environ is None else environ
         url = environ.get(URL_VARIABLE, DEFAULT_URL) if url is None else url

@@ -7,16 +7,16 @@ from typing import Any
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.assignor import InstrumentedAssignor
+from rebalance_agent.instrumentation.consumer_progress import Positions, Progress
 from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, RebalanceListener, is_async
+from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
+from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
-from rebalance_agent.instrumentation.progress import Positions, Progress
-from rebalance_agent.instrumentation.quiet import logger
-from rebalance_agent.instrumentation.rehearsal import rehearse
+from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener, is_async
 from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.instrumentation.suppress import logger
 from rebalance_agent.instrumentation.timed import Timed
-from rebalance_agent.instrumentation.witness import HasTopicPartition, Witness
+from rebalance_agent.instrumentation.warmup import rehearse
 from rebalance_agent.model.events import Callback
 
 __all__ = ["Instrumentation"]

@@ -17,10 +17,10 @@ from collections.abc import Callable
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.instrumentation.endpoint import Answer, Endpoint, Outcome
+from rebalance_agent.instrumentation.heartbeat import Pulse
 from rebalance_agent.instrumentation.outbox import Batch, Outbox
-from rebalance_agent.instrumentation.pulse import Pulse
-from rebalance_agent.instrumentation.quiet import logger, quietly
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.instrumentation.suppress import logger, quietly
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, Event, MemberEvent
 
 __all__ = ["EXIT_GRACE_SECONDS", "RETRIES_MAX", "BuildEvent", "Reporter"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 
 from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
 from rebalance_agent.instrumentation.membership import Membership
-from rebalance_agent.instrumentation.witness import HasTopicPartition, Witness
 from rebalance_agent.model.events import Callback
 
 __all__ = ["Timed"]

@@ -1,4 +1,4 @@
-"""The catalogue of metrics as data, and pure functions from what is known to samples.
+"""The catalogue of metrics as data, and pure functions from views to samples. ``export`` renders them as text.
 
-No text format, no registry, no clock: the exposition room renders what this one says.
+Rules, boards, docs and tests are checked against the catalogue.
 """

@@ -92,7 +92,7 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""What the agent is for lack of a right; which right is told by `runtime.rights`."""
+"""What the agent is for lack of a right; which right is told by `runtime.preflight.rights`."""
 
 DEGRADED = agent_row(
     "degraded",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from rebalance_agent.metrics.metric import Kind, Metric, Role
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
-from rebalance_agent.rebalances.views import STALL_BUCKETS
+from rebalance_agent.tracking.views import STALL_BUCKETS
 
 __all__ = [
     "ASSIGNED",

@@ -15,7 +15,7 @@ from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
 from rebalance_agent.model.group import SETTLED, STATES
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.rebalances.views import GroupView, StallHistogram, partition_seconds_at
+from rebalance_agent.tracking.views import GroupView, StallHistogram, partition_seconds_at
 
 __all__ = [
     "FOLDED",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_agent.metrics.metric import Kind, Metric, Role
 from rebalance_agent.metrics.phase_rows import JOIN_BUCKETS, SYNC_BUCKETS
 from rebalance_agent.model.events import Callback
-from rebalance_agent.rebalances.views import STALL_BUCKETS
+from rebalance_agent.tracking.views import STALL_BUCKETS
 
 __all__ = [
     "ASSIGNED",

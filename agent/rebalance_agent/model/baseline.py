@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import ClassVar
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import json_object, value_from_json
+from rebalance_agent.model.event_json import json_object, value_from_json
 
 __all__ = [
     "BASELINE_BYTES_MAX",

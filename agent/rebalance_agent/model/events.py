@@ -13,10 +13,10 @@ from enum import StrEnum
 from typing import ClassVar
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence, FailureReason, Phases, Source, Stall, Trigger
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.rollout import RolloutEvent
 
 __all__ = [

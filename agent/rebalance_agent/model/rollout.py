@@ -13,7 +13,7 @@ __all__ = ["RolloutEvent"]
 
 @dataclass(frozen=True, slots=True)
 class RolloutEvent:
-    """Members of a group replaced within a short time: its rebalances taken together (see `rebalances.rollouts`).
+    """Members of a group replaced within a short time: its rebalances taken together (`tracking.patterns.rollouts`).
 
     Published when it is recognised, and once more with ``closed`` and a higher revision when it is over; the numbers
     are those so far. It spans ``started_ms`` to ``timestamp_ms`` and the generations ``first_generation`` to

@@ -1,11 +1,10 @@
-"""The history of a fleet's rebalances in tables: what is normal, what it costs, what another assignor would have done.
+"""The history of a fleet's rebalances in Delta tables, on Spark: baselines, cost, what-if, report.
 
-Each stage is a pure function from DataFrames to a DataFrame whose schema stands in `schemas` and that ends in a
-`select` of exactly it. What reads and writes (`tables`, `ingest`, `backfill`) is apart from it, and the session with
-all of Spark's configuration is made in `session` only. The only room that imports PySpark.
+- ``ingest``: events and old log records into the table ``events``.
+- ``tables``: schemas, and one pure function from DataFrames to a DataFrame for each table.
+- ``spark``: the session, its Java and its jars. ``report``: one HTML file.
+- ``stages``: the stages after ingest, in order.
 
-Not here: decoding (`groupprotocol`), what rebalances are (`rebalances`), what-if and recommendations as such
-(`advice`); of these Spark only runs many at a time.
+The only room that imports PySpark. Rebalances are worked out in ``tracking``, what-if and recommendations in
+``advice``; Spark runs many of them at a time.
 """
-
-from __future__ import annotations

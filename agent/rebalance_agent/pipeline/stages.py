@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from rebalance_agent.pipeline.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.generations import generations
-from rebalance_agent.pipeline.group_hours import group_hours
-from rebalance_agent.pipeline.members import members
-from rebalance_agent.pipeline.quality import expectations
-from rebalance_agent.pipeline.recommendations import recommendations
-from rebalance_agent.pipeline.schemas import EXPECTATIONS
-from rebalance_agent.pipeline.tables import Tables
-from rebalance_agent.pipeline.whatif import fidelities, studies, whatif
+from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.expectations import expectations
+from rebalance_agent.pipeline.tables.generations import generations
+from rebalance_agent.pipeline.tables.group_hours import group_hours
+from rebalance_agent.pipeline.tables.members import members
+from rebalance_agent.pipeline.tables.recommendations import recommendations
+from rebalance_agent.pipeline.tables.schemas import EXPECTATIONS
+from rebalance_agent.pipeline.tables.whatif_tables import fidelities, studies, whatif
 
 __all__ = ["ADVISED", "AGGREGATED", "FidelitySummary", "Tell", "advise", "aggregate", "fidelity_summary", "judge"]
 

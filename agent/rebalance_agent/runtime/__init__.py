@@ -1,4 +1,10 @@
-"""What runs as a process: settings, logs, the observer, the sidecar, and the publisher of events.
+"""What runs as a process: puts the other rooms together.
 
-Puts the other rooms together; knows no Kafka record, no metric name, no rule of the tracker.
+- ``processes``: observer, sidecar and gateway, and what every process needs (logs, signals, schedule).
+- ``watch``: the parts that watch one cluster; the observer, `whatif`, `verify` and `explain` use them.
+- ``settings``: every setting, from flags, environment, file and defaults.
+- ``sinks``: where events go: Kafka, a file, a webhook.
+- ``listeners``: the HTTP listeners and what secures them.
+- ``preflight``: rights and the checks of `rebalance-agent check`.
+- ``startup``: the startup probe of a sidecar.
 """

@@ -6,8 +6,8 @@ Not here: fakes of Kafka clients' behaviour. A test that needs a broker gets a r
 from __future__ import annotations
 
 from rebalance_agent.artifacts.errors import ArtifactError
-from rebalance_agent.testing.embedded import EmbeddedKafka
 from rebalance_agent.testing.errors import BrokerError
-from rebalance_agent.testing.listeners import Listener, Tls
+from rebalance_agent.testing.kafka.embedded import EmbeddedKafka
+from rebalance_agent.testing.kafka.listeners import Listener, Tls
 
 __all__ = ["ArtifactError", "BrokerError", "EmbeddedKafka", "Listener", "Tls"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.testing.embedded import EmbeddedKafka
+from rebalance_agent.testing.kafka.embedded import EmbeddedKafka
 
 __all__ = ["kafka", "pytest_terminal_summary"]
 

@@ -11,16 +11,16 @@ from unittest import mock
 
 from fuzz.target import KB, MB, Target
 from fuzz.targets.commands import answers
-from rebalance_agent.cli.agent_api import Access, AgentApi, AgentError
-from rebalance_agent.clients.confluent_plain.standing import generation_in
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli.inputs.agent_api import Access, AgentApi, AgentError
+from rebalance_agent.clients.confluent_plain.group_position import generation_in
 from rebalance_agent.clients.confluent_plain.statistics import Statistics
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.backoff import Backoff
-from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.instrumentation.endpoint import Endpoint
 from rebalance_agent.instrumentation.outbox import Batch
-from rebalance_agent.runtime.sink_queue import DeliveryError
-from rebalance_agent.runtime.sink_webhook import Webhook, webhook_target
+from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
 from support.views import NOW
 
 __all__ = ["TARGETS"]

@@ -6,11 +6,11 @@ import json
 from functools import cache
 
 from fuzz.target import MB, Target
+from rebalance_agent.api.history import History
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.dialects import accepts_gzip, choose_dialect
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.history import History
-from rebalance_agent.exposition.page.site import GroupPages, Site
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.dialects import accepts_gzip, choose_dialect
+from rebalance_agent.ui.page.site import GroupPages, Site
 from support.api import api_of
 from support.histories import clustered
 from support.views import NOW, full_view

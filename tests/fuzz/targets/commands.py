@@ -7,13 +7,15 @@ import json
 from functools import cache
 
 from fuzz.target import KB, MB, Target, read_or_refused
-from rebalance_agent.cli.assign_io import group_from_json
-from rebalance_agent.cli.json_fields import parse_json
-from rebalance_agent.cli.raw_records import raw_record
-from rebalance_agent.cli.watch_table import group_rows, table_text
+from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+from rebalance_agent.cli.inputs.assign_io import group_from_json
+from rebalance_agent.cli.inputs.json_fields import parse_json
+from rebalance_agent.cli.inputs.raw_records import raw_record
+from rebalance_agent.cli.screens.watch_table import group_rows, table_text
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.api_shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
-from rebalance_agent.exposition.telling.detail import (
+from rebalance_agent.model.event_json import json_object, value_from_json
+from rebalance_agent.ui.sentences.explanation import paragraphs
+from rebalance_agent.ui.sentences.group_detail import (
     Closer,
     headline,
     member_table,
@@ -21,8 +23,6 @@ from rebalance_agent.exposition.telling.detail import (
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.exposition.telling.sentences import paragraphs
-from rebalance_agent.model.codec import json_object, value_from_json
 from support.api import api_of, ask
 from support.captured import CAPTURED
 from support.histories import clustered

@@ -12,17 +12,17 @@ from pathlib import Path
 from unittest import mock
 
 from fuzz.target import MB, Target
-from rebalance_agent.cli.agent_api import Access, AgentApi
+from rebalance_agent.cli.inputs.agent_api import Access, AgentApi
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.ports import address_problem
-from rebalance_agent.gateway.rules import parse_rules
+from rebalance_agent.gateway.group_rules import parse_rules
+from rebalance_agent.gateway.transport.free_ports import address_problem
 from rebalance_agent.instrumentation.endpoint import TOKEN_VARIABLE, URL_VARIABLE, Endpoint
-from rebalance_agent.rebalances.copartition import Copartitioned
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings import ENV_PREFIX, ObserverSettings
-from rebalance_agent.runtime.shown import shown_settings
-from rebalance_agent.runtime.sink_webhook import webhook_target
-from rebalance_agent.runtime.sources import SettingsErrors, load, misspelt_environment
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import ENV_PREFIX, ObserverSettings
+from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
+from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
 
 __all__ = ["TARGETS"]
 

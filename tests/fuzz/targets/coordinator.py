@@ -8,24 +8,24 @@ from urllib.parse import quote
 
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from fuzz.targets.members import both_readers_agree
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.exposition.api import Api
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.history import History
-from rebalance_agent.exposition.page.site import GroupPages, Site
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.epochs import epoch_fact
-from rebalance_agent.groupprotocol.jsonform import record_json
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import epoch_fact
+from rebalance_agent.groupprotocol.record_json import record_json
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import RECORDS
-from rebalance_agent.model.codec import event_from_json, json_line, json_object
-from rebalance_agent.pipeline.event_rows import EventRow, event_row
-from rebalance_agent.rebalances.observations import Backfilled, Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.model.event_json import event_from_json, json_line, json_object
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
+from rebalance_agent.tracking.observations import Backfilled, Tick
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.ui.page.site import GroupPages, Site
 from support.captured import CAPTURED, EVERY_KIND
 from support.fakes import fake_context
 from support.scrapes import families

@@ -16,12 +16,12 @@ from fuzz.target import KB, MB, Target, read_or_refused
 from fuzz.targets.commands import record_lines
 from fuzz.targets.configured import folder
 from fuzz.targets.posted import posts
-from rebalance_agent.cli.pipeline_backfill import facts_in
-from rebalance_agent.cli.raw_records import raw_record
-from rebalance_agent.cli.verify_files import events_in, records_in
+from rebalance_agent.cli.inputs.raw_records import raw_record
+from rebalance_agent.cli.inputs.verify_files import events_in, records_in
+from rebalance_agent.cli.pipeline.backfill import facts_in
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.event_rows import EventRow, event_row
-from rebalance_agent.pipeline.retold import Shown, retold_rows
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
+from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
 from support.captured import EVERY_KIND, TOLD_STORY
 from support.record_batches import COLUMNS
 

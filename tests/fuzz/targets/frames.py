@@ -8,17 +8,17 @@ import struct
 
 from fuzz.target import MB, Target
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.addresses import localized, names_addresses
-from rebalance_agent.gateway.groups.deciding import METADATA_VERSION, topics_of
-from rebalance_agent.gateway.groups.epochs import ConsumerHeartbeats
-from rebalance_agent.gateway.groups.joining import Joins
-from rebalance_agent.gateway.groups.observing import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
-from rebalance_agent.gateway.groups.recovering import DESCRIBE_VERSION, described_assignment
-from rebalance_agent.gateway.groups.syncing import Syncs
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_response
-from rebalance_agent.gateway.offered import API_VERSIONS, offered
-from rebalance_agent.gateway.peeked import PRODUCE, wants_no_answer
+from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_VERSION, described_assignment
+from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeats
+from rebalance_agent.gateway.groups.join_group import Joins
+from rebalance_agent.gateway.groups.leader_decision import METADATA_VERSION, topics_of
+from rebalance_agent.gateway.groups.observed_apis import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
+from rebalance_agent.gateway.groups.sync_group import Syncs
+from rebalance_agent.gateway.transport.addresses import localized, names_addresses
+from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, offered
+from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
+from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway_frames import VERSIONS, apis, filled, framed, group_frames
 
 __all__ = ["TARGETS"]

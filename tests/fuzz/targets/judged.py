@@ -6,15 +6,15 @@ from functools import cache
 
 from fuzz.target import KB, MB, Target, read_or_refused
 from fuzz.targets.posted import GOLDEN, events
-from rebalance_agent.cli.raw_records import raw_record
+from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.entries import Record
+from rebalance_agent.audit.ledger import Ledger, Window
+from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.ledger.counters import Lifetime, check_lifetime
-from rebalance_agent.ledger.entries import Record
-from rebalance_agent.ledger.ledger import Ledger, Window
-from rebalance_agent.ledger.report import Report
-from rebalance_agent.ledger.sheets import Place
-from rebalance_agent.model.codec import event_from_json, json_object
-from rebalance_agent.runtime.verifying import scraped
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.runtime.watch.audit_source import scraped
 
 __all__ = ["TARGETS"]
 

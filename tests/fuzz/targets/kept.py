@@ -6,8 +6,10 @@ import contextlib
 import json
 
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
-from rebalance_agent.collectors.baselines import Baselines
-from rebalance_agent.collectors.snapshot_codec import (
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, baseline_from_json
+from rebalance_agent.model.event_json import value_to_json
+from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
     Digest,
     Marker,
@@ -18,9 +20,7 @@ from rebalance_agent.collectors.snapshot_codec import (
     record_key,
     record_value,
 )
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, baseline_from_json
-from rebalance_agent.model.codec import value_to_json
+from rebalance_agent.polls.baseline_reader import Baselines
 from support.captured import TOLD_STORY
 from support.views import NOW
 

@@ -8,7 +8,7 @@ from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.clients.participant import read_member
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.consumer_protocol import (
     ASSIGNMENT,
     NEWEST_VERSION,
     SUBSCRIPTION,
@@ -18,14 +18,14 @@ from rebalance_agent.groupprotocol.consumer import (
     encode_subscription,
 )
 from rebalance_agent.groupprotocol.records import decode_record
-from rebalance_agent.groupprotocol.standbydata import (
+from rebalance_agent.groupprotocol.standby_user_data import (
     StandbyAssignment,
     decode_standby_assignment,
     decode_standby_subscription,
     encode_standby_assignment,
     encode_standby_subscription,
 )
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_labelled,
     decode_priority,

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.testing.broker import Broker
-from rebalance_agent.testing.java import java_runtime
-from rebalance_agent.testing.settings import HOST, Node, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.broker import Broker
+from rebalance_agent.testing.kafka.broker_settings import HOST, Node, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.java import java_runtime
 from support.cluster.network import ADDRESS
 
 __all__ = ["BOOTSTRAP", "kafka_for_pods"]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.testing.process import GuardedProcess
+from rebalance_agent.testing.kafka.java_process import GuardedProcess
 from support import kube_tools
 from support.cluster import cgroups
 from support.cluster.dns import Dns

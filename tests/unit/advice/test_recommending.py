@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.advice import Figures, Outcome, WhatIf, history_of, recommend, replay, what_if
-from rebalance_agent.advice.serving import SIZE_MAX, Settings, refusal
+from rebalance_agent.advice.eligible_strategies import SIZE_MAX, Settings, refusal
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol

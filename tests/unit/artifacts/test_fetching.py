@@ -7,12 +7,12 @@ from threading import Barrier, Thread
 
 import pytest
 
+from rebalance_agent.artifacts.download_progress import Progress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.fetching import ATTEMPTS_MAX, cache_directory, ensure_artifacts
 from rebalance_agent.artifacts.lock import lock_text
 from rebalance_agent.artifacts.lockfile import Artifact, parse_lock
-from rebalance_agent.artifacts.progress import Progress
-from rebalance_agent.testing.lockfile import locked_artifacts
+from rebalance_agent.testing.kafka.kafka_lock import locked_artifacts
 
 CONTENT = {"a": b"one jar", "b": b"another jar"}
 

@@ -10,9 +10,9 @@ from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.assignors.balance.bounds import bounds
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.draft import draft
+from rebalance_agent.assignors.balance.group_levels import split_levels
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.balance.releasing import release
-from rebalance_agent.assignors.balance.splitting import split_levels
 from rebalance_agent.assignors.roster import call_the_roll
 from support.assignors import group, member
 from support.mixed import random_half

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.consumer import decode_subscription, encode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription, encode_subscription
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import ConsumerSubscription, GroupSubscription, MemberSubscription
 from support.assignors import group, member

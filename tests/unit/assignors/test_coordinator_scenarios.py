@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.assignors.coordinator import (
+from rebalance_agent.errors import AssignmentError, InvalidInputError
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.subscription import GroupAssignment, MemberSubscription, TopicMetadata
+from rebalance_agent.testing.simulation import (
     Crash,
     Delete,
     Join,
@@ -16,14 +19,11 @@ from rebalance_agent.assignors.coordinator import (
     restart,
     simulate,
 )
-from rebalance_agent.assignors.coordinator.agenda import Agenda
-from rebalance_agent.assignors.coordinator.chronicle import Chronicle
-from rebalance_agent.assignors.coordinator.group import Coordinator
-from rebalance_agent.assignors.coordinator.ledger import Ledger
-from rebalance_agent.assignors.coordinator.messages import JoinRequest, SyncRequest
-from rebalance_agent.errors import AssignmentError, InvalidInputError
-from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.subscription import GroupAssignment, MemberSubscription, TopicMetadata
+from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.group_coordinator import Coordinator
+from rebalance_agent.testing.simulation.group_messages import JoinRequest, SyncRequest
+from rebalance_agent.testing.simulation.stalled_partitions import Ledger
 
 AT_ONCE = Settings(initial_rebalance_delay_ms=0)
 STICKY, COOPERATIVE = "weighted-sticky", "cooperative-weighted-sticky"

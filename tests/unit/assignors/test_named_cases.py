@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.assignors import STRATEGIES, judge, strategy
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.groupprotocol.userdata import WeightedUserData, decode_priority, decode_weighted, encode_weighted
+from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_priority, decode_weighted, encode_weighted
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
 from support.assignors import PRIORITY, WEIGHT, group, member

@@ -7,7 +7,7 @@ import pytest
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, LABELS_MAX, affinities_of, labels_of
 from rebalance_agent.errors import AssignmentError, DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.userdata import LabelledUserData, decode_labelled, encode_labelled
+from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
 from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
 from support.assignors import group, member
 

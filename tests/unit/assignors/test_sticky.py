@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.plainly import StickyUserData
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
+from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
     encode_generation,

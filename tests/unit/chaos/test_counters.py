@@ -9,9 +9,9 @@ import pytest
 
 from chaos.agents import Life, Scraped
 from chaos.counters import AWAY_MS, LASTING_S, compared, facts, told_until
-from rebalance_agent.ledger.report import Report
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import T0, member, record, tell, tick, topics
 
 TOLD = tell(

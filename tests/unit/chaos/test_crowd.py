@@ -12,8 +12,8 @@ from chaos.crowd import MEMBERS, PROGRAMS, Crowd
 from chaos.kinds import KINDS, group_name, troops
 from chaos.latency import INSTRUMENTED, TRIED
 from chaos.member import CLIENTS
-from rebalance_agent.groupprotocol.placement import offsets_partition
-from rebalance_agent.testing.settings import OFFSETS_PARTITIONS
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
 from support.member_lines import ProcessMember
 from support.observing import eventually
 

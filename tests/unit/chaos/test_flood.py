@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from chaos.flood import EVENTS_A_POST, HELD, post
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.events_settings import EventsSettings
-from rebalance_agent.exposition.posted_events import parse_events
+from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.api.posted_events import parse_events
+from rebalance_agent.http.connection import Limits
 
 
 def test_events_of_nobody_are_events_that_fit():

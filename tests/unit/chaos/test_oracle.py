@@ -10,10 +10,10 @@ from chaos import oracle
 from chaos.flood import post
 from chaos.kinds import Kind
 from chaos.oracle import back, judged, read_at_least_once, rebalances, reported
+from rebalance_agent.audit.audit_report import UNREADABLE, Report
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.ledger.report import UNREADABLE, Report
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.tracking.tracker import Tracker
 from support.member_lines import Lines
 from support.tracking import member as joined
 from support.tracking import record, tell, tick, topics

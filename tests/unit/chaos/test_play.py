@@ -8,7 +8,7 @@ import pytest
 
 from chaos import oracle
 from chaos import play as whole
-from rebalance_agent.ledger.report import Difference, Report
+from rebalance_agent.audit.audit_report import Difference, Report
 
 CLEAN, PENDING = Report(), Report(pending=1)
 WRONG = Report()

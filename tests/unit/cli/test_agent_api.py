@@ -6,15 +6,15 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.cli.agent_api import Access, AgentApi, AgentError
-from rebalance_agent.cli.cluster_flags import cluster_settings
-from rebalance_agent.cli.groups_access import add_access_flags, agent_api, wants_direct
+from rebalance_agent.api.query import GroupQuery, NotKnownError
+from rebalance_agent.cli.inputs.agent_api import Access, AgentApi, AgentError
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, wants_direct
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.api_query import GroupQuery, NotKnownError
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.runtime.listeners.web import WebApp
 from support.api import api_of
 from support.fakes import generation_event
 from support.views import full_view

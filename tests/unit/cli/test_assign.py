@@ -13,9 +13,9 @@ from contextlib import suppress
 
 import pytest
 
-from rebalance_agent.cli import assign_io
+from rebalance_agent.cli.inputs import assign_io
 from rebalance_agent.cli.main import main
-from rebalance_agent.groupprotocol.userdata import WeightedUserData, encode_weighted
+from rebalance_agent.groupprotocol.user_data import WeightedUserData, encode_weighted
 
 WEIGHT = "assignment.consumer.weight"
 GROUP = {
@@ -284,7 +284,7 @@ def test_good_lines_exit_0(assign):
 
 
 def test_a_line_that_is_too_long_is_a_bad_line(assign, monkeypatch):
-    for module in ("assign", "json_fields"):
+    for module in ("commands.assign", "inputs.json_fields"):
         monkeypatch.setattr(f"rebalance_agent.cli.{module}.INPUT_BYTES_MAX", 300)
     lines = [json.dumps(GROUP), " " * 1000, json.dumps(GROUP)]
     code, out, _ = assign("\n".join(lines).encode(), "--strategy", "range", "--ndjson")

@@ -7,12 +7,12 @@ import pytest
 
 from rebalance_agent.cli import main
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.web import WebApp
-from rebalance_agent.runtime.check.local import local_findings
-from rebalance_agent.runtime.check.servers import SERVERS_MAX, reach
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.runtime.preflight.local_checks import local_findings
+from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX, reach
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.sidecars import Sidecar
 
 FREE = ("--listen", "127.0.0.1:0")
@@ -113,7 +113,7 @@ def test_a_webhook_is_connected_to_and_nothing_of_its_path_is_shown():
 
 
 def test_more_servers_than_are_tried_are_told(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.check.servers._reach", lambda name, *_: name)
+    monkeypatch.setattr("rebalance_agent.runtime.preflight.server_checks._reach", lambda name, *_: name)
     found = list(reach([f"kafka-{number}:9092" for number in range(SERVERS_MAX + 2)], {}, SystemClock()))
     assert len(found) == SERVERS_MAX + 1
     assert found[-1].finding.detail == f"2 of {SERVERS_MAX + 2} were not tried"

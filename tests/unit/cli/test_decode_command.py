@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rebalance_agent.cli import decode
+from rebalance_agent.cli.commands import decode
 
 TOMBSTONE = '{"key": "AAIAAWc=", "value": null, "timestamp": 5}'
 READ = {"kind": "group_metadata", "key_version": 2, "value_version": None, "group": "g", "record_timestamp": 5}

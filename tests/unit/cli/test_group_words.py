@@ -2,9 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.exposition.api_drawing import draw_detail
-from rebalance_agent.exposition.telling.detail import Closer, member_table
-from rebalance_agent.exposition.telling.words import (
+from rebalance_agent.api.view_shapes import draw_detail
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.tracking.views import MemberLoad
+from rebalance_agent.ui.sentences.group_detail import Closer, member_table
+from rebalance_agent.ui.sentences.words import (
     UNKNOWN,
     Move,
     ago,
@@ -18,9 +21,6 @@ from rebalance_agent.exposition.telling.words import (
     printable,
     stall_text,
 )
-from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.model.events import MemberSnapshot, Workload
-from rebalance_agent.rebalances.views import MemberLoad
 from support.views import NOW, full_view
 
 

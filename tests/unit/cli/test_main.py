@@ -60,6 +60,6 @@ def test_a_reader_who_has_enough_is_no_error(monkeypatch, capfd):
     def gone(_options):
         raise BrokenPipeError
 
-    monkeypatch.setattr("rebalance_agent.cli.strategies.run", gone)
+    monkeypatch.setattr("rebalance_agent.cli.commands.strategies.run", gone)
     monkeypatch.setattr(main.os, "dup2", lambda _from, _to: None)
     assert main.main(["strategies"]) == 0

@@ -7,13 +7,13 @@ import sys
 
 import pytest
 
+from rebalance_agent.cli.commands.pipeline import STAGES
 from rebalance_agent.cli.main import main
-from rebalance_agent.cli.pipeline import STAGES
-from rebalance_agent.cli.pipeline_aggregate import say_broken
-from rebalance_agent.cli.pipeline_backfill import facts_in, tell_gaps, tell_ranges
-from rebalance_agent.cli.pipeline_flags import Progress
+from rebalance_agent.cli.pipeline.aggregate import say_broken
+from rebalance_agent.cli.pipeline.backfill import facts_in, tell_gaps, tell_ranges
+from rebalance_agent.cli.pipeline.pipeline_flags import Progress
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.backfill import Gaps, PartitionRange
+from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -91,7 +91,13 @@ def test_a_spark_property_without_a_value_is_refused(capsys):
 
 
 def test_what_workers_run_needs_neither_kafkas_client_nor_delta():
-    names = ("decoding", "retold", "generations", "whatif", "recommendations")
+    names = (
+        "ingest.decoding",
+        "ingest.log_rows",
+        "tables.generations",
+        "tables.whatif_tables",
+        "tables.recommendations",
+    )
     modules = [f"rebalance_agent.pipeline.{name}" for name in names]
     code = (
         f"import sys\nimport {', '.join(modules)}\nprint(*{{'confluent_kafka', 'delta', 'jgo'}} & sys.modules.keys())"

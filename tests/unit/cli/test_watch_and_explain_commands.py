@@ -6,9 +6,11 @@ import sys
 
 import pytest
 
-from rebalance_agent.cli import explain, main, watch, watch_app
-from rebalance_agent.cli.agent_api import AgentError
-from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import explain, watch
+from rebalance_agent.cli.inputs.agent_api import AgentError
+from rebalance_agent.cli.screens import watch_app
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
@@ -82,10 +84,10 @@ def test_on_a_terminal_the_live_table_is_run(agent, capsys, monkeypatch):
 
 @pytest.mark.parametrize(("arguments", "code"), [(("watch", "--once"), 0), (("watch",), 1)])
 def test_only_the_live_table_needs_textual(agent, capsys, monkeypatch, arguments, code):
-    for name in [each for each in sys.modules if each.startswith(("textual", "rebalance_agent.cli.watch"))]:
+    for name in [each for each in sys.modules if each.startswith(("textual", "rebalance_agent.cli.commands.watch"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "textual", None)
-    fresh = importlib.import_module("rebalance_agent.cli.watch")
+    fresh = importlib.import_module("rebalance_agent.cli.commands.watch")
     monkeypatch.setattr(fresh, "quiet_logs", lambda: None)
     monkeypatch.setattr(fresh, "agent_api", lambda _options: agent)
     for stream in (sys.stdin, sys.stdout, sys.stderr):

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 from textual.widgets import DataTable, Input, Static
 
-from rebalance_agent.cli.agent_api import AgentError
-from rebalance_agent.cli.watch_app import GroupsScreen, WatchApp
-from rebalance_agent.cli.watch_group import GroupScreen
-from rebalance_agent.exposition.api_query import NotKnownError
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.cli.inputs.agent_api import AgentError
+from rebalance_agent.cli.screens.watch_app import GroupsScreen, WatchApp
+from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
 from support.api import api_of
 from support.fakes import generation_event
 from support.views import NOW, full_view

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.cli.watch_table import COLUMNS, group_rows, matching, table_text
-from rebalance_agent.exposition.api_drawing import draw_summary
-from rebalance_agent.exposition.api_routes import SORT_KEYS
-from rebalance_agent.exposition.api_shapes import GroupList
+from rebalance_agent.api.routes import SORT_KEYS
+from rebalance_agent.api.shapes import GroupList
+from rebalance_agent.api.view_shapes import draw_summary
+from rebalance_agent.cli.screens.watch_table import COLUMNS, group_rows, matching, table_text
 from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.views import GroupView, RunningRebalance
+from rebalance_agent.tracking.views import GroupView, RunningRebalance
 from support.views import NOW, full_view
 
 

@@ -15,18 +15,18 @@ from aiokafka.structs import BrokerMetadata, PartitionMetadata
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 from rebalance_agent.clients.aiokafka.assignors import Assignor, Joined, PlainAssignor, StrategyAssignor
-from rebalance_agent.clients.aiokafka.cluster import topic_metadata
+from rebalance_agent.clients.aiokafka.async_listener import Listener
+from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
 from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, SYNC_GROUP, Joining
-from rebalance_agent.clients.aiokafka.listener import Listener
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import AssignmentError, InvalidInputError
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,
     encode_subscription,
 )
-from rebalance_agent.groupprotocol.standbydata import decode_standby_subscription
+from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
 from support.witnessed import Witnessed

@@ -3,8 +3,8 @@ from types import SimpleNamespace
 import pytest
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.clients.entries import entries, refuse_equal_names
 from rebalance_agent.clients.participant import settings_of
+from rebalance_agent.clients.strategy_entries import entries, refuse_equal_names
 from rebalance_agent.errors import AssignmentError
 
 OWN = SimpleNamespace(name="own", assign=print)

@@ -13,9 +13,9 @@ import pytest
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 from rebalance_agent.clients.confluent import Consumer
 from rebalance_agent.clients.confluent import consumer as confluent
-from rebalance_agent.clients.confluent.member import Member
+from rebalance_agent.clients.confluent.member.group_member import Member
 from rebalance_agent.clients.kafka_python import KafkaConsumer
-from rebalance_agent.groupprotocol.consumer import decode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 
 VERSION = (3, 0)
 """A broker's, so that kafka-python asks none for it."""

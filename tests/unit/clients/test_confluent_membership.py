@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from rebalance_agent.clients.confluent.handover import Abandoned, Handover
-from rebalance_agent.clients.confluent.membership import Membership
+from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
+from rebalance_agent.clients.confluent.member.membership_thread import Membership
+from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
+from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Handover
 from rebalance_agent.clients.confluent.offsets import Ledger
-from rebalance_agent.clients.confluent.pollwatch import PollWatch
-from rebalance_agent.clients.confluent.topics import Wanted
 from rebalance_agent.clock import FakeClock
 
 PATIENCE = 20.0

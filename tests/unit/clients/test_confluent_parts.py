@@ -11,15 +11,16 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as Partition
 
-from rebalance_agent.clients.confluent import Consumer, groupmetadata
+from rebalance_agent.clients.confluent import Consumer
 from rebalance_agent.clients.confluent import consumer as consumer_module
-from rebalance_agent.clients.confluent.committer import Commit, Committer, _gathered
-from rebalance_agent.clients.confluent.errors import confluent_error
-from rebalance_agent.clients.confluent.handover import Handover, Task
+from rebalance_agent.clients.confluent import group_metadata as groupmetadata
+from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
+from rebalance_agent.clients.confluent.kafka_errors import confluent_error
+from rebalance_agent.clients.confluent.member.committer import Commit, Committer, _gathered
+from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
+from rebalance_agent.clients.confluent.member.thread_handover import Handover, Task
 from rebalance_agent.clients.confluent.offsets import Ledger, by_partition, from_message
-from rebalance_agent.clients.confluent.pollwatch import PollWatch
 from rebalance_agent.clients.confluent.rebalancing import Callbacks, Rebalancing
-from rebalance_agent.clients.confluent.topics import Wanted
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 

@@ -9,7 +9,7 @@ import confluent_kafka
 import pytest
 
 from rebalance_agent.clients.confluent_plain import Consumer
-from rebalance_agent.clients.confluent_plain.standing import generation_in, membership_of
+from rebalance_agent.clients.confluent_plain.group_position import generation_in, membership_of
 from rebalance_agent.clients.confluent_plain.statistics import SECTION_MAX, Statistics
 from rebalance_agent.instrumentation import Membership
 from rebalance_agent.model.events import Callback

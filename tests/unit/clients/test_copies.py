@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from rebalance_agent.clients.copies import REPORT_MAX, Copies
+from rebalance_agent.clients.held_copies import REPORT_MAX, Copies
 
 ASSIGNED = {"t": (1, 2)}
 

@@ -11,11 +11,11 @@ from kafka import TopicPartition
 from kafka.admin import OffsetSpec
 
 from rebalance_agent.assignors import strategy
-from rebalance_agent.clients.kafka_python import aside as module
-from rebalance_agent.clients.kafka_python.aside import Aside
+from rebalance_agent.clients.kafka_python import admin_thread as module
+from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refused
 from rebalance_agent.clients.kafka_python.internal_topics import TopicsAside
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.refusal import why_refused
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import ClusterError, InternalTopicError
 from rebalance_agent.model.subscription import MemberSubscription, TopicMetadata

@@ -16,8 +16,8 @@ from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.subscriptions import complete, read_tolerantly
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import AssignmentError
-from rebalance_agent.groupprotocol.consumer import decode_subscription, encode_subscription
-from rebalance_agent.groupprotocol.standbydata import decode_standby_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription, encode_subscription
+from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription
 from rebalance_agent.model.subscription import ConsumerSubscription
 
 SHORT_V1 = b"\0\1" + b"\0\0\0\1" + b"\0\1t" + b"\0\0\0\0"

@@ -4,10 +4,10 @@ import pytest
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 
 from rebalance_agent.assignors import strategy
-from rebalance_agent.clients.entries import entries
 from rebalance_agent.clients.kafka_python import StrategyAssignor
-from rebalance_agent.clients.kafka_python.strategies import all_cooperative, assignors, strategies
+from rebalance_agent.clients.kafka_python.assignor_list import all_cooperative, assignors, strategies
 from rebalance_agent.clients.participant import Participant
+from rebalance_agent.clients.strategy_entries import entries
 from rebalance_agent.errors import AssignmentError
 
 STICKY = strategy("sticky")

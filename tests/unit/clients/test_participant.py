@@ -7,7 +7,7 @@ import pytest
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.participant import Participant, read_assignment, read_member, settings_of
 from rebalance_agent.errors import AssignmentError, DecodeError
-from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription, encode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription, encode_subscription
 from rebalance_agent.model.subscription import (
     ConsumerAssignment,
     ConsumerSubscription,

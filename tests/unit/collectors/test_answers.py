@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.collectors.answers import REQUEST_TIMEOUT_S, Asking
+from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S, Asking
 
 
 def test_what_does_not_come_in_time_fails_as_librdkafka_would_say_it():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_agent.collectors.backfill import Backfill
+from rebalance_agent.offsets_topic.backfill_merge import Backfill
 
 
 def test_only_the_last_record_of_a_group_comes_out_at_the_end():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import random
 
-from rebalance_agent.collectors.backoff import Backoff
+from rebalance_agent.cluster.backoff import Backoff
 
 
 def test_waits_double_up_to_the_most_and_are_never_more_than_that():

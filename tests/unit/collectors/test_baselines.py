@@ -4,10 +4,10 @@ import threading
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors import baselines as module
-from rebalance_agent.collectors.baselines import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.polls import baseline_reader as module
+from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
 from support.fakes import FakeRecord, fake_context
 
 MONDAY = 1_704_067_200_000  # 2024-01-01 00:00 UTC

@@ -2,8 +2,8 @@ import threading
 
 import pytest
 
-from rebalance_agent.collectors import commits as module
-from rebalance_agent.collectors.commits import Commits
+from rebalance_agent.polls import commits as module
+from rebalance_agent.polls.commits import Commits
 from support.commits import GROUP, OffsetsPartition, Shown, commit_key, commit_value
 from support.fakes import Calls
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import ConsumerGroupState, ConsumerGroupType, KafkaError, KafkaException
 
-from rebalance_agent.collectors import cluster as module
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster import admin_client as module
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
 

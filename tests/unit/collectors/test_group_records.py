@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_METADATA
-from rebalance_agent.model.epochs import GroupEpoch
-from rebalance_agent.rebalances.observations import GroupRecord
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_METADATA
+from rebalance_agent.model.epoch_groups import GroupEpoch
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.tracking.observations import GroupRecord
 from support.fakes import FakeRecord, fake_context
 
 

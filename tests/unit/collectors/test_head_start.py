@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from rebalance_agent.collectors import offsets_topic
-from rebalance_agent.collectors.offsets_topic import HEAD_START_S, OffsetsTail
 from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.offsets_topic import tail as offsets_topic
+from rebalance_agent.offsets_topic.tail import HEAD_START_S, OffsetsTail
 from support.fakes import Calls, fake_context
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import threading
 
-from rebalance_agent.collectors.inbox import Inbox
-from rebalance_agent.rebalances.observations import Tick
+from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.tracking.observations import Tick
 
 PATIENCE_S = 10
 

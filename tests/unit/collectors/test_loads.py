@@ -2,16 +2,16 @@ import logging
 
 import pytest
 
-from rebalance_agent.collectors import loads as module
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.loads import LoadsPoll
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.collectors.telling import Telling
+from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import CommitsHeard, GroupRecord, LoadsSeen
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.offsets_topic.emit import Telling
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.polls import lag_and_rates as module
+from rebalance_agent.polls.lag_and_rates import LoadsPoll
+from rebalance_agent.tracking.observations import CommitsHeard, GroupRecord, LoadsSeen
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.views import MemberLoad
 from support.commits import Batches, Shown, commit_key, commit_value
 from support.fakes import fake_context
 from support.views import full_view

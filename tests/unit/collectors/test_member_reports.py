@@ -5,22 +5,22 @@ import threading
 
 import pytest
 
-from rebalance_agent.collectors import member_events as module
-from rebalance_agent.collectors.member_events import (
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.topic_reader import BEGINNING
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_to_json, json_line
+from rebalance_agent.model.events import AssignEvent, Callback, GroupGoneEvent, MemberEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.polls import member_events as module
+from rebalance_agent.polls.member_events import (
     EVENT_BYTES_MAX,
     KIND_HEADER,
     REWIND_MORE_MS,
     MemberEvents,
     parse_report,
 )
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.collectors.topic_reader import BEGINNING
-from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
-from rebalance_agent.model.episode import Source
-from rebalance_agent.model.events import AssignEvent, Callback, GroupGoneEvent, MemberEvent
-from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import MemberReported
+from rebalance_agent.tracking.observations import MemberReported
 from support.fakes import FakeRecord, fake_context
 
 REVOKED = MemberEvent("id", "g", 2, Callback.REVOKED, "c", "m", 3, 1, {"t": (0, 1)}, "process", 1, cluster_id="here")

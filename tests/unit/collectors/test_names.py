@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.runtime.settings import HIDDEN_GROUPS
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
 
 
 def test_the_whole_name_must_match():

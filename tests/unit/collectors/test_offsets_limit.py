@@ -1,7 +1,7 @@
 import pytest
 
-from rebalance_agent.collectors.offsets_limit import OffsetsLimit
 from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.polls.record_size_limit import OffsetsLimit
 from support.fakes import fake_context
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from confluent_kafka import OFFSET_INVALID
 
-from rebalance_agent.collectors.cluster import Cluster
+from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 
 

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from rebalance_agent.collectors import old_records, topic_reader
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.old_records import OldRecords
+from rebalance_agent.cluster import topic_reader
+from rebalance_agent.offsets_topic import backfill_reader as old_records
+from rebalance_agent.offsets_topic.backfill_reader import OldRecords
+from rebalance_agent.offsets_topic.group_records import GroupRecords
 from support.fakes import fake_context
 
 

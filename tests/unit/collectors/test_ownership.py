@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
-from rebalance_agent.collectors import ownership
-from rebalance_agent.collectors.ownership import OWNERSHIP_PART, Everything, Shared
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.offsets_topic import ownership
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Everything, Shared
 from support.fakes import Calls
 
 NAMES = [f"group-{number}" for number in range(20)]

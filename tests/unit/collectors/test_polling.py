@@ -5,23 +5,23 @@ import random
 
 import pytest
 
-from rebalance_agent.collectors.backoff import Backoff
-from rebalance_agent.collectors.cluster import GroupListing
-from rebalance_agent.collectors.describe import BATCH_MAX, DescribePoll
-from rebalance_agent.collectors.list_poll import list_poll
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.collectors.poll import Poll
-from rebalance_agent.collectors.topics import NAMELESS_S, TopicsPoll
+from rebalance_agent.cluster.admin_client import GroupListing
+from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import (
+from rebalance_agent.polls.describe_groups import BATCH_MAX, DescribePoll
+from rebalance_agent.polls.list_groups import list_poll
+from rebalance_agent.polls.topic_metadata import NAMELESS_S, TopicsPoll
+from rebalance_agent.tracking.observations import (
     DescribedGroup,
     GroupDescribed,
     GroupsListed,
     ListedGroup,
     TopicsSeen,
 )
-from rebalance_agent.rebalances.tracker import REBALANCING
+from rebalance_agent.tracking.tracker import REBALANCING
 from support.fakes import fake_context
 
 

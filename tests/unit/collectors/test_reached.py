@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.collectors import offsets_topic
-from rebalance_agent.collectors.offsets_topic import REACHED_EVERY_S, OffsetsTail
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.rebalances.observations import TailReached
+from rebalance_agent.offsets_topic import tail as offsets_topic
+from rebalance_agent.offsets_topic.tail import REACHED_EVERY_S, OffsetsTail
+from rebalance_agent.tracking.observations import TailReached
 from support.fakes import FakeRecord, fake_context
 
 PATIENCE_S = 10

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.replay import Replay
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
-from rebalance_agent.collectors.telling import Telling
+from rebalance_agent.offsets_topic.emit import Telling
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.offsets_topic.replay import Replay
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
 from support.commits import Batches, Shown
 from support.fakes import fake_context
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_agent.collectors.snapshot_bases import SnapshotBases
+from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotBases
 from support.fakes import Calls
 
 

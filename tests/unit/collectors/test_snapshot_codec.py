@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.collectors import snapshot_codec as module
-from rebalance_agent.collectors.snapshot_codec import (
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.offsets_topic.snapshots import codec as module
+from rebalance_agent.offsets_topic.snapshots.codec import (
     MARKER_BYTES_MAX,
     VERSION,
     Digest,
@@ -19,7 +20,6 @@ from rebalance_agent.collectors.snapshot_codec import (
     record_key,
     record_value,
 )
-from rebalance_agent.errors import InvalidInputError
 
 OWNER = b"rebalance-agent"
 SERIES = 7

@@ -7,8 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from rebalance_agent.collectors import snapshots as module
-from rebalance_agent.collectors.snapshot_codec import (
+from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.offsets_topic.snapshots import reader as module
+from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
     Digest,
     Marker,
@@ -16,8 +17,7 @@ from rebalance_agent.collectors.snapshot_codec import (
     marker_key,
     marker_value,
 )
-from rebalance_agent.collectors.snapshots import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
-from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.offsets_topic.snapshots.reader import TOMBSTONES_KEPT_MS, UNREADABLE_MAX_S, SnapshotReader
 from support.fakes import fake_context
 
 

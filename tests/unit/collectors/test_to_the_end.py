@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
-from rebalance_agent.collectors.to_the_end import SILENCE_MAX_S, records_before
+from rebalance_agent.cluster.read_to_end import SILENCE_MAX_S, records_before
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
 
 
 class Reader:

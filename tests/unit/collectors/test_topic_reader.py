@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError
 
-from rebalance_agent.collectors import topic_reader
-from rebalance_agent.collectors.offsets_topic import TAIL_TUNING
-from rebalance_agent.collectors.old_records import BACKFILL_TUNING
+from rebalance_agent.cluster import topic_reader
+from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
+from rebalance_agent.offsets_topic.tail import TAIL_TUNING
 
 
 class Record:

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.collectors import vanished as module
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.collectors.vanished import ASKED_MAX, DENIED_ROUNDS, TIMES, VanishedGroups
+from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import GroupVanished
+from rebalance_agent.polls import vanished as module
+from rebalance_agent.polls.vanished import ASKED_MAX, DENIED_ROUNDS, TIMES, VanishedGroups
+from rebalance_agent.tracking.observations import GroupVanished
 from support.fakes import fake_context
 from support.views import full_view
 

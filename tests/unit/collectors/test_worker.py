@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import random
 
-from rebalance_agent.collectors.backoff import Backoff
-from rebalance_agent.collectors.worker import Worker
+from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from support.fakes import Calls
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.demo.check import (
+from rebalance_agent.demo.observed.claims_check import (
     SeenEpisode,
     SeenStep,
     group_differences,

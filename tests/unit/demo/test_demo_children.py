@@ -11,10 +11,10 @@ import textwrap
 import psutil
 import pytest
 
-from rebalance_agent.demo.children import Children, tail
 from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.processes.children import Children, tail
 
-LEASH = "rebalance_agent.demo.leash"
+LEASH = "rebalance_agent.demo.processes.leash"
 ENDS_WITHIN = 20
 
 
@@ -126,7 +126,7 @@ def test_orders_reach_the_child_and_one_that_has_ended_does_not_mind(tmp_path, m
         "listener",
         """
         import threading
-        from rebalance_agent.demo import leash
+        from rebalance_agent.demo.processes import leash
         leave = threading.Event()
         leash.hold(lambda line: (print("got", line, flush=True), line == "leave" and leave.set()))
         leave.wait()
@@ -150,7 +150,7 @@ def test_nothing_stays_when_the_parent_is_killed(tmp_path, sleeper):
                 f"""
                 import threading
                 from pathlib import Path
-                from rebalance_agent.demo.children import Children
+                from rebalance_agent.demo.processes.children import Children
                 children = Children(Path({str(tmp_path)!r}))
                 pids = [children.start(name, {LEASH!r}, {sleeper!r}).process.pid for name in ("one", "two")]
                 print(*pids, flush=True)

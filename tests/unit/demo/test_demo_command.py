@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli import demo
-from rebalance_agent.demo.run import Options
+from rebalance_agent.cli.commands import demo
+from rebalance_agent.demo.run_demo import Options
 
 
 @pytest.fixture

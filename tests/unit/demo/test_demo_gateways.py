@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from rebalance_agent.demo.errors import DemoError
-from rebalance_agent.demo.gateways import GatewayPorts, behind_gateways, flags
+from rebalance_agent.demo.processes.gateways import GatewayPorts, behind_gateways, flags
 from rebalance_agent.demo.stage import choose_ports
 from rebalance_agent.demo.stories import GROUPS, Client, Group, Member
 from rebalance_agent.gateway.groups import parse_rules

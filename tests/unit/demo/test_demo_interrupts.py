@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from rebalance_agent.demo.interrupts import orderly_end
+from rebalance_agent.demo.processes.interrupts import orderly_end
 
 
 def test_ctrl_c_raises_once_and_cleaning_up_is_left_alone():

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_agent.demo.journal import EVENTS_MAX, Journal, slowest_client
+from rebalance_agent.demo.observed.journal import EVENTS_MAX, Journal, slowest_client
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType

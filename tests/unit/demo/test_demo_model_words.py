@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.demo.model_words import model_words
+from rebalance_agent.demo.screens.model_words import model_words
 from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS, Client, Group, Join, Member, Step
 
 PEERS = Group("g", "", Client.KAFKA_PYTHON, "sticky", "t", (Member("a"), Member("b"), Member("c")))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.demo import run as demo
+from rebalance_agent.demo import run_demo as demo
 from rebalance_agent.demo.errors import DemoError
 from support.demo import CLAIM, STEP, summary
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.demo.scrape import GroupNow, read_groups
+from rebalance_agent.demo.observed.scrape import GroupNow, read_groups
 
 TEXT = """\
 # TYPE kafka_rebalance_group_state gauge

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from rebalance_agent.demo.board import Board, Status, StepLine, group_line, stall_text, table_text
-from rebalance_agent.demo.live import LiveScreen, draw
-from rebalance_agent.demo.plain import PlainScreen
-from rebalance_agent.demo.scrape import GroupNow
-from rebalance_agent.demo.screen import choose
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.screens.board import Board, Status, StepLine, group_line, stall_text, table_text
+from rebalance_agent.demo.screens.live import LiveScreen, draw
+from rebalance_agent.demo.screens.plain import PlainScreen
+from rebalance_agent.demo.screens.screen import choose
 from rebalance_agent.model.episode import Basis, Stall
 from support.demo import CLAIM, GROUP, generation_event, summary
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import re
 
-from rebalance_agent.assignors.registry import STRATEGIES
-from rebalance_agent.demo.gateways import behind_gateways, gateway_name
+from rebalance_agent.assignors.strategy_registry import STRATEGIES
+from rebalance_agent.demo.processes.gateways import behind_gateways, gateway_name
 from rebalance_agent.demo.stories import (
     GROUPS,
     STEPS,

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.summary import claim_of, seen_episode, seen_steps, to_json
 from rebalance_agent.demo.stories import Step
-from rebalance_agent.demo.summary import claim_of, seen_episode, seen_steps, to_json
 from rebalance_agent.demo.timetable import StepRun
 from support.demo import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
 

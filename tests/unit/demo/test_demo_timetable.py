@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.demo.scrape import GroupNow
+from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.stories import Expected, Join, Kill, Step
 from rebalance_agent.demo.timetable import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
 from rebalance_agent.model.episode import Trigger

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rebalance_agent.demo.coordinator_words import read_formatter
 from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.observed.coordinator_words import read_formatter
 
 
 def record(group, generation):

@@ -1,9 +1,9 @@
 import pytest
 
 from rebalance_agent import __version__
-from rebalance_agent.exposition.agent_metrics import AgentMetrics
-from rebalance_agent.exposition.health import Readiness
 from rebalance_agent.groupprotocol.tables import RECORDS
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.metric import Role
 from support.scrapes import families, promtool_says, values
 

@@ -5,13 +5,13 @@ from urllib.parse import quote
 
 import pytest
 
-from rebalance_agent.exposition import api as api_module
-from rebalance_agent.exposition.api_query import QUERY_MAX
-from rebalance_agent.exposition.api_routes import SORT_KEYS
+from rebalance_agent.api import groups_api as api_module
+from rebalance_agent.api.query import QUERY_MAX
+from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.views import GroupView
+from rebalance_agent.tracking.views import GroupView
 from support.api import api_of, ask
 from support.fakes import generation_event
 from support.views import NOW, full_view
@@ -178,7 +178,7 @@ def test_text_is_made_once_for_each_version_of_a_view(monkeypatch):
     made = []
     api, clock, shown = api_of(*(full_view(f"g{number}") for number in range(20)))
     encode = json.dumps
-    monkeypatch.setattr("rebalance_agent.exposition.api.json.dumps", lambda data: made.append(data) or encode(data))
+    monkeypatch.setattr("rebalance_agent.api.groups_api.json.dumps", lambda data: made.append(data) or encode(data))
     count = lambda: sum("generation" in each for each in made)  # noqa: E731
     ask(api, "/api/v1/groups")
     ask(api, "/api/v1/groups", "sort=-skew")

@@ -1,10 +1,10 @@
 import threading
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.baselines import Baselines
-from rebalance_agent.exposition.baselines_page import BaselinesPage
-from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.metrics.export.baselines_page import BaselinesPage
+from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.polls.baseline_reader import Baselines
 from support.scrapes import families
 from support.views import full_view
 

@@ -4,12 +4,12 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.dialects import Dialect, accepts_gzip, choose_dialect
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.metrics.export.dialects import Dialect, accepts_gzip, choose_dialect
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.metric import Kind, Metric, Role
 from rebalance_agent.model.episode import Basis
-from rebalance_agent.rebalances.views import Counters, Exemplar, StallHistogram
+from rebalance_agent.tracking.views import Counters, Exemplar, StallHistogram
 from support import pages
 from support.views import NOW, full_view
 
@@ -129,5 +129,5 @@ def test_quotes_in_help_are_escaped_there_only():
 def test_a_scrape_in_either_format_renders_nothing_anew(monkeypatch):
     page = GroupsPage(lambda: [exemplified()], FakeClock(NOW))
     page.refresh()
-    monkeypatch.setattr("rebalance_agent.exposition.groups_page.group_samples", None)
+    monkeypatch.setattr("rebalance_agent.metrics.export.groups_page.group_samples", None)
     assert page.text(OPENMETRICS) != page.text(PROMETHEUS)

@@ -1,8 +1,8 @@
 import pytest
 
+from rebalance_agent.api.events_settings import EventsSettings
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.bearer import Bearer
-from rebalance_agent.exposition.events_settings import EventsSettings
+from rebalance_agent.http.bearer import Bearer
 
 TOKEN = "t" * 16
 

@@ -2,11 +2,11 @@ import math
 
 import pytest
 
-from rebalance_agent.exposition.text import TextFormat
 from rebalance_agent.metrics import group_rows as rows
+from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_samples import Sample
 from rebalance_agent.metrics.metric import Kind, Metric, Role
-from rebalance_agent.rebalances.views import StallHistogram
+from rebalance_agent.tracking.views import StallHistogram
 from support.scrapes import families, promtool_says, values
 from support.views import EMPTY_COUNTS
 

@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition import groups_page
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.exposition.text import TextFormat
+from rebalance_agent.metrics.export import groups_page
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples
 from support.scrapes import families, promtool_says, values
 from support.views import NOW, full_view

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.exposition.api_shapes import RebalanceKind
-from rebalance_agent.exposition.history import History, HistoryLimits
+from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.shapes import RebalanceKind
 from rebalance_agent.model.episode import FailureReason, Source, Trigger
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType

@@ -7,13 +7,13 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer, ListenError
-from rebalance_agent.exposition.web import WebApp
-from rebalance_agent.model.codec import json_line
+from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer, ListenError
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.listeners.web import WebApp
 from support.views import member_event
 
 PAGE = b"# HELP x X.\n# TYPE x gauge\nx 1\n"

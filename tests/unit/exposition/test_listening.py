@@ -5,9 +5,9 @@ import urllib.request
 
 import pytest
 
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.runtime.listeners.web import WebApp
 
 
 @pytest.fixture

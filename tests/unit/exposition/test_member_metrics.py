@@ -1,12 +1,12 @@
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition import clients_seen
-from rebalance_agent.exposition.member_metrics import MemberLimits, MemberMetrics
+from rebalance_agent.metrics.export import clients_seen
+from rebalance_agent.metrics.export.member_metrics import MemberLimits, MemberMetrics
 from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback
-from rebalance_agent.model.quality import AssignmentQuality
 from support.scrapes import families, promtool_says, values
 from support.views import NOW, assign_event, member_event
 

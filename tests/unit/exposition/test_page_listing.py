@@ -3,13 +3,13 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.api.view_shapes import draw_summary
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.api_drawing import draw_summary
-from rebalance_agent.exposition.page.listing import PAGE_ROWS, Fleet, Wanted, group_link, listing, wanted
-from rebalance_agent.exposition.page.trouble import Past
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.group_list import PAGE_ROWS, Fleet, Wanted, group_link, listing, wanted
+from rebalance_agent.ui.page.trouble import Past
 from support.views import NOW, full_view
 
 WELL = draw_summary(full_view(running=None))

@@ -4,17 +4,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.api import Api
-from rebalance_agent.exposition.bearer import Bearer
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.history import History
-from rebalance_agent.exposition.member_metrics import MemberMetrics
-from rebalance_agent.exposition.page.listing import group_link
-from rebalance_agent.exposition.page.site import ASSETS, GroupPages, Site
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.model.events import Callback, MemberSnapshot
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.tracking.views import MemberLoad
+from rebalance_agent.ui.page.group_list import group_link
+from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
 from support.histories import clustered, generation
 from support.views import NOW, full_view, member_event
 

@@ -3,12 +3,12 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.exposition.page.columns import Column, Held
-from rebalance_agent.exposition.page.owners import SLIM, WIDE
-from rebalance_agent.exposition.page.timeline import timeline
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.owners_picture import SLIM, WIDE
+from rebalance_agent.ui.page.owners_timeline import timeline
+from rebalance_agent.ui.page.timeline_columns import Column, Held
 from support.views import NOW
 
 

@@ -2,12 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.exposition.api_drawing import draw_rebalance, draw_summary
-from rebalance_agent.exposition.api_shapes import RebalanceKind, SlowestMember
-from rebalance_agent.exposition.page.trouble import HOUR_MS, SKEWED, Level, Past, Trouble, past, trouble
+from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
+from rebalance_agent.api.view_shapes import draw_rebalance, draw_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.rebalances.views import RunningRebalance
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.trouble import HOUR_MS, SKEWED, Level, Past, Trouble, past, trouble
 from support.fakes import generation_event
 from support.views import NOW, full_view
 

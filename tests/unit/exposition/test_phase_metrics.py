@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_agent.exposition.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.model.episode import Evidence, Phases
 from rebalance_agent.model.group import GroupType
 from support.fakes import generation_event

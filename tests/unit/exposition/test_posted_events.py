@@ -2,14 +2,14 @@ import json
 
 import pytest
 
-from rebalance_agent.exposition.posted_events import (
+from rebalance_agent.api.posted_events import (
     LABEL_MAX,
     LINE_BYTES_MAX,
     POST_PARTITIONS_MAX,
     LineError,
     parse_events,
 )
-from rebalance_agent.model.codec import MEMBER_PARTITIONS_MAX, event_to_json, json_line
+from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_to_json, json_line
 from rebalance_agent.model.events import GroupGoneEvent
 from support.views import assign_event, member_event
 

@@ -1,4 +1,4 @@
-from rebalance_agent.exposition.health import REASON_MAX, STARTING, Readiness
+from rebalance_agent.http.health import REASON_MAX, STARTING, Readiness
 
 
 def test_a_part_is_not_ready_before_it_says_so():

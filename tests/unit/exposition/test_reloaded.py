@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S, Reloaded
+from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S, Reloaded
 
 
 @pytest.mark.parametrize("error", [InvalidInputError("token", "is empty"), PermissionError(13, "no"), ValueError("?")])

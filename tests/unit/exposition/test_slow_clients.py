@@ -9,9 +9,9 @@ from contextlib import ExitStack, contextmanager, suppress
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.connections import Connections
-from rebalance_agent.exposition.server import HttpServer
+from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.connections import Connections
+from rebalance_agent.http.server import HttpServer
 
 HEAD = b"GET / HTTP/1.1\r\nHost: h\r\n"
 LARGE = b"x" * (64 * 1024 * 1024)

@@ -13,10 +13,10 @@ import pytest
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.tls import ServerTls, TlsFiles
+from rebalance_agent.http.connection import Limits
+from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from support.certificates import Authority, locked, needs_openssl
 
 pytestmark = needs_openssl

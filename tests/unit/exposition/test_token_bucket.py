@@ -1,5 +1,5 @@
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.exposition.token_bucket import TokenBucket
+from rebalance_agent.http.token_bucket import TokenBucket
 
 
 def test_a_burst_passes_and_then_the_rate():

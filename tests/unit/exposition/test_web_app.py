@@ -4,12 +4,12 @@ import json
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition import bearer as bearer_module
-from rebalance_agent.exposition.bearer import Bearer
-from rebalance_agent.exposition.dialects import Dialect
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.page.site import Site
-from rebalance_agent.exposition.web import CHUNK_BYTES, WebApp
+from rebalance_agent.http import bearer as bearer_module
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.runtime.listeners.web import CHUNK_BYTES, WebApp
+from rebalance_agent.ui.page.site import Site
 
 BODY = b"# HELP x X.\n# TYPE x gauge\nx 1\n" * 10_000
 

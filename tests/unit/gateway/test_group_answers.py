@@ -8,11 +8,11 @@ import pytest
 from kafka.protocol.admin.groups import DescribeGroupsResponse
 from kafka.protocol.metadata import MetadataResponse
 
-from rebalance_agent.gateway.groups.deciding import topics_of
-from rebalance_agent.gateway.groups.epochs import _named
-from rebalance_agent.gateway.groups.recovering import recover
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.gateway.messages import open_response
+from rebalance_agent.gateway.groups.assignment_recovery import recover
+from rebalance_agent.gateway.groups.consumer_heartbeats import _named
+from rebalance_agent.gateway.groups.leader_decision import topics_of
+from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.model.subscription import TopicMetadata
 from support.gateway_frames import framed
 

@@ -10,11 +10,11 @@ import pytest
 from kafka.protocol.metadata import MetadataResponse
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.groupprotocol import heartbeat
-from rebalance_agent.groupprotocol.heartbeat import decode_heartbeat, decode_heartbeat_answer
-from rebalance_agent.groupprotocol.primitives import uuid_text
-from rebalance_agent.groupprotocol.schema import struct_codec
+from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.groupprotocol import consumer_group_heartbeat as heartbeat
+from rebalance_agent.groupprotocol.consumer_group_heartbeat import decode_heartbeat, decode_heartbeat_answer
+from rebalance_agent.groupprotocol.wire.primitives import uuid_text
+from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.events import Callback
 from support.gateway_groups import Gateway
 

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember
 
 RULES = parse_rules("orders=weighted-sticky,assignment.consumer.weight=300; slow-.*=cooperative-sticky")
 

@@ -16,10 +16,10 @@ from kafka.protocol.consumer.group import (
 )
 from kafka.protocol.producer import TxnOffsetCommitRequest
 
-from rebalance_agent.gateway.groups.presence import REASON_MAX
-from rebalance_agent.gateway.groups.shared import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
-from rebalance_agent.gateway.head import read_head
-from rebalance_agent.gateway.messages import open_request
+from rebalance_agent.gateway.groups.client_membership import REASON_MAX
+from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_MAX, PROBLEM_MAX
+from rebalance_agent.gateway.transport.kafka_messages import open_request
+from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.model.events import Callback
 from support.gateway_coordinator import ToyCoordinator
 from support.gateway_groups import Client, Gateway, Line

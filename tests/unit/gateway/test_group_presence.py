@@ -17,10 +17,10 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.groups.presence import FETCH_SECONDS_MAX, Presence
-from rebalance_agent.gateway.groups.seats import Seat, Seats
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.instrumentation.decision import Decision
+from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MAX, Presence
+from rebalance_agent.gateway.groups.member_entries import Seat, Seats
+from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.instrumentation.assign_decision import Decision
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from support.gateway_coordinator import ToyCoordinator

@@ -10,10 +10,10 @@ from kafka.protocol.consumer.group import JoinGroupRequest, SyncGroupRequest
 
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.deciding import budget_seconds
-from rebalance_agent.gateway.groups.shared import Outcome
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.groupprotocol.consumer import decode_assignment, decode_subscription, encode_assignment
+from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.leader_decision import budget_seconds
+from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription, encode_assignment
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
@@ -443,7 +443,7 @@ def test_answers_that_nobody_waits_for_pass():
 
 def test_a_fault_of_ours_costs_the_client_nothing(monkeypatch, caplog):
     one = client(HEAVY, ToyCoordinator(1))
-    monkeypatch.setattr("rebalance_agent.gateway.groups.joining.offer", lambda *_: 1 / 0)
+    monkeypatch.setattr("rebalance_agent.gateway.groups.join_group.offer", lambda *_: 1 / 0)
     asyncio.run(rebalance(one))
     assert (counts(one), one.line.broker.protocol) == ([16], "range")
     assert Outcome.FAILED in one.gateway.outcomes

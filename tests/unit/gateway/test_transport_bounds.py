@@ -9,12 +9,12 @@ from kafka.protocol.metadata import FindCoordinatorResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway import splicing
-from rebalance_agent.gateway.bounded import PARTS_MAX, BoundedBytes
-from rebalance_agent.gateway.head import RequestHead
-from rebalance_agent.gateway.messages import open_request, open_response
-from rebalance_agent.gateway.splicing import Pipes
-from rebalance_agent.gateway.told import AGAIN_SECONDS, Told
+from rebalance_agent.gateway.rate_limited_log import AGAIN_SECONDS, Told
+from rebalance_agent.gateway.transport import splice as splicing
+from rebalance_agent.gateway.transport.bounded import PARTS_MAX, BoundedBytes
+from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
+from rebalance_agent.gateway.transport.request_head import RequestHead
+from rebalance_agent.gateway.transport.splice import Pipes
 
 HEAD = RequestHead(10, 6, 7)
 

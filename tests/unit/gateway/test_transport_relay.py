@@ -17,9 +17,11 @@ from kafka.protocol.producer import ProduceRequest
 
 from fuzz.mutations import mutated
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway import lane, links, relay
-from rebalance_agent.gateway.refusal import Refusal
-from rebalance_agent.gateway.splicing import Pipes
+from rebalance_agent.gateway.transport import connection_relay as relay
+from rebalance_agent.gateway.transport import frame_forwarder as lane
+from rebalance_agent.gateway.transport import links
+from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.splice import Pipes
 from support.gateway_transport import (
     PATIENCE_S,
     Client,

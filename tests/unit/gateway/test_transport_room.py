@@ -8,9 +8,9 @@ import struct
 
 import pytest
 
-from rebalance_agent.gateway import room as module
-from rebalance_agent.gateway.refusal import Refusal, RefusedError
-from rebalance_agent.gateway.room import SMALL_BYTES, Room
+from rebalance_agent.gateway.transport import frame_memory as module
+from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, Room
 from support.gateway_transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 
 LARGE = SMALL_BYTES + 1

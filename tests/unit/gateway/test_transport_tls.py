@@ -9,10 +9,10 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.refusal import Refusal
-from rebalance_agent.runtime.gateway import places
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.gateway_tls import broker_tls
+from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.settings.broker_tls import broker_tls
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from support.certificates import Authority, needs_openssl
 from support.gateway_transport import Client, RawBroker, eventually, refused, request, run, through
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.consumer_protocol import (
     decode_assignment,
     decode_subscription,
     encode_assignment,

@@ -2,12 +2,14 @@
 
 import pytest
 
-from rebalance_agent.groupprotocol.epochs import epoch_fact
-from rebalance_agent.groupprotocol.primitives import ZERO_UUID
+from rebalance_agent.groupprotocol.epoch_facts import epoch_fact
 from rebalance_agent.groupprotocol.records import decode_record
-from rebalance_agent.groupprotocol.tables import consumer, share, streams
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_GROUP_MEMBER_METADATA as TABLE
-from rebalance_agent.model.epochs import CurrentAssignment, MemberState, MemberTarget
+from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
+from rebalance_agent.groupprotocol.tables import share_groups as share
+from rebalance_agent.groupprotocol.tables import streams_groups as streams
+from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_MEMBER_METADATA as TABLE
+from rebalance_agent.groupprotocol.wire.primitives import ZERO_UUID
+from rebalance_agent.model.epoch_groups import CurrentAssignment, MemberState, MemberTarget
 
 KEY = TABLE.key.encode(5, {"group": "g", "member_id": "m"})
 FIELDS = {

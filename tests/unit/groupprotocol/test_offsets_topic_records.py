@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic import classic_group
-from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, record_kind
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 
 INT_MAX = 2**31
 

@@ -6,11 +6,11 @@ import tracemalloc
 
 import pytest
 
-from rebalance_agent.collectors.commits import Commits
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.collectors.names import NameFilter
-from rebalance_agent.groupprotocol.remembered import LENGTH_MAX, remembered
+from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.groupprotocol.wire.memo import LENGTH_MAX, remembered
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.polls.commits import Commits
 from support.commits import Shown, commit_key
 from support.fakes import FakeRecord, fake_context
 

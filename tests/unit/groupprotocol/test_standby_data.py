@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.standbydata import (
+from rebalance_agent.groupprotocol.standby_user_data import (
     StandbyAssignment,
     StandbyUserData,
     decode_standby_assignment,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.primitives import (
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import (
     BYTES,
     INT8,
     INT16,
@@ -18,7 +18,7 @@ from rebalance_agent.groupprotocol.primitives import (
     ZERO_UUID,
     Array,
 )
-from rebalance_agent.groupprotocol.schema import Field, Struct
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
 ENDPOINT = Struct(Field("host", STRING), Field("port", UINT16))
 FLEXIBLE = Message(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import DecodeError, InvalidInputError
-from rebalance_agent.groupprotocol.plainly import StickyUserData
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
+from rebalance_agent.groupprotocol.user_data import (
     WeightedUserData,
     decode_priority,
     decode_sticky,

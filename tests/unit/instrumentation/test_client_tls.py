@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.tls import client_context
+from rebalance_agent.instrumentation.client_tls import client_context
 from support.certificates import Authority, locked, needs_openssl
 
 

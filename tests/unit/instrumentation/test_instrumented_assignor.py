@@ -8,7 +8,8 @@ from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssi
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-from rebalance_agent.instrumentation import Instrumentation, decision
+from rebalance_agent.instrumentation import Instrumentation
+from rebalance_agent.instrumentation import assign_decision as decision
 from support.witnessed import Witnessed
 
 

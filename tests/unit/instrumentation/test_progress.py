@@ -4,8 +4,9 @@ import logging
 
 import pytest
 
-from rebalance_agent.instrumentation import Instrumentation, progress
-from rebalance_agent.instrumentation.progress import Progress
+from rebalance_agent.instrumentation import Instrumentation
+from rebalance_agent.instrumentation import consumer_progress as progress
+from rebalance_agent.instrumentation.consumer_progress import Progress
 from rebalance_agent.model.events import Callback
 from support.witnessed import Witnessed
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.listener import AsyncRebalanceListener
+from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener
 from rebalance_agent.model.events import Callback
 from support.witnessed import JOINED, Witnessed
 

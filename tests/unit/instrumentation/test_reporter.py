@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_agent.instrumentation import outbox, reporter
 from rebalance_agent.instrumentation.endpoint import ALIVE_HEADER, Endpoint
-from rebalance_agent.instrumentation.pulse import Pulse
+from rebalance_agent.instrumentation.heartbeat import Pulse
 from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from support.sidecars import Sidecar, SilentSidecar, absent, answering

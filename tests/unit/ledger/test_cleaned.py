@@ -1,4 +1,4 @@
-from rebalance_agent.ledger.cleaned import Cleaned
+from rebalance_agent.audit.compaction import Cleaned
 
 
 def test_without_a_gap_nothing_was_cleaned():

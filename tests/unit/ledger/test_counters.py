@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.ledger.counters import Lifetime, check_lifetime
-from rebalance_agent.ledger.report import Report
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.runtime.verifying import scraped
+from rebalance_agent.runtime.watch.audit_source import scraped
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import T0, member, record, tell, tick, tombstone, topics
 
 EVENTS = tell(

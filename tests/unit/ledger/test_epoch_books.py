@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.ledger.epochs import EpochBook
-from rebalance_agent.model.epochs import EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import ID, current, fact, gone, joins, named, target
 from support.posted import ledger_of, posted
 from support.tracking import T0, WHOLE, record, tell

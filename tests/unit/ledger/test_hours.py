@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.ledger.hours import HOUR_COLUMNS, STALL_HOURS_MAX, Hours
+from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, STALL_HOURS_MAX, Hours
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
-from rebalance_agent.pipeline.schemas import GROUP_HOURS
+from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 from support import aggregates
 from support.event_rows import HOUR_MS, MONDAY_MS, aborted, generation, member, random_history
 

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.ledger import ledger
-from rebalance_agent.ledger.report import Difference, Differences
+from rebalance_agent.audit import ledger
+from rebalance_agent.audit.audit_report import Difference, Differences
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import event_id
-from rebalance_agent.rebalances.observations import Tick
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.runtime.splitting import event_lines
+from rebalance_agent.runtime.sinks.split_events import event_lines
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.posted import ledger_of, posted
 from support.tracking import T0, member, record, tell, tombstone, topics
 

@@ -10,8 +10,8 @@ import pytest
 from rebalance_agent.model.episode import Basis, FailureReason, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.observations import Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.epoch_model import EpochCoordinator
 from support.epochs import ID, named
 from support.posted import ledger_of, posted

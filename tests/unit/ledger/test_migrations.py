@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from support.epochs import ID, current, deleted, fact, gone, joins, named, target
 from support.posted import ledger_of, posted
 from support.tracking import WHOLE, member, record, tick, tombstone, watch

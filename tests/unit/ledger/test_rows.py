@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.ledger.rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
+from rebalance_agent.audit.table_rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
 from rebalance_agent.model.events import Workload
-from rebalance_agent.pipeline.schemas import EVENTS, GENERATIONS, MEMBERS
+from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, MEMBERS
 from support.event_rows import aborted, generation, gone, member
 
 WHERE = Workload("pod", "node", "deployment", "image:1")

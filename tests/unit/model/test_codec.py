@@ -6,8 +6,9 @@ import json
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json, event_to_json, json_line
+from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import event_from_json, event_to_json, json_line
 from rebalance_agent.model.events import (
     EVENT_KINDS,
     SCHEMA_VERSION,
@@ -18,7 +19,6 @@ from rebalance_agent.model.events import (
     Workload,
 )
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.model.quality import AssignmentQuality
 from rebalance_agent.model.rollout import RolloutEvent
 from support.fakes import generation_event
 

@@ -1,4 +1,4 @@
-from rebalance_agent.model.diff import diff_generations, identity, owners
+from rebalance_agent.model.generation_diff import diff_generations, identity, owners
 from support.tracking import member, record
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json
 from rebalance_agent.model.episode import FailureReason, Source
+from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.pipeline.bounds import require_bounds
+from rebalance_agent.pipeline.ingest.number_limits import require_bounds
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_text().splitlines()
 GENERATION = next(

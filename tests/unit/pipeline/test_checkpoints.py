@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from rebalance_agent.pipeline import ingest
-from rebalance_agent.pipeline.ingest import checkpoint_of
+from rebalance_agent.pipeline.ingest import ingest_events as ingest
+from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of
 
 TABLES = SimpleNamespace(folder="s3a://bucket/tables")
 

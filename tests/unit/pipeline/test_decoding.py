@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from rebalance_agent.model.events import SCHEMA_VERSION
-from rebalance_agent.pipeline import event_rows
-from rebalance_agent.pipeline.decoding import PLACE, decode
-from rebalance_agent.pipeline.event_rows import KEPT_BYTES_MAX
+from rebalance_agent.pipeline.ingest import event_rows
+from rebalance_agent.pipeline.ingest.decoding import PLACE, decode
+from rebalance_agent.pipeline.ingest.event_rows import KEPT_BYTES_MAX
 
 LINE = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()[0]
 RECORDS = pa.schema(

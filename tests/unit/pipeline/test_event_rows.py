@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.pipeline import event_rows
-from rebalance_agent.pipeline.event_rows import EventRow, Reason, event_row, rejected_id
+from rebalance_agent.pipeline.ingest import event_rows
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, Reason, event_row, rejected_id
 
 LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.java import find_java_home
+from rebalance_agent.pipeline.spark.spark_java import find_java_home
 
 
 def java(folder, version, *, full=True):

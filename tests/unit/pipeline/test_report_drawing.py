@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.drawing.canvas import Canvas, Scale, nice_ticks
-from rebalance_agent.drawing.words import duration, escaped, name, percent
 from rebalance_agent.pipeline.report.charts import Stack, heat_map, spark, stacks
-from rebalance_agent.pipeline.report.members import MemberRow, owned_by_name
+from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
 from rebalance_agent.pipeline.report.periods import PERIODS_MAX, periods
+from rebalance_agent.ui.svg.canvas import Canvas, Scale, nice_ticks
+from rebalance_agent.ui.svg.readable import duration, escaped, name, percent
 
 
 @given(st.floats(1e-6, 1e9), st.integers(2, 8), st.booleans())

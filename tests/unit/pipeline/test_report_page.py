@@ -13,8 +13,8 @@ from html.parser import HTMLParser
 import pytest
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.pipeline.report.page import page
-from rebalance_agent.pipeline.report.rows import (
+from rebalance_agent.pipeline.report.report_page import page
+from rebalance_agent.pipeline.report.report_rows import (
     DETAILS_MAX,
     EPISODES_MAX,
     GROUPS_MAX,
@@ -31,7 +31,7 @@ from rebalance_agent.pipeline.report.rows import (
     WeekRow,
     WhatIfRow,
 )
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
 from support.reports import report_of
 
 FLEET = Fleet(groups=6, days=2, seed=4)

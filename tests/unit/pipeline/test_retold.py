@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rebalance_agent.pipeline.retold import Shown, retold_rows
-from rebalance_agent.rebalances.retelling import Facts
+from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
+from rebalance_agent.tracking.log_replay import Facts
 from support.record_batches import COLUMNS
 
 GOLDEN = Path(__file__).parents[2] / "golden"

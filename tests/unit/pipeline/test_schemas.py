@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.pipeline.decoding import DECODED
-from rebalance_agent.pipeline.event_rows import EventRow
-from rebalance_agent.pipeline.jars import locked_jars
-from rebalance_agent.pipeline.schemas import EVENTS, TABLES
+from rebalance_agent.pipeline.ingest.decoding import DECODED
+from rebalance_agent.pipeline.ingest.event_rows import EventRow
+from rebalance_agent.pipeline.spark.spark_jars import locked_jars
+from rebalance_agent.pipeline.tables.schemas import EVENTS, TABLES
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)

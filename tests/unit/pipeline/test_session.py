@@ -7,7 +7,7 @@ import pwd
 import pytest
 
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.session import spark_session
+from rebalance_agent.pipeline.spark.session import spark_session
 
 
 def test_a_user_without_a_name_is_told_so(monkeypatch):
@@ -16,6 +16,8 @@ def test_a_user_without_a_name_is_told_so(monkeypatch):
 
     monkeypatch.setattr(pwd, "getpwuid", unknown)
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
-    monkeypatch.setattr("rebalance_agent.pipeline.session.find_java_home", lambda: pytest.fail("Java is looked for"))
+    monkeypatch.setattr(
+        "rebalance_agent.pipeline.spark.session.find_java_home", lambda: pytest.fail("Java is looked for")
+    )
     with pytest.raises(PipelineError, match="Spark needs a user with a name, and /etc/passwd has none for"):
         spark_session()

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pandas as pd
 
 from rebalance_agent.advice import fidelity, history_of, recommend, what_if
-from rebalance_agent.model.codec import PARTITIONS_MAX, event_to_json, json_line, value_to_json
+from rebalance_agent.model.event_json import PARTITIONS_MAX, event_to_json, json_line, value_to_json
 from rebalance_agent.model.partitions import PARTITION_MAX
-from rebalance_agent.pipeline.generations import joined_body
-from rebalance_agent.pipeline.whatif import Study, read_studies, study_of
+from rebalance_agent.pipeline.tables.generations import joined_body
+from rebalance_agent.pipeline.tables.whatif_tables import Study, read_studies, study_of
 from support.histories import clustered
 
 HISTORY = clustered(6)

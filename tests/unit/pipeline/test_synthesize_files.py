@@ -8,13 +8,13 @@ import json
 
 import pytest
 
-from rebalance_agent.cli import pipeline_synthesize
+from rebalance_agent.cli.pipeline import synthesize as pipeline_synthesize
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.model.codec import event_from_json
-from rebalance_agent.pipeline.synthesize import files
-from rebalance_agent.pipeline.synthesize.files import FILES_MAX, Made, synthesize
-from rebalance_agent.pipeline.synthesize.fleet import Fleet
+from rebalance_agent.model.event_json import event_from_json
+from rebalance_agent.testing.synthetic import event_files as files
+from rebalance_agent.testing.synthetic.event_files import FILES_MAX, Made, synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
 
 FLEET = Fleet(groups=4, days=1, seed=2)
 

@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 
-from rebalance_agent.assignors.coordinator import Join, Settings, TopicGrows
-from rebalance_agent.assignors.coordinator.script import check_script
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.pipeline.synthesize.calendar import DAY_MS, PARTITIONS_MAX, Calendar
-from rebalance_agent.pipeline.synthesize.fleet import DAYS_MAX, GROUPS_MAX, MEMBERS_MAX, Fleet, Rhythm, draw_plan
-from rebalance_agent.pipeline.synthesize.load import HOUR_MS, is_working_time, load_at
+from rebalance_agent.testing.simulation import Join, Settings, TopicGrows
+from rebalance_agent.testing.simulation.script import check_script
+from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, MEMBERS_MAX, Fleet, Rhythm, draw_plan
+from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, PARTITIONS_MAX, Calendar
+from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
 
 FLEET = Fleet(groups=300, days=1, seed=7)
 

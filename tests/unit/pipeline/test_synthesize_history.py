@@ -9,15 +9,15 @@ from collections import Counter
 import pytest
 
 from rebalance_agent.advice.fidelity import fidelity
-from rebalance_agent.advice.history import history_of
 from rebalance_agent.advice.implementations import ran_here
+from rebalance_agent.advice.recorded_history import history_of
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.pipeline.synthesize.fleet import Fleet, draw_plan
-from rebalance_agent.pipeline.synthesize.history import history
-from rebalance_agent.pipeline.synthesize.targets import by_range, shared, uniform
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet, draw_plan
+from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.target_assignments import by_range, shared, uniform
 
 FLEET = Fleet(groups=30, days=1, seed=3)
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from py4j.protocol import Py4JNetworkError
 
-from rebalance_agent.pipeline.tasks import tasks_told
+from rebalance_agent.pipeline.spark.task_progress import tasks_told
 
 STAGES = {
     1: SimpleNamespace(numTasks=1_000, numCompletedTasks=999),

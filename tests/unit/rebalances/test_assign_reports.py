@@ -1,8 +1,8 @@
 """What a group's leader reports of its ``assign()``."""
 
 from rebalance_agent.model.events import AssignEvent, process_event_id
-from rebalance_agent.rebalances.observations import MemberReported, Tick
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import MemberReported, Tick
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import T0, member, record, tell, watch
 
 START = (record(1_000, 1, member("a", (0, 1))),)

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.exposition.groups_page import GroupsPage
-from rebalance_agent.model.codec import event_from_json, json_line
+from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import Callback, GroupGoneEvent
-from rebalance_agent.rebalances.memberlog import EVENTS_PER_MEMBER_MAX, Allowance, MemberLog
-from rebalance_agent.rebalances.topics import GONE_MAX, TopicCatalogue
-from rebalance_agent.rebalances.tracker import Tracker
-from rebalance_agent.rebalances.views import partition_seconds_at
+from rebalance_agent.tracking.cluster_topics import GONE_MAX, TopicCatalogue
+from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, Allowance, MemberLog
+from rebalance_agent.tracking.tracker import Tracker
+from rebalance_agent.tracking.views import partition_seconds_at
 from support.epochs import current, fact, joins, named, target
 from support.fakes import FakeClock
 from support.scrapes import families

@@ -6,11 +6,12 @@ import json
 
 import pytest
 
-from rebalance_agent.collectors.group_records import GroupRecords
-from rebalance_agent.groupprotocol.consumer import encode_assignment, encode_subscription
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA, consumer
-from rebalance_agent.model.codec import event_from_json, json_line
+from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
+from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.offsets_topic.group_records import GroupRecords
 from support.epochs import ID, named
 from support.fakes import FakeRecord, fake_context
 from support.tracking import T0, WHOLE, closing, tick, topics, watch

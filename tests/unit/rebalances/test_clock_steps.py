@@ -8,8 +8,8 @@ import pytest
 
 from rebalance_agent.model.episode import Evidence, Trigger
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed
-from rebalance_agent.rebalances.starts import LEAP_MS
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.tracking.poll_evidence import LEAP_MS
 from support.tracking import T0, assigned, closing, left, listed, member, record, revoked, tell, tick, topics, watch
 
 HOUR = 3_600_000

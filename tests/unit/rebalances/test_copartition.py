@@ -1,8 +1,8 @@
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.rebalances.copartition import DECLARATIONS_MAX, Copartitioned, copartition_breaks
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.tracking.patterns.copartition import DECLARATIONS_MAX, Copartitioned, copartition_breaks
+from rebalance_agent.tracking.views import MemberLoad
 from support.tracking import member, record, topics, watch
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.rebalances.covering import HELD_MAX, SPANS_MAX, Coverage
+from rebalance_agent.offsets_topic.snapshots.coverage import HELD_MAX, SPANS_MAX, Coverage
 from support.fakes import generation_event
 from support.tracking import T0, record
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.rebalances import tracker as tracker_module
-from rebalance_agent.rebalances.classic import ClassicState
-from rebalance_agent.rebalances.deadlines import Deadlines
-from rebalance_agent.rebalances.groups import LATE_MAX_MS
-from rebalance_agent.rebalances.observations import PartitionsOwned
-from rebalance_agent.rebalances.tracker import DUE_MAX, Tracker
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.tracking import tracker as tracker_module
+from rebalance_agent.tracking.classic.state import ClassicState
+from rebalance_agent.tracking.deadlines import Deadlines
+from rebalance_agent.tracking.groups import LATE_MAX_MS
+from rebalance_agent.tracking.observations import PartitionsOwned
+from rebalance_agent.tracking.tracker import DUE_MAX, Tracker
 from support.tracking import T0, closing, in_time, left, listed, member, record, tell, tick, tombstone, topics, watch
 
 MANY = 3 * DUE_MAX

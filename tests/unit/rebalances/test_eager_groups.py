@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.model.episode import Basis, Evidence, Trigger
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, RebalanceProtocol
-from rebalance_agent.rebalances.views import StallHistogram
+from rebalance_agent.tracking.views import StallHistogram
 from support.tracking import (
     SESSION_MS,
     T0,

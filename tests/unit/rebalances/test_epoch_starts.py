@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.epochs import CurrentAssignment, EpochMember, GroupEpoch, MemberState, MemberTarget, Topology
-from rebalance_agent.model.epochs import TargetEpoch as Target
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    Topology,
+)
+from rebalance_agent.model.epoch_groups import TargetEpoch as Target
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances import early as early_module
-from rebalance_agent.rebalances.observations import Backfilled, EpochRecord
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.epoch import buffered_records as early_module
+from rebalance_agent.tracking.observations import Backfilled, EpochRecord
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import T0, WHOLE, closing, tell, tick, topics
 
 ID = "xNisCZDKRhC5aWJ3a-s-yA"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -16,8 +16,8 @@ from rebalance_agent.model.epochs import (
 )
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import EpochRecord
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import EpochRecord
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import ID, current, deleted, fact, gone, joins, named, target
 from support.tracking import T0, WHOLE, closing, tell, tick, topics
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from rebalance_agent.model.events import GenerationEvent
-from rebalance_agent.rebalances import flapping
+from rebalance_agent.tracking.patterns import flapping
 from support.deploys import Group
 from support.tracking import T0
 

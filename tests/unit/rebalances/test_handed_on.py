@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.epochs import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.rebalances.handovers import EARLIER_MAX, Handovers
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.epoch.handovers import EARLIER_MAX, Handovers
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import ID, current, fact, gone, joins, named, target
 from support.tracking import WHOLE, tell, tick
 

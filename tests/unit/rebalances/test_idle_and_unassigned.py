@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -14,8 +14,8 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed
-from rebalance_agent.rebalances.polled import _PASSIVE_ASSIGNORS
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.tracking.polled_groups import _PASSIVE_ASSIGNORS
 from support.epochs import fact
 from support.tracking import T0, WHOLE, member, record, topics, watch
 

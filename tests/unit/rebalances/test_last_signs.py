@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.episode import Basis, Trigger
-from rebalance_agent.model.epochs import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.rebalances import lastsigns
-from rebalance_agent.rebalances.observations import CommitsHeard
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.observations import CommitsHeard
+from rebalance_agent.tracking.rebalance import last_seen as lastsigns
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import current, fact, gone, joins, named, target
 from support.tracking import T0, WHOLE, closing, in_time, listed, member, record, tell, tick, topics, triggers, watch
 

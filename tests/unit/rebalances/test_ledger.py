@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.rebalances.ledger import Ledger
-from rebalance_agent.rebalances.views import STALL_BUCKETS, StallHistogram
+from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.views import STALL_BUCKETS, StallHistogram
 from support.tracking import T0, closing, member, record, tick, watch
 
 _, _EVENTS = watch(record(1_000, 0), record(4_000, 1, member("a", (0, 1))), tick(60_000))

@@ -1,8 +1,8 @@
 import pytest
 
-from rebalance_agent.rebalances import loads
-from rebalance_agent.rebalances.loads import least_highest_load, skew_ratio
-from rebalance_agent.rebalances.views import MemberLoad
+from rebalance_agent.tracking.patterns import loads
+from rebalance_agent.tracking.patterns.loads import least_highest_load, skew_ratio
+from rebalance_agent.tracking.views import MemberLoad
 
 
 def member(name, assigned, topics=("t",), target=None):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from rebalance_agent.model.episode import Evidence, Trigger
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -19,7 +19,7 @@ from rebalance_agent.model.epochs import (
 )
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import current, deleted, fact, gone, joins, named, target
 from support.tracking import (
     T0,

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -15,8 +15,8 @@ from rebalance_agent.model.epochs import (
     MemberTarget,
     TargetEpoch,
 )
-from rebalance_agent.rebalances.episodes import NAMES_WAIT_MAX_MS
-from rebalance_agent.rebalances.observations import TopicsSeen
+from rebalance_agent.tracking.observations import TopicsSeen
+from rebalance_agent.tracking.rebalance.episodes import NAMES_WAIT_MAX_MS
 from support.epochs import ID, current, deleted, fact, gone, joins, named, target
 from support.tracking import T0, WHOLE, closing, member, record, tell, tick, tombstone, topics, watch
 

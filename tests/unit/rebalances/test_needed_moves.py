@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import member, record, tell, tick, topics
 
 

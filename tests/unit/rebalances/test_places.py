@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, Workload
-from rebalance_agent.rebalances.observations import MemberReported
+from rebalance_agent.tracking.observations import MemberReported
 from support.deploys import Group
 from support.tracking import T0, assigned, tell
 

@@ -2,7 +2,7 @@ from math import exp
 
 import pytest
 
-from rebalance_agent.rebalances.production import SMOOTHED_SECONDS, Production
+from rebalance_agent.tracking.patterns.produce_rates import SMOOTHED_SECONDS, Production
 
 P = ("t", 0)
 

@@ -6,8 +6,8 @@ import base64
 import json
 from pathlib import Path
 
-from rebalance_agent.model.codec import event_to_json
-from rebalance_agent.rebalances.retelling import Facts, Misread, PastRecord, retell
+from rebalance_agent.model.event_json import event_to_json
+from rebalance_agent.tracking.log_replay import Facts, Misread, PastRecord, retell
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())

@@ -4,9 +4,9 @@ import pytest
 
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.rebalances import replacements, rollouts
-from rebalance_agent.rebalances.replacements import stem
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.patterns import replacements, rollouts
+from rebalance_agent.tracking.patterns.replacements import stem
+from rebalance_agent.tracking.tracker import Tracker
 from support.deploys import Group
 from support.tracking import T0, tell, tick, tombstone
 

@@ -4,9 +4,9 @@ import pytest
 
 from rebalance_agent.model.episode import Basis, Evidence, Stall, Trigger
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.rebalances.episodes import PENDING_MAX
-from rebalance_agent.rebalances.settling import Settlement, revise
-from rebalance_agent.rebalances.slowness import Slowness
+from rebalance_agent.tracking.rebalance.episodes import PENDING_MAX
+from rebalance_agent.tracking.rebalance.settle import Settlement, revise
+from rebalance_agent.tracking.rebalance.slowness import Slowness
 from support.tracking import T0, assigned, closing, listed, member, record, revoked, tell, tick, topics, watch
 
 ALL = (0, 1, 2, 3)

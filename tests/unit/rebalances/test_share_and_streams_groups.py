@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.model.epochs import (
+from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochMember,
     GroupEpoch,
@@ -15,7 +15,7 @@ from rebalance_agent.model.epochs import (
     Topology,
 )
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.tracker import Tracker
 from support.epochs import ID, fact, named
 from support.tracking import WHOLE, closing, tell, tick, topics
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.groupprotocol.placement import offsets_partition
-from rebalance_agent.model.epochs import GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.rebalances.observations import Backfilled, GroupVanished, PartitionsOwned
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.observations import Backfilled, GroupVanished, PartitionsOwned
 from support.epochs import current, fact, joins, named, target
 from support.tracking import T0, WHOLE, member, record, tell, tick, tombstone, watch
 

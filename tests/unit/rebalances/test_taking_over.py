@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.groupprotocol.placement import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.events import AbortedEvent
-from rebalance_agent.rebalances.observations import PartitionsOwned
-from rebalance_agent.rebalances.tracker import Tracker
+from rebalance_agent.tracking.observations import PartitionsOwned
+from rebalance_agent.tracking.tracker import Tracker
 from support.tracking import T0, WHOLE, closing, listed, member, record, tell, tick, topics, watch
 
 A, B = member("a", (0, 1)), member("b", (2, 3))

@@ -1,14 +1,14 @@
 """Lag and rate in a group's view: there while it is followed, new with every measurement and every generation."""
 
-from rebalance_agent.model.epochs import GroupEpoch, TargetEpoch
+from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import (
+from rebalance_agent.tracking.observations import (
     DescribedGroup,
     DescribedMember,
     GroupDescribed,
     LoadsSeen,
 )
+from rebalance_agent.tracking.patterns.loads import GroupLoads
 from support.epochs import current, fact, joins, named
 from support.tracking import T0, WHOLE, member, record, tell, tick, tombstone, topics, watch
 

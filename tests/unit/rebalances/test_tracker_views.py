@@ -5,11 +5,11 @@ import pytest
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.groups import UNKNOWN_GROUPS_MAX
-from rebalance_agent.rebalances.loads import GroupLoads
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
-from rebalance_agent.rebalances.tracker import REBALANCING
-from rebalance_agent.rebalances.views import partition_seconds_at
+from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.tracker import REBALANCING
+from rebalance_agent.tracking.views import partition_seconds_at
 from support.tracking import REBALANCE_MS, T0, assigned, listed, member, record, revoked, tell, tick, topics, watch
 
 ALL = (0, 1, 2, 3)

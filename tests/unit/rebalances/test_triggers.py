@@ -1,7 +1,7 @@
 import pytest
 
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
-from rebalance_agent.rebalances.triggers import in_precedence
+from rebalance_agent.tracking.rebalance.triggers import in_precedence
 from support.tracking import closing, member, record, tick, topics, watch
 
 TOPICS = topics(0, t=4, u=2)

@@ -12,20 +12,20 @@ import pytest
 
 from rebalance_agent.cli import main
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.collectors.cluster import GroupListing
+from rebalance_agent.cluster.admin_client import GroupListing
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.exposition.health import Readiness
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.web import WebApp
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import DescribedGroup, DescribedMember, ListedGroup
-from rebalance_agent.runtime.check import gateway as module
-from rebalance_agent.runtime.check.findings import Status, exit_code
-from rebalance_agent.runtime.check.gateway import gateway_findings
-from rebalance_agent.runtime.check.plan import findings
-from rebalance_agent.runtime.gateway import places
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.listening import web_tls
+from rebalance_agent.runtime.listeners.listener_security import web_tls
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.runtime.preflight import gateway_checks as module
+from rebalance_agent.runtime.preflight.findings import Status, exit_code
+from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
+from rebalance_agent.runtime.preflight.plan import findings
+from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
 from support.certificates import Authority, needs_openssl
 from support.gateway_transport import RawBroker
 from support.gatewaying import free_base

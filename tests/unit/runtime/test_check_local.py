@@ -12,11 +12,11 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.check.findings import Status
-from rebalance_agent.runtime.check.local import local_findings
-from rebalance_agent.runtime.observer import Observer
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
-from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.runtime.preflight.findings import Status
+from rebalance_agent.runtime.preflight.local_checks import local_findings
+from rebalance_agent.runtime.processes.observer import Observer
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.certificates import Authority, needs_openssl
 
 ROLES = {"observer": (Observer, ObserverSettings), "sidecar": (Sidecar, SidecarSettings)}

@@ -5,13 +5,13 @@ import threading
 from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.inbox import Inbox
+from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import GroupRecord, Tick
-from rebalance_agent.rebalances.views import GroupView
-from rebalance_agent.runtime.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
+from rebalance_agent.tracking.observations import GroupRecord, Tick
+from rebalance_agent.tracking.views import GroupView
 from support.fakes import Calls
 from support.observing import eventually
 

@@ -1,8 +1,8 @@
 import pytest
 
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.direct import DirectWatch
-from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.in_process import DirectWatch
 
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
 

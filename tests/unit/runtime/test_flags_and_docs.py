@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.cli import gateway, main, observe, sidecar
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import gateway, observe, sidecar
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.flags import add_flags, flag_values, settings_table
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.settings.flags import add_flags, flag_values, settings_table
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 ROLES = [

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from confluent_kafka import TopicPartition
 
-from rebalance_agent.collectors.cluster import GroupListing
-from rebalance_agent.collectors.list_poll import list_poll
+from rebalance_agent.cluster.admin_client import GroupListing
 from rebalance_agent.model.group import GroupState, GroupType
-from rebalance_agent.rebalances.observations import ListedGroup
-from rebalance_agent.runtime.fleet import Fleet
-from rebalance_agent.runtime.settings import ObserverSettings
+from rebalance_agent.polls.list_groups import list_poll
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.observer_share import Fleet
+from rebalance_agent.tracking.observations import ListedGroup
 from support.fakes import Calls, fake_context
 
 PARTITION_OF = {"abc": 2, "orders": 3, "a": 1, "b": 2, "c": 3, "": 0}

@@ -6,9 +6,9 @@ import asyncio
 from types import SimpleNamespace
 
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime import gateway as role_module
-from rebalance_agent.runtime.gateway import GatewayRole
-from rebalance_agent.runtime.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.processes import gateway as role_module
+from rebalance_agent.runtime.processes.gateway import GatewayRole
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 
 BROKERS = {1: ("b", 9092)}
 

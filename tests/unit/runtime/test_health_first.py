@@ -8,11 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from rebalance_agent.exposition.connection import Limits
-from rebalance_agent.exposition.web import HEALTH_PATHS
-from rebalance_agent.runtime.observer import Observer
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
-from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.http.connection import Limits
+from rebalance_agent.runtime.listeners.web import HEALTH_PATHS
+from rebalance_agent.runtime.processes.observer import Observer
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from support.observing import http
 
 

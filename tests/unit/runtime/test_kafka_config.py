@@ -3,7 +3,12 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.kafka_config import OWN_PROPERTIES, SECRET_BYTES_MAX, client_properties, kafka_properties
+from rebalance_agent.runtime.settings.kafka_config import (
+    OWN_PROPERTIES,
+    SECRET_BYTES_MAX,
+    client_properties,
+    kafka_properties,
+)
 
 
 def test_a_secret_is_read_from_its_file_without_the_line_end(tmp_path):

@@ -8,13 +8,13 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from rebalance_agent.exposition.health import STARTING, Readiness
+from rebalance_agent.http.health import STARTING, Readiness
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
 from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.episode_log import log_event
-from rebalance_agent.runtime.health import LoggedHealth
-from rebalance_agent.runtime.logs import configure_logs
+from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.watch.episode_log import log_event
 from support.fakes import Calls, generation_event
 
 

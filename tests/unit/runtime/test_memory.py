@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gc
 
-from rebalance_agent.runtime import memory
-from rebalance_agent.runtime.memory import YOUNG_OBJECTS_MAX, all_ours, give_back
+from rebalance_agent.runtime.processes import memory
+from rebalance_agent.runtime.processes.memory import YOUNG_OBJECTS_MAX, all_ours, give_back
 
 
 def test_the_collector_is_as_before_at_the_end():

@@ -1,7 +1,7 @@
 from structlog.testing import capture_logs
 
+from rebalance_agent.cluster.agent_topics import create_topic
 from rebalance_agent.errors import AccessDeniedError
-from rebalance_agent.runtime.own_topics import create_topic
 
 CONFIG = {"cleanup.policy": "compact"}
 

@@ -6,11 +6,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from structlog.testing import capture_logs
 
-from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.publisher import Publisher
+from rebalance_agent.runtime.sinks.publisher import Publisher
 from support.fakes import Calls
 from support.observing import eventually
 
@@ -56,7 +56,7 @@ class FakeProducer:
 @pytest.fixture
 def made(monkeypatch):
     """Producers as they were made, the publisher that has them, and what it reported."""
-    monkeypatch.setattr("rebalance_agent.runtime.publisher.REPLACE_WAIT_S", 0.01)
+    monkeypatch.setattr("rebalance_agent.runtime.sinks.publisher.REPLACE_WAIT_S", 0.01)
     producers, reports = [], Calls()
 
     def make(settings):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 
 from rebalance_agent.clock import FakeClock, SystemClock
-from rebalance_agent.runtime.pulse import Pulse
+from rebalance_agent.runtime.processes.ticker import Pulse
 
 PATIENCE_S = 10
 

@@ -6,8 +6,8 @@ import tracemalloc
 from structlog.testing import capture_logs
 
 from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
-from rebalance_agent.runtime.relay import HELD_BYTES_MAX, HELD_MAX, Relay
-from rebalance_agent.runtime.sidecar import workload
+from rebalance_agent.runtime.processes.sidecar import workload
+from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, Relay
 from support.fakes import Calls
 
 POD = Workload(pod="orders-1", node="n1")

@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.access import Presence, TopicAccess
-from rebalance_agent.collectors.acls import allow_command, principal_of
+from rebalance_agent.cluster.access import Presence, TopicAccess
+from rebalance_agent.cluster.acls import allow_command, principal_of
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.exposition.health import Readiness
+from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
-from rebalance_agent.runtime.health import LoggedHealth
-from rebalance_agent.runtime.proving import Verdict, prove
-from rebalance_agent.runtime.rights import ADMIN_ONLY, acl_command, agent_rights, rights_table
-from rebalance_agent.runtime.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.preflight.probes import Verdict, prove
+from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, acl_command, agent_rights, rights_table
+from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
+from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 
 DOCS = Path(__file__).parents[3] / "docs"
 FLEET = ObserverSettings(replicas_group="rebalance-agent")

@@ -10,14 +10,14 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S
+from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
+from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
 from rebalance_agent.instrumentation.endpoint import Endpoint, Outcome
 from rebalance_agent.instrumentation.outbox import Batch
-from rebalance_agent.instrumentation.tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.runtime.listening import bearer_of
-from rebalance_agent.runtime.settings import SidecarSettings
-from rebalance_agent.runtime.sidecar import Sidecar
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.listeners.listener_security import bearer_of
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.roles import SidecarSettings
 from support.certificates import Authority, needs_openssl
 from support.views import member_event
 

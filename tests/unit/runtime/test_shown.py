@@ -19,13 +19,13 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.kafka_config import SECRET_PROPERTIES, client_properties
-from rebalance_agent.runtime.logs import configure_logs
-from rebalance_agent.runtime.observer import Observer
-from rebalance_agent.runtime.settings import ObserverSettings, SidecarSettings
-from rebalance_agent.runtime.shown import REDACTED, shown_settings
-from rebalance_agent.runtime.sidecar import Sidecar
-from rebalance_agent.runtime.sources import load
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.processes.observer import Observer
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, client_properties
+from rebalance_agent.runtime.settings.redacted import REDACTED, shown_settings
+from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
+from rebalance_agent.runtime.settings.settings_sources import load
 
 LOGS = {"log_level": "debug", "log_format": "json"}
 EXAMPLE = "s3cr3t0123456789"

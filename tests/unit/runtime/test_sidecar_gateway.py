@@ -7,13 +7,14 @@ import sys
 
 import pytest
 
-from rebalance_agent.cli import main, sidecar
-from rebalance_agent.runtime.gateway import GatewayRole
-from rebalance_agent.runtime.gateway_settings import GatewaySettings, as_given
-from rebalance_agent.runtime.settings import SidecarSettings
-from rebalance_agent.runtime.shown import shown_settings
-from rebalance_agent.runtime.sidecar import Sidecar
-from rebalance_agent.runtime.sources import SettingsErrors, load
+from rebalance_agent.cli import main
+from rebalance_agent.cli.commands import sidecar
+from rebalance_agent.runtime.processes.gateway import GatewayRole
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load
 
 FREE = {"listen": "127.0.0.1:0", "events_listen": "127.0.0.1:0"}
 KAFKA = {"bootstrap.servers": "127.0.0.1:1"}

@@ -8,8 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime import sidecar
-from rebalance_agent.runtime.settings import SidecarSettings
+from rebalance_agent.runtime.processes import sidecar
+from rebalance_agent.runtime.settings.roles import SidecarSettings
 from support.observing import eventually, running
 from support.sidecars import Sidecar as Receiver
 from support.views import member_event

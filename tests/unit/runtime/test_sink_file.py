@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.sink_file import EventsFile
-from rebalance_agent.runtime.sink_queue import DeliveryError
+from rebalance_agent.runtime.sinks.file_sink import EventsFile
+from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 
 NEVER = threading.Event()
 

@@ -9,20 +9,20 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
+from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.api.posted_events import LINE_BYTES_MAX
 from rebalance_agent.clock import FakeClock, SystemClock
-from rebalance_agent.collectors.backoff import Backoff
+from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.exposition.events_endpoint import EVENTS_PATH, EventsApp
-from rebalance_agent.exposition.posted_events import LINE_BYTES_MAX
-from rebalance_agent.exposition.reloaded import LOOK_AGAIN_S
-from rebalance_agent.exposition.server import HttpServer
-from rebalance_agent.exposition.tls import ServerTls, TlsFiles
-from rebalance_agent.model.codec import json_line
-from rebalance_agent.runtime import sink_webhook
-from rebalance_agent.runtime.listening import webhook_tls
-from rebalance_agent.runtime.settings import SidecarSettings
-from rebalance_agent.runtime.sink_queue import BATCH_BYTES_MAX, DeliveryError
-from rebalance_agent.runtime.sink_webhook import Webhook, webhook_target
+from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.http.server_tls import ServerTls, TlsFiles
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.runtime.listeners.listener_security import webhook_tls
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.sinks import webhook_sink as sink_webhook
+from rebalance_agent.runtime.sinks.queued_sink import BATCH_BYTES_MAX, DeliveryError
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
 from support.certificates import Authority, needs_openssl
 from support.sidecars import Sidecar, SilentSidecar, absent, answering
 from support.views import assign_event

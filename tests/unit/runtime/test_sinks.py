@@ -13,12 +13,12 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime import sink_queue
-from rebalance_agent.runtime.check.plan import findings
-from rebalance_agent.runtime.settings import SidecarSettings
-from rebalance_agent.runtime.sink_queue import DeliveryError, QueuedSink
-from rebalance_agent.runtime.sinks import Fanout
-from rebalance_agent.runtime.sinks_set import SinkSet
+from rebalance_agent.runtime.preflight.plan import findings
+from rebalance_agent.runtime.settings.roles import SidecarSettings
+from rebalance_agent.runtime.sinks import queued_sink as sink_queue
+from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
+from rebalance_agent.runtime.sinks.queued_sink import DeliveryError, QueuedSink
+from rebalance_agent.runtime.sinks.sinks import Fanout
 from support.fakes import Calls
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.rebalances.covering import Coverage
-from rebalance_agent.rebalances.observations import Backfilled, PartitionsOwned, TailReached
-from rebalance_agent.runtime.snapshot_keeper import EVERY_S, SnapshotKeeper
+from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
+from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import EVERY_S, SnapshotKeeper
+from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
 from support.fakes import Calls, generation_event
 from support.tracking import record
 

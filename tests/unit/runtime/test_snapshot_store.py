@@ -6,10 +6,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from structlog.testing import capture_logs
 
-from rebalance_agent.collectors.snapshot_codec import VERSION, SnapshotAssembly, StoredRecord, marker_value
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.snapshot_partition import MARKED_AGAIN_MS
-from rebalance_agent.runtime.snapshots import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
+from rebalance_agent.offsets_topic.snapshots.codec import VERSION, SnapshotAssembly, StoredRecord, marker_value
+from rebalance_agent.offsets_topic.snapshots.partition import MARKED_AGAIN_MS
+from rebalance_agent.offsets_topic.snapshots.store import AGAIN_S, PENDING_BYTES_MAX, TOPIC_CONFIG, SnapshotStore
 from support.fakes import Calls, fake_context
 from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
@@ -233,7 +233,7 @@ def test_a_partition_that_became_too_large_is_told_even_while_nothing_can_be_wri
 
 
 def test_records_without_a_value_have_a_bound_too(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
     for offset in range(100):
@@ -242,7 +242,7 @@ def test_records_without_a_value_have_a_bound_too(monkeypatch):
 
 
 def test_what_was_deleted_while_nothing_can_be_written_has_a_bound(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
     _end(stored)
@@ -255,7 +255,7 @@ def test_what_was_deleted_while_nothing_can_be_written_has_a_bound(monkeypatch):
 
 
 def test_a_partition_that_was_too_large_begins_anew_with_its_next_owner(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
     stored.store.see(_record(2, b"k", b"x" * 10_001))
@@ -410,7 +410,7 @@ def test_where_it_may_not_be_made_the_command_is_told_and_all_else_works(logs):
 
 
 def test_where_there_is_no_topic_nothing_is_kept(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored(cluster=Without(ClusterError("denied")))
     stored.store.load(NOBODY)
     kept = []
@@ -488,7 +488,7 @@ def test_what_is_read_anew_is_covered_only_from_its_end_on():
 
 
 def test_a_partition_that_was_too_large_begins_anew_once_all_that_waited_is_covered(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
     stored.store.reached({0: 3})
@@ -505,7 +505,7 @@ def test_a_partition_that_was_too_large_begins_anew_once_all_that_waited_is_cove
 
 
 def test_partitions_are_not_read_anew_all_the_time(monkeypatch):
-    monkeypatch.setattr("rebalance_agent.runtime.snapshots.PENDING_BYTES_MAX", 10_000)
+    monkeypatch.setattr("rebalance_agent.offsets_topic.snapshots.store.PENDING_BYTES_MAX", 10_000)
     stored = Stored()
     stored.begin()
     for anew in (True, False):

@@ -5,11 +5,11 @@ import dataclasses
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.model.codec import json_line
 from rebalance_agent.model.episode import Source
+from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GroupGoneEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.runtime.splitting import event_lines, whole_events
+from rebalance_agent.runtime.sinks.split_events import event_lines, whole_events
 from support.fakes import generation_event
 
 

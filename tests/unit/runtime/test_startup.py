@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rebalance_agent.runtime.settings import SidecarSettings, split_address
+from rebalance_agent.runtime.settings.roles import SidecarSettings, split_address
 from rebalance_agent.runtime.startup import ADDRESS, listens
 
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from rebalance_agent.runtime.signals import stop_on_signals
+from rebalance_agent.runtime.processes.signals import stop_on_signals
 
 SOON_S = 10
 LOOKS = 20

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.collectors.snapshot_codec import StoredRecord
-from rebalance_agent.runtime import verifying
-from rebalance_agent.runtime.verifying import VerifiedCluster
+from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord
+from rebalance_agent.runtime.watch import audit_source as verifying
+from rebalance_agent.runtime.watch.audit_source import VerifiedCluster
 
 EVENTS = "rebalance-events"
 NOW_MS = 1_800_000_000_000

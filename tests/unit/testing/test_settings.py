@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.testing.settings import (
+from rebalance_agent.testing.kafka.broker_settings import (
     HOST,
     PORTS,
     Node,
@@ -77,7 +77,7 @@ def test_a_taken_port_is_not_given_out(monkeypatch):
         taken.bind((HOST, 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr("rebalance_agent.testing.settings.PORTS", range(port, port + 1))
+        monkeypatch.setattr("rebalance_agent.testing.kafka.broker_settings.PORTS", range(port, port + 1))
         with pytest.raises(OSError, match="no 1 free ports"):
             free_ports(1)
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from rebalance_agent.testing import wire
+from rebalance_agent.testing.kafka import broker_ready as wire
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_agent.assignors.balance.bounds import Bounds, bounds
 from rebalance_agent.assignors.balance.counts import NO_EXTRA, Placement
-from rebalance_agent.assignors.balance.splitting import Split, split_levels
+from rebalance_agent.assignors.balance.group_levels import Split, split_levels
 from rebalance_agent.assignors.roster import Roster
 
 __all__ = ["SWAP_LOOKS_MAX", "Draft", "deal_gaps", "draft"]

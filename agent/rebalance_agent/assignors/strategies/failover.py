@@ -9,9 +9,9 @@ from __future__ import annotations
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.roster import Plan, Roster, Told
-from rebalance_agent.assignors.settings import INT32_MAX, INT32_MIN, whole_number
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.groupprotocol.userdata import decode_priority, encode_priority
+from rebalance_agent.assignors.strategy_settings import INT32_MAX, INT32_MIN, whole_number
+from rebalance_agent.groupprotocol.user_data import decode_priority, encode_priority
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["FAILOVER", "PRIORITY", "failover", "promise_failover", "read_priority", "write_priority"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from rebalance_agent.assignors.settings import Setting
+from rebalance_agent.assignors.strategy_settings import Setting
 
 __all__ = ["AFFINITY", "LABELS", "LABELS_MAX", "Labels", "affinities_of", "labels_of"]
 

@@ -20,11 +20,11 @@ from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.placement import best, place
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.settings import INT32_MAX, decimal_number, whole_number
-from rebalance_agent.assignors.strategies.hands import Hands, Item, weigh
-from rebalance_agent.assignors.strategies.kinds import topics_of_members
+from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
+from rebalance_agent.assignors.strategies.weighted_bins import Hands, Item, weigh
 from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import RebalanceProtocol
 

@@ -16,12 +16,12 @@ from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
-from rebalance_agent.assignors.strategies.nearness import Kind, Nearness, Wish, nearness
-from rebalance_agent.assignors.strategies.turns import deal_evenly, keep_evenly
+from rebalance_agent.assignors.strategies.locality import Kind, Nearness, Wish, nearness
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.userdata import LabelledUserData, decode_labelled, encode_labelled
+from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 

@@ -16,10 +16,10 @@ from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.settings import whole_number
 from rebalance_agent.assignors.strategies.copy_shares import Shares, copies_of, share_copies
 from rebalance_agent.assignors.strategies.sticky import read_previous, write_previous
 from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.strategy_settings import whole_number
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["REDUNDANCY", "REDUNDANT", "promise_redundant", "redundancy", "redundant"]

@@ -13,8 +13,8 @@ from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.roster import Plan, Roster, Told
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.groupprotocol.plainly import StickyUserData
-from rebalance_agent.groupprotocol.userdata import (
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
+from rebalance_agent.groupprotocol.user_data import (
     decode_cooperative_sticky,
     decode_sticky,
     encode_generation,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import Promise, by_weight
 from rebalance_agent.assignors.roster import Plan, Roster, Told
-from rebalance_agent.assignors.settings import INT32_MAX, whole_number
 from rebalance_agent.assignors.strategy import Strategy
-from rebalance_agent.groupprotocol.userdata import WeightedUserData, decode_weighted, encode_weighted
+from rebalance_agent.assignors.strategy_settings import INT32_MAX, whole_number
+from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_weighted, encode_weighted
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["WEIGHT", "WEIGHTED_STICKY", "promise_weighted", "read_weighted", "weighted", "write_weighted"]

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.settings import Setting
 from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.units.standbys import (
     NUM_STANDBYS,
     answer_standbys,
@@ -20,7 +20,7 @@ from rebalance_agent.assignors.units.standbys import (
     topic_name,
     write_told,
 )
-from rebalance_agent.assignors.units.unitpromise import promise_units
+from rebalance_agent.assignors.units.unit_promise import promise_units
 from rebalance_agent.assignors.units.units import Kind, copartitions, plan_standbys, plan_units
 from rebalance_agent.model.group import RebalanceProtocol
 

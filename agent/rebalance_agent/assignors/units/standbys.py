@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from rebalance_agent.assignors.roster import Told
-from rebalance_agent.assignors.settings import Setting, whole_number
-from rebalance_agent.groupprotocol.standbydata import (
+from rebalance_agent.assignors.strategy_settings import Setting, whole_number
+from rebalance_agent.groupprotocol.standby_user_data import (
     PROCESS_ID_MAX,
     StandbyAssignment,
     StandbyUserData,

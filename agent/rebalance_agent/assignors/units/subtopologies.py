@@ -6,7 +6,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_agent.assignors.settings import Setting
+from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.units.standbys import topic_name
 from rebalance_agent.model.partitions import PARTITION_MAX
 

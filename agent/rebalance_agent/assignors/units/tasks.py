@@ -19,7 +19,7 @@ from rebalance_agent.assignors.units.standbys import (
     write_told,
 )
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
-from rebalance_agent.assignors.units.unitpromise import promise_units
+from rebalance_agent.assignors.units.unit_promise import promise_units
 from rebalance_agent.assignors.units.units import Kind, copartitions, plan_standbys, plan_units
 from rebalance_agent.model.group import RebalanceProtocol
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_agent.assignors.roster import Plan, Roster
-from rebalance_agent.assignors.units.allotment import Unit, allot
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
+from rebalance_agent.assignors.units.unit_assignment import Unit, allot
 
 __all__ = ["Kind", "copartitions", "plan_standbys", "plan_units"]
 

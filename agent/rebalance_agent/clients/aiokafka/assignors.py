@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rebalance_agent.assignors import Strategy
-from rebalance_agent.clients.aiokafka.cluster import topic_metadata
+from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
 from rebalance_agent.clients.aiokafka.joining import Joining
 from rebalance_agent.clients.participant import Participant
-from rebalance_agent.instrumentation.decision import Decision
-from rebalance_agent.instrumentation.quiet import quietly
-from rebalance_agent.instrumentation.shapes import assignment_of
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assignor_shapes import assignment_of
+from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription
 

@@ -10,17 +10,17 @@ from aiokafka.abc import ConsumerRebalanceListener
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.aiokafka.assignors import Assignor, PlainAssignor, StrategyAssignor
+from rebalance_agent.clients.aiokafka.async_listener import Listener
 from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
 from rebalance_agent.clients.aiokafka.joining import Joining
-from rebalance_agent.clients.aiokafka.listener import Listener
-from rebalance_agent.clients.aiokafka.telling import Telling
-from rebalance_agent.clients.copies import HeldStandbys
-from rebalance_agent.clients.entries import entries, refuse_equal_names
+from rebalance_agent.clients.aiokafka.offset_hooks import Telling
+from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
+from rebalance_agent.clients.strategy_entries import entries, refuse_equal_names
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.progress import Offsets, Partition
+from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 

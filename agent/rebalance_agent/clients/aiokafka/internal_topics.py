@@ -12,7 +12,7 @@ from typing import Any
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.instrumentation.shapes import partition_counts
+from rebalance_agent.instrumentation.assignor_shapes import partition_counts
 
 __all__ = ["ANSWER_SECONDS", "TopicsAhead"]
 

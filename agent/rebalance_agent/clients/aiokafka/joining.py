@@ -13,7 +13,7 @@ from typing import Any
 
 from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
 from rebalance_agent.clients.participant import read_assignment, read_member
-from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION, encode_assignment, encode_subscription
+from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
 
 __all__ = ["Joining"]

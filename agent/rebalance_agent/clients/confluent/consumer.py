@@ -11,18 +11,18 @@ from typing import Any, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from rebalance_agent.clients.confluent.belonging import CLOSED, Belonging
-from rebalance_agent.clients.confluent.committer import Commit, Committer
-from rebalance_agent.clients.confluent.handover import Handover
-from rebalance_agent.clients.confluent.member import Member
-from rebalance_agent.clients.confluent.membership import Membership
+from rebalance_agent.clients.confluent.config.client_settings import Settings
+from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
+from rebalance_agent.clients.confluent.data_methods import Reading
+from rebalance_agent.clients.confluent.group_methods import CLOSED, Belonging
+from rebalance_agent.clients.confluent.member.committer import Commit, Committer
+from rebalance_agent.clients.confluent.member.group_member import Member
+from rebalance_agent.clients.confluent.member.membership_thread import Membership
+from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
+from rebalance_agent.clients.confluent.member.thread_handover import Handover
 from rebalance_agent.clients.confluent.offsets import Ledger, Offsets, by_partition, from_message
-from rebalance_agent.clients.confluent.pollwatch import PollWatch
-from rebalance_agent.clients.confluent.reading import Reading
 from rebalance_agent.clients.confluent.rebalancing import Callback, Callbacks, Rebalancing
-from rebalance_agent.clients.confluent.settings import Settings
-from rebalance_agent.clients.confluent.topics import Wanted
-from rebalance_agent.clients.copies import HeldStandbys
+from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads
 from rebalance_agent.clock import Clock, SystemClock
 

@@ -11,12 +11,12 @@ from typing import Any, cast
 
 import confluent_kafka
 
-from rebalance_agent.clients.confluent_plain.standing import membership_of
+from rebalance_agent.clients.confluent_plain.group_position import membership_of
 from rebalance_agent.clients.confluent_plain.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.progress import Offsets, Partition, Progress
-from rebalance_agent.instrumentation.quiet import quietly
+from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition, Progress
+from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.events import Callback
 
 __all__ = ["Consumer", "OnRebalance"]

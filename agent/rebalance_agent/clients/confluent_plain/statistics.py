@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from rebalance_agent.instrumentation.quiet import logger
+from rebalance_agent.instrumentation.suppress import logger
 
 __all__ = ["SECTION_MAX", "Statistics"]
 

@@ -9,11 +9,11 @@ from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, Reba
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
 
 from rebalance_agent.assignors import Strategy
-from rebalance_agent.clients.kafka_python.cluster import topic_metadata
+from rebalance_agent.clients.kafka_python.cluster_metadata import topic_metadata
 from rebalance_agent.clients.participant import Participant
-from rebalance_agent.groupprotocol.consumer import NEWEST_VERSION
-from rebalance_agent.instrumentation.decision import Decision
-from rebalance_agent.instrumentation.shapes import group_of
+from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assignor_shapes import group_of
 from rebalance_agent.model.group import RebalanceProtocol as Protocol
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 

@@ -10,24 +10,24 @@ from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener, Co
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from kafka.errors import InconsistentGroupProtocolError
 
-from rebalance_agent.clients.copies import HeldStandbys
-from rebalance_agent.clients.entries import entries
-from rebalance_agent.clients.kafka_python.aside import Aside
+from rebalance_agent.clients.held_copies import HeldStandbys
+from rebalance_agent.clients.kafka_python.admin_thread import Aside
 from rebalance_agent.clients.kafka_python.assignor import StrategyAssignor
+from rebalance_agent.clients.kafka_python.assignor_list import all_cooperative, assignors, strategies
+from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refused
 from rebalance_agent.clients.kafka_python.internal_topics import TopicsAside
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.refusal import why_refused
-from rebalance_agent.clients.kafka_python.strategies import all_cooperative, assignors, strategies
+from rebalance_agent.clients.kafka_python.offset_hooks import tell_offsets, tell_waits
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
-from rebalance_agent.clients.kafka_python.telling import tell_offsets, tell_waits
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
+from rebalance_agent.clients.strategy_entries import entries
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.assignor import InstrumentedAssignor
-from rebalance_agent.instrumentation.listener import AsyncRebalanceListener, RebalanceListener
-from rebalance_agent.instrumentation.progress import Offsets, Partition
+from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
+from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
+from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka.errors import NoError, TopicAlreadyExistsError, for_code
 
-from rebalance_agent.clients.kafka_python.aside import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import Aside
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["CREATION_SECONDS", "TopicsAside"]

@@ -9,7 +9,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.admin import OffsetSpec
 
-from rebalance_agent.clients.kafka_python.aside import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import Aside
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["Lags"]

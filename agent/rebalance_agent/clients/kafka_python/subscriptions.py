@@ -16,7 +16,7 @@ from typing import Any
 
 from rebalance_agent.clients.participant import read_assignment
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.consumer import (
+from rebalance_agent.groupprotocol.consumer_protocol import (
     NEWEST_VERSION,
     decode_subscription,
     encode_assignment,

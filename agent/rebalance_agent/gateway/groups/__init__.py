@@ -22,8 +22,8 @@ the client's own bytes go on, and it is counted and logged.
 
 from __future__ import annotations
 
-from rebalance_agent.gateway.groups.explain import explain, stands_against
-from rebalance_agent.gateway.groups.talk import Groups, GroupTalk
-from rebalance_agent.gateway.rules import Rule, Rules, parse_rules
+from rebalance_agent.gateway.group_rules import Rule, Rules, parse_rules
+from rebalance_agent.gateway.groups.explain_rules import explain, stands_against
+from rebalance_agent.gateway.groups.group_interceptor import Groups, GroupTalk
 
 __all__ = ["GroupTalk", "Groups", "Rule", "Rules", "explain", "parse_rules", "stands_against"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rebalance_agent.groupprotocol.tables.classic import CLASSIC_TABLES, GROUP_METADATA, OFFSET_COMMIT
-from rebalance_agent.groupprotocol.tables.consumer import CONSUMER_TABLES
+from rebalance_agent.groupprotocol.tables.classic_groups import CLASSIC_TABLES, GROUP_METADATA, OFFSET_COMMIT
+from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_TABLES
 from rebalance_agent.groupprotocol.tables.kind import RecordTable
-from rebalance_agent.groupprotocol.tables.share import SHARE_TABLES
-from rebalance_agent.groupprotocol.tables.streams import STREAMS_TABLES
+from rebalance_agent.groupprotocol.tables.share_groups import SHARE_TABLES
+from rebalance_agent.groupprotocol.tables.streams_groups import STREAMS_TABLES
 
 __all__ = ["GROUP_METADATA", "OFFSET_COMMIT", "RECORDS", "RecordTable"]
 

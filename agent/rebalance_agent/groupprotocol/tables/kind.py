@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.groupprotocol.message import Message
-from rebalance_agent.groupprotocol.primitives import INT32, INT64, STRING, UUID, Array
-from rebalance_agent.groupprotocol.schema import Field, Struct
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import INT32, INT64, STRING, UUID, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
 
 __all__ = ["TOPIC_PARTITIONS", "RecordTable", "group_key", "member_key", "target_metadata", "value"]
 

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.drawing.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
-from rebalance_agent.drawing.words import WEEKDAYS, duration
+from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
+from rebalance_agent.ui.svg.readable import WEEKDAYS, duration
 
 __all__ = ["Bar", "Stack", "bars", "heat_map", "lanes", "spark", "stacks", "week"]
 

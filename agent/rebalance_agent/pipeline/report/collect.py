@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.report.columns import moment
 from rebalance_agent.pipeline.report.detail_rows import detail_rows
-from rebalance_agent.pipeline.report.fleet_rows import cost_rows, deploy_rows, storm_rows, week_rows
-from rebalance_agent.pipeline.report.group_rows import group_rows
+from rebalance_agent.pipeline.report.fleet_totals import cost_rows, deploy_rows, storm_rows, week_rows
+from rebalance_agent.pipeline.report.group_totals import group_rows
 from rebalance_agent.pipeline.report.periods import periods
-from rebalance_agent.pipeline.report.rows import DETAILS_MAX, Report
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.report.report_columns import moment
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, Report
+from rebalance_agent.pipeline.tables.delta_tables import Tables
 
 __all__ = ["collect"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame, Row, Window, WindowSpec
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
-from rebalance_agent.pipeline.report.columns import epoch_ms, moment
-from rebalance_agent.pipeline.report.members import MemberRow, owned_by_name
-from rebalance_agent.pipeline.report.rows import (
+from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
+from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment
+from rebalance_agent.pipeline.report.report_rows import (
     EPISODES_MAX,
     OWNERS_MAX,
     OWNERS_MEMBERS_MAX,
@@ -21,8 +21,8 @@ from rebalance_agent.pipeline.report.rows import (
     OwnersRow,
     WhatIfRow,
 )
-from rebalance_agent.pipeline.schemas import GROUP
-from rebalance_agent.pipeline.tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["detail_rows"]
 

@@ -1,0 +1,86 @@
+"""Which strategies a recorded group could have been given to, and why not the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.advice.recorded_history import History
+from rebalance_agent.assignors import STRATEGIES, Strategy
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
+from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "Settings", "family", "known", "refusal"]
+
+SIZE_MAX = 50_000_000
+"""Members and partitions over all rebalances of a replay: some minutes of one processor for each strategy."""
+
+MEMBERS_MAX = 20_000
+"""Members of one rebalance; Kafka's coordinators give up well before."""
+
+GENERAL = ("sticky", "shuffled-roundrobin", "roundrobin", "range")
+"""Families that promise any group the same: partitions spread evenly. Of equals, the earlier moves less."""
+
+_NEEDS: Mapping[str, tuple[str, str]] = {
+    "lag-aware": ("", "it goes by the partitions' lag or rate, which events do not record"),
+    "rack-aware-sticky": ("", "it goes by the racks of partitions, which events do not record"),
+    "task-sticky": (SUBTOPOLOGIES.name, f"it needs the application's sub-topologies, setting {SUBTOPOLOGIES.name}"),
+}
+"""Family -> the setting without which it cannot run, if one helps, and why."""
+
+_PURPOSES: Mapping[str, str] = {
+    "failover": "it lets one member work while the others wait; nothing recorded asks for that",
+    "redundant": "it gives every partition to several members; nothing recorded asks for that",
+    "weighted-sticky": "no weights are recorded, and with equal ones it does what sticky does",
+}
+"""Family -> why it is for nobody who has not asked for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``config``: assignor settings that every member of the replayed group runs with."""
+
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+def family(name: str) -> str:
+    """The name without its protocol: both forms decide alike."""
+    return name.removeprefix(COOPERATIVE_PREFIX)
+
+
+def refusal(history: History, strategy: Strategy, settings: Settings | None = None) -> str | None:
+    """Why this group's past cannot be replayed through ``strategy``, for a person; None if it can."""
+    if history.group_type is not GroupType.CLASSIC:
+        return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
+    if not history.decided:
+        return "no rebalance is recorded in which anybody was assigned anything"
+    if (size := history.size) > SIZE_MAX:
+        return (
+            f"too large: {size} members and partitions over all rebalances, more than {SIZE_MAX}; take a shorter time"
+        )
+    if (most := max(len(each.closing.members) for each in history.decided)) > MEMBERS_MAX:
+        return f"too large: {most} members, more than {MEMBERS_MAX}"
+    return _unfit(history, strategy, settings or Settings())
+
+
+def _unfit(history: History, strategy: Strategy, settings: Settings) -> str | None:
+    kind = family(strategy.name)
+    if kind in _NEEDS and _NEEDS[kind][0] not in settings.config:
+        return _NEEDS[kind][1]
+    asked = kind == family(history.assignor or "") or any(each.name in settings.config for each in strategy.config)
+    if asked:
+        return None
+    if kind == "copartitioned-sticky" and not _anything_alike(history):
+        return "no two topics have equal partition counts, so that there is nothing to keep together"
+    return _PURPOSES.get(kind)
+
+
+def _anything_alike(history: History) -> bool:
+    counts = history.decided[-1].closing.topics.values()
+    return len(set(counts)) < len(counts)
+
+
+def known(name: str | None) -> Strategy | None:
+    """The strategy of that name, if it is one of the library's."""
+    return STRATEGIES.get(name or "")

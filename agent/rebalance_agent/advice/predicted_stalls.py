@@ -1,0 +1,132 @@
+"""How long partitions would have stood still: the coordinator's model, worked out for one rebalance.
+
+``testing.simulation`` plays a whole group in simulated time. Of a rebalance that was recorded everything that it
+would simulate is known, so what it comes to is a sum; tests hold the sums against the model. As there:
+
+- eager: everybody stops when the rebalance reaches it, and all partitions wait until the last member has joined and the
+  assignment is there;
+- cooperative: nobody stops. What a member must give up stands still from the end of the first round to the end of the
+  follow-up, for which the slowest is waited for once more. What gone members had is handed out in the first round.
+
+Where nobody reported when members stopped, they count as stopped from the start: as in the recorded upper bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.advice.move_counts import Handed
+from rebalance_agent.advice.recorded_history import Rebalance, identity
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["Behaviour", "behaviour_of", "predict_stall"]
+
+SESSION_MS = 45_000
+"""Kafka's default ``session.timeout.ms``, where no record says the member's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the members of one rebalance behaved, by identity. All times in seconds.
+
+    ``join``: the wait for the last member under the recorded protocol, ``sync``: for the leader's assignment.
+    ``stops``: from the start until a member had noticed and stopped, ``pauses``: its revoked callback. ``follow``: the
+    recorded follow-up rounds, None where there were none. ``expired``: gone members' session timeouts, where they
+    failed. ``fresh``: the group had been empty.
+    """
+
+    join: float
+    sync: float
+    stops: Mapping[str, float] = field(default_factory=dict)
+    pauses: Mapping[str, float] = field(default_factory=dict)
+    follow: float | None = None
+    expired: Mapping[str, float] = field(default_factory=dict)
+    fresh: bool = False
+
+
+def behaviour_of(rebalance: Rebalance) -> Behaviour | None:
+    """What the events tell of it; None where nobody saw when it began, or knows what it cost."""
+    first, closing = rebalance.generations[0], rebalance.closing
+    if rebalance.before is None or first.join_seconds is None or closing.stall is None:
+        return None
+    stops: dict[str, float] = {}
+    pauses: dict[str, float] = {}
+    if closing.protocol is not RebalanceProtocol.COOPERATIVE:
+        stops = {identity(each): each.stop_seconds for each in closing.members if each.stop_seconds is not None}
+        slowest = next((identity(each) for each in closing.members if each.member_id == closing.slowest_member_id), "")
+        if slowest in stops:
+            pauses = {slowest: max(0.0, first.join_seconds - stops[slowest])}
+    follow = None
+    if len(rebalance.generations) > 1:
+        follow = max(0, closing.timestamp_ms - first.timestamp_ms) / 1000
+    return Behaviour(
+        join=first.join_seconds,
+        sync=first.sync_seconds or 0.0,
+        stops=stops,
+        pauses=pauses,
+        follow=follow,
+        expired=_expired(rebalance),
+        fresh=rebalance.fresh,
+    )
+
+
+def predict_stall(behaviour: Behaviour | None, given: Handed | None, protocol: RebalanceProtocol) -> float | None:
+    """Stalled partition-seconds of a rebalance in which ``given`` changed hands under ``protocol``.
+
+    None where it is not known how the members behaved, or what changed hands.
+    """
+    if behaviour is None or given is None:
+        return None
+    if protocol is RebalanceProtocol.COOPERATIVE:
+        return _cooperative(behaviour, given)
+    end = behaviour.join + behaviour.sync
+    if behaviour.fresh:
+        return given.assigned * end
+    stood = sum(count * max(0.0, end - behaviour.stops.get(name, 0.0)) for name, count in given.owned.items() if count)
+    return stood + _of_gone(behaviour, given, end)
+
+
+def _cooperative(behaviour: Behaviour, given: Handed) -> float:
+    join = _joined(behaviour, given)
+    end = join + behaviour.sync
+    if behaviour.fresh:
+        return given.assigned * end
+    moved = sum(given.moved.values())
+    if not moved:
+        return _of_gone(behaviour, given, end)
+    follow = behaviour.follow
+    if follow is None:
+        others = (behaviour.stops.get(name, join) for name in given.owned if name not in given.moved)
+        pauses = (behaviour.pauses.get(name, 0.0) for name in given.moved)
+        follow = max((*others, *pauses), default=0.0) + behaviour.sync
+    return moved * follow + _of_gone(behaviour, given, end)
+
+
+def _joined(behaviour: Behaviour, given: Handed) -> float:
+    """When the last member joins if nobody has to give anything up first.
+
+    Nobody tells when a member stopped that had nothing to stop: such a one joins as soon as it notices. If it did tell,
+    it is waited for like all others.
+    """
+    if not all(name in behaviour.stops for name, count in given.owned.items() if count):
+        return behaviour.join
+    return max((behaviour.stops[name] for name in given.owned if name in behaviour.stops), default=behaviour.join)
+
+
+def _of_gone(behaviour: Behaviour, given: Handed, end: float) -> float:
+    return sum(count * (end + behaviour.expired.get(name, 0.0)) for name, count in given.gone.items())
+
+
+def _expired(rebalance: Rebalance) -> dict[str, float]:
+    """Members that failed had been dead for a session before anybody noticed. Of all others that is merely possible."""
+    closing, before = rebalance.closing, rebalance.before
+    if before is None or Trigger.MEMBER_FAILED not in closing.causes:
+        return {}
+    staying = {identity(each) for each in closing.members}
+    return {
+        identity(each): (each.session_timeout_ms or SESSION_MS) / 1000
+        for each in before.members
+        if identity(each) not in staying
+    }

@@ -1,0 +1,139 @@
+"""``docs/api.md``, written from the routes and the values that answers are made of."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum, StrEnum
+from types import UnionType
+from typing import Any, cast
+
+from rebalance_agent.api.history import HistoryLimits
+from rebalance_agent.api.openapi import OPENAPI_VERSION, field_descriptions, shapes_of
+from rebalance_agent.api.query import QUERY_MAX
+from rebalance_agent.api.routes import GROUPS, LIMIT_MAX, ROUTES, Parameter
+from rebalance_agent.api.shapes import values_of
+from rebalance_agent.model.events import EVENT_KINDS, Event
+from rebalance_agent.model.partitions import TopicPartitions
+
+__all__ = ["api_page"]
+
+_LIMITS = HistoryLimits()
+
+_HEAD = f"""\
+# The API
+
+Written from `rebalance_agent.api` by `make docs`; change it there.
+
+The observer answers JSON under `/api/v1/` on the port of its metrics: every group now, and its last rebalances. It
+answers from memory and never asks a broker. [`watch`](watch.md) and [`explain`](explain.md) are made of it, and
+`/api/v1/openapi.json` describes it to programs (OpenAPI {OPENAPI_VERSION}).
+
+```sh
+curl -s 'localhost:29308/api/v1/groups?match=orders*&sort=-stall&limit=3'
+curl -s localhost:29308/api/v1/groups/orders | jq '.members[] | [.client_id, .where.pod, .assigned]'
+curl -s localhost:29308/api/v1/groups/orders/rebalances | jq '.rebalances[0] | .trigger, .stall.seconds'
+```
+
+- Times are epoch milliseconds, durations seconds, partitions ranges such as `0-4,7`. A field whose value nobody knows
+  is left out. New fields may come; what is here stays.
+- A group's name is one segment of the path and percent-encoded, slashes too: `a/b` is `/api/v1/groups/a%2Fb`.
+- Errors are `{{"error": "..."}}` with what to do about it: 400 for what is wrong in the request, 404 for what is not
+  there, 401 where the web port asks for a token.
+- A query has at most {QUERY_MAX} characters, an answer at most {LIMIT_MAX} groups. Text is made when a group changes,
+  and only joined when it is asked for: polling thousands of groups every second is cheap.
+- Rebalances are remembered since the process started: at most {_LIMITS.rebalances} of a group, {_LIMITS.groups} groups,
+  {_LIMITS.size_bytes >> 20} MiB in all; the group that changed longest ago is forgotten first, and a deleted group at
+  once. The whole history is in the topic [`rebalance-events`](events.md).
+"""
+
+
+def api_page() -> str:
+    """The page: paths, parameters, then a table for each kind of answer."""
+    parts = [_HEAD, "## Paths\n", _table(("path", "answer", "what"), _paths())]
+    parts += [
+        f"## Parameters of `{GROUPS.path}`\n",
+        _table(("name", "value", "what"), map(_parameter, GROUPS.parameters)),
+    ]
+    shapes = {shape: None for route in ROUTES if route.answer for shape in shapes_of(route.answer)}
+    for shape in shapes:
+        if is_dataclass(shape) and shape not in EVENT_KINDS.values() and field_descriptions(shape):
+            text = (shape.__doc__ or "").strip()
+            parts += [f"## {shape.__name__}\n\n{text}\n", _table(("field", "type", "what"), _fields(shape))]
+    sets = {shape for shape in shapes if issubclass(shape, Enum)} & set(_named())
+    parts += [
+        "## Closed sets\n",
+        _table(("name", "values"), map(_values, sorted(sets, key=lambda each: each.__name__))),
+    ]
+    return "\n".join(parts)
+
+
+def _paths() -> Iterator[tuple[str, ...]]:
+    for route in ROUTES:
+        yield f"`{route.path}`", _link(route.answer) if route.answer else "OpenAPI", route.text
+
+
+def _parameter(parameter: Parameter) -> tuple[str, ...]:
+    if parameter.kind is int:
+        value = f"0 to {parameter.most}"
+    elif issubclass(parameter.kind, StrEnum):
+        value = _listed(parameter.kind)
+    else:
+        value = f"text of 1 to {parameter.most} characters"
+    default = "" if parameter.default is None else f" (default `{parameter.default}`)"
+    return f"`{parameter.name}`", value, parameter.text + default
+
+
+def _fields(shape: type) -> Iterator[tuple[str, ...]]:
+    hints, texts = typing.get_type_hints(shape), field_descriptions(shape)
+    for field in fields(cast("Any", shape)):
+        yield f"`{field.name}`", _type(hints[field.name]), texts[field.name]
+
+
+def _named() -> Iterator[type]:
+    """What the tables of this page speak of; events have a page of their own."""
+    for shape in (each for route in ROUTES if route.answer for each in shapes_of(route.answer)):
+        if is_dataclass(shape) and field_descriptions(shape):
+            for hint in typing.get_type_hints(shape).values():
+                yield from (hint, *typing.get_args(hint))
+
+
+def _values(kind: type) -> tuple[str, ...]:
+    return kind.__name__, _listed(cast("type[Enum]", kind))
+
+
+def _listed(kind: type[Enum]) -> str:
+    return ", ".join(f"`{each}`" for each in values_of(kind))
+
+
+def _type(hint: Any) -> str:  # noqa: ANN401 - any type hint
+    if hint == Event:
+        return "[event](events.md)"
+    if hint == TopicPartitions:
+        return "ranges by topic"
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return f"[{hint.__name__}](#closed-sets)"
+    if is_dataclass(hint):
+        return _link(cast("type", hint))
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, UnionType):
+        return " or ".join("nothing" if part is type(None) else _type(part) for part in arguments)
+    if origin is tuple:
+        return f"list of {_type(arguments[0])}"
+    if origin is not None and issubclass(origin, Mapping):
+        return f"{_type(arguments[1])} by name"
+    return {str: "text", int: "whole number", float: "number", bool: "true or false"}[hint]
+
+
+def _link(shape: type) -> str:
+    """To the table of a kind of answer, or to the page about events for what they are made of."""
+    if field_descriptions(shape):
+        return f"[{shape.__name__}](#{shape.__name__.lower()})"
+    names = ", ".join(f"`{field.name}`" for field in fields(cast("Any", shape)))
+    return "[event](events.md)" if shape in EVENT_KINDS.values() else f"object of {names}"
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,162 @@
+"""``POST /v1/events``: newline-delimited JSON from the consumers beside the sidecar, as one WSGI application."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.api.posted_events import LineError, parse_events
+from rebalance_agent.clock import Clock
+from rebalance_agent.http.token_bucket import TokenBucket
+from rebalance_agent.model.events import Event
+
+__all__ = ["ALIVE_HEADER", "DROPPED_HEADER", "EVENTS_PATH", "EventsApp"]
+
+EVENTS_PATH = "/v1/events"
+
+ALIVE_HEADER = "X-Rebalance-Agent-Alive"
+"""The random id of a reporting process that only says that it lives; the body is empty then."""
+
+PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
+
+DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
+"""How many events the sender has dropped since its last post that was accepted."""
+
+DIGITS_MAX = 15
+"""Digits of a number in a header: enough for every count, and not enough to keep a processor busy."""
+
+_Answer = dict[str, object]
+
+
+class _RefusedError(Exception):
+    """Ends a request: a status, what to tell the sender, and headers."""
+
+    def __init__(self, status: HTTPStatus, answer: _Answer, **headers: str) -> None:
+        super().__init__(status)
+        self.status, self.answer = status, answer
+        self.headers = [(name.replace("_", "-"), value) for name, value in headers.items()]
+
+
+class EventsApp:
+    """Checks a post and hands its events on; a post is accepted as a whole or not at all.
+
+    ``accept(events, dropped)`` is called from the server's threads. It must not block; when it raises, the sender gets
+    503 and may repeat the post. ``rejected(status)`` counts what was refused. ``alive(process)`` hears of a
+    process that says that it lives.
+    """
+
+    def __init__(
+        self,
+        accept: Callable[[Sequence[Event], int], None],
+        clock: Clock,
+        settings: EventsSettings | None = None,
+        rejected: Callable[[int], None] = lambda _status: None,
+        alive: Callable[[str], None] = lambda _process: None,
+    ) -> None:
+        """``settings`` default to loopback without a token."""
+        self._accept = accept
+        self._settings = settings or EventsSettings()
+        self._bucket = TokenBucket(self._settings.rate, self._settings.burst, clock)
+        self._rejected = rejected
+        self._alive = alive
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """The WSGI entry."""
+        headers: list[tuple[str, str]] = []
+        try:
+            status, answer = HTTPStatus.OK, self._post(environ)
+        except _RefusedError as refused:
+            status, answer = refused.status, refused.answer
+            headers = refused.headers
+            self._rejected(status)
+        body = json.dumps(answer).encode() + b"\n"
+        start_response(
+            f"{status.value} {status.phrase}",
+            [("Content-Type", "application/json"), ("Content-Length", str(len(body))), *headers],
+        )
+        return [body]
+
+    def _post(self, environ: WSGIEnvironment) -> _Answer:
+        if environ.get("PATH_INFO") != EVENTS_PATH:
+            raise _RefusedError(HTTPStatus.NOT_FOUND, {"error": f"there is only {EVENTS_PATH}"})
+        if environ["REQUEST_METHOD"] != "POST":
+            raise _RefusedError(HTTPStatus.METHOD_NOT_ALLOWED, {"error": "only POST"}, Allow="POST")
+        self._authorize(environ)
+        dropped, process = self._dropped(environ), self._process(environ)
+        lines = self._lines(environ)
+        self._pace(sum(1 for line in lines if line.strip()))
+        try:
+            events = parse_events(lines)
+        except LineError as error:
+            raise _RefusedError(
+                HTTPStatus.BAD_REQUEST, {"error": str(error), "line": error.line, "field": error.field}
+            ) from None
+        try:
+            self._accept(events, dropped)
+        except Exception as error:
+            raise _RefusedError(HTTPStatus.SERVICE_UNAVAILABLE, {"error": "events cannot be taken in now"}) from error
+        if process:
+            self._alive(process)
+        return {"accepted": len(events)}
+
+    def _authorize(self, environ: WSGIEnvironment) -> None:
+        if "HTTP_ORIGIN" in environ:
+            # Browsers may post to loopback on behalf of any page, and always say so.
+            raise _RefusedError(HTTPStatus.FORBIDDEN, {"error": "not for web pages"})
+        bearer = self._settings.bearer
+        if bearer and not bearer.allows(environ):
+            raise _RefusedError(
+                HTTPStatus.UNAUTHORIZED, {"error": "a bearer token is required"}, WWW_Authenticate="Bearer"
+            )
+
+    def _dropped(self, environ: WSGIEnvironment) -> int:
+        text = environ.get("HTTP_" + DROPPED_HEADER.upper().replace("-", "_"), "0")
+        number = _number(text)
+        if number is None:
+            raise _RefusedError(
+                HTTPStatus.BAD_REQUEST, {"error": f"{DROPPED_HEADER}: must be a count", "field": DROPPED_HEADER}
+            )
+        return number
+
+    @staticmethod
+    def _process(environ: WSGIEnvironment) -> str:
+        text: str = environ.get("HTTP_" + ALIVE_HEADER.upper().replace("-", "_"), "")
+        if text and not PROCESS_ID.fullmatch(text):
+            raise _RefusedError(
+                HTTPStatus.BAD_REQUEST, {"error": f"{ALIVE_HEADER}: must be a process's id", "field": ALIVE_HEADER}
+            )
+        return text
+
+    def _lines(self, environ: WSGIEnvironment) -> list[bytes]:
+        length = _number(environ.get("CONTENT_LENGTH") or "")
+        if length is None or environ.get("HTTP_TRANSFER_ENCODING"):
+            raise _RefusedError(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is required"})
+        if length > self._settings.body_bytes_max:
+            raise _too_large(f"a body must have at most {self._settings.body_bytes_max} bytes")
+        body: bytes = environ["wsgi.input"].read(length)
+        if len(body) < length:
+            raise _RefusedError(HTTPStatus.BAD_REQUEST, {"error": "the body ended early"})
+        lines = body.split(b"\n", self._settings.lines_max + 1)
+        if len(lines) > self._settings.lines_max + 1 or (len(lines) > self._settings.lines_max and lines[-1]):
+            raise _too_large(f"a body must have at most {self._settings.lines_max} lines")
+        return lines
+
+    def _pace(self, events: int) -> None:
+        if (wait := self._bucket.take(events)) > 0:
+            seconds = math.ceil(wait)
+            raise _RefusedError(
+                HTTPStatus.TOO_MANY_REQUESTS, {"error": f"too many events, wait {seconds} s"}, Retry_After=str(seconds)
+            )
+
+
+def _too_large(problem: str) -> _RefusedError:
+    return _RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": problem})
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None

@@ -1,0 +1,45 @@
+"""Bounds of the events endpoint, and the rule that only loopback goes without a token or certificates of clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.loopback import is_loopback
+
+__all__ = ["EventsSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventsSettings:
+    """Where the endpoint listens, who may post, and how much.
+
+    ``lines_max`` and ``rate`` (events per second, with bursts of ``burst``) count events; ``body_bytes_max`` is one
+    post's. ``burst`` is at least ``lines_max``, so that a full post can always pass in the end. ``mutual_tls``: clients
+    without a certificate of theirs do not come so far.
+
+    Raises:
+        InvalidInputError: beyond loopback with neither ``bearer`` nor ``mutual_tls``, or senseless bounds.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 29309
+    bearer: Bearer | None = field(default=None, repr=False)
+    mutual_tls: bool = False
+    body_bytes_max: int = 1024 * 1024
+    lines_max: int = 1_000
+    rate: float = 1_000.0
+    burst: int = 5_000
+
+    def __post_init__(self) -> None:
+        """Refuse what would be open or could never work."""
+        if self.bearer is None and not self.mutual_tls and not is_loopback(self.host):
+            where = self.host or "every address"
+            problem = f"is required to listen on {where}, which is not loopback, unless clients show certificates"
+            raise InvalidInputError("token", problem)
+        for name in ("body_bytes_max", "lines_max", "rate"):
+            if getattr(self, name) <= 0:
+                raise InvalidInputError(name, "must be above 0")
+        if self.burst < self.lines_max:
+            raise InvalidInputError("burst", f"must be at least lines_max, {self.lines_max}")

@@ -1,0 +1,186 @@
+"""JSON under ``/api/v1/``: every group now, and its last rebalances. Asks no broker; text is made once per change."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from rebalance_agent.api.history import History
+from rebalance_agent.api.openapi import openapi_document
+from rebalance_agent.api.query import GroupQuery, NotKnownError, find_route, parse_query
+from rebalance_agent.api.routes import GROUP_ONE, GROUPS, OPENAPI, REBALANCES, Route
+from rebalance_agent.api.shapes import (
+    ApiError,
+    GroupDetail,
+    GroupList,
+    GroupSummary,
+    RebalanceDetail,
+    RebalanceList,
+)
+from rebalance_agent.api.view_shapes import draw_detail, draw_summary
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.answer import Answer
+from rebalance_agent.model.event_json import value_to_json
+from rebalance_agent.tracking.views import GroupView
+
+__all__ = ["Api"]
+
+JSON = "application/json"
+
+DETAILS_MAX = 64
+"""Groups whose detail is kept as text: what a few people look at, and some megabytes at the very most."""
+
+
+class _Line(NamedTuple):
+    edition: tuple[int, int, bool]
+    summary: GroupSummary
+    text: bytes
+
+
+class _Detail(NamedTuple):
+    edition: tuple[int, int, bool]
+    text: bytes
+
+
+class Api:
+    """Answers from the views and the history of one process. Thread-safe.
+
+    The methods give values, for a program in the same process; calling it gives what is sent over HTTP.
+    """
+
+    def __init__(self, views: Callable[[], Iterable[GroupView]], history: History, clock: Clock) -> None:
+        """``views`` gives a consistent snapshot of all groups to show, from any thread."""
+        self._views = views
+        self._history = history
+        self._clock = clock
+        self._drawing = threading.Lock()
+        self._lock = threading.Lock()
+        self._lines: dict[str, _Line] = {}
+        self._details: OrderedDict[str, _Detail] = OrderedDict()
+
+    def groups(self, query: GroupQuery | None = None) -> GroupList:
+        """The groups that ``query`` asks for."""
+        query = query or GroupQuery()
+        total, lines = self._select(query)
+        return GroupList(self._clock.now_ms(), total, query.offset, tuple(line.summary for line in lines))
+
+    def group(self, name: str) -> GroupDetail:
+        """One group.
+
+        Raises:
+            NotKnownError: there is no such group.
+        """
+        return draw_detail(self._view(name), self._clock.now_ms())
+
+    def rebalances(self, name: str) -> RebalanceList:
+        """A group's last rebalances; none where none has settled yet.
+
+        Raises:
+            NotKnownError: there is no such group.
+        """
+        known = self._history.rebalances(name)
+        if known is None:
+            self._view(name)
+        return known or RebalanceList(name, (), ())
+
+    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
+        """One rebalance with its events.
+
+        Raises:
+            NotKnownError: it is not remembered, or there is no such group.
+        """
+        detail = self._history.rebalance(name, identity)
+        if detail is None:
+            self.rebalances(name)
+            raise NotKnownError(
+                f"no rebalance {identity[:100]!r} of this group is remembered; "
+                f"{REBALANCES.path} lists those that are (the last ones, since this process started)"
+            )
+        return detail
+
+    def __call__(self, path: str, query: str) -> Answer:
+        """Answer a request; ``path`` and ``query`` are percent-encoded."""
+        try:
+            route, names = find_route(path)
+            return "200 OK", JSON, self._body(route, names, parse_query(route, query))
+        except InvalidInputError as error:
+            return "400 Bad Request", JSON, _encoded(value_to_json(ApiError(str(error))))
+        except NotKnownError as error:
+            return "404 Not Found", JSON, _encoded(value_to_json(ApiError(str(error))))
+
+    def _body(self, route: Route, names: dict[str, str], query: GroupQuery) -> bytes:
+        if route is OPENAPI:
+            return _document()
+        if route is GROUPS:
+            return self._groups_text(query)
+        if route is GROUP_ONE:
+            return self._detail_text(names["group"])
+        if route is REBALANCES:
+            return _encoded(value_to_json(self.rebalances(names["group"])))
+        return _encoded(value_to_json(self.rebalance(names["group"], names["id"])))
+
+    def _groups_text(self, query: GroupQuery) -> bytes:
+        total, lines = self._select(query)
+        head = {"now_ms": self._clock.now_ms(), "total": total, "offset": query.offset}
+        return b'%s, "groups": [%s]}\n' % (json.dumps(head).encode()[:-1], b", ".join(line.text for line in lines))
+
+    def _detail_text(self, name: str) -> bytes:
+        view = self._view(name)
+        with self._lock:
+            known = self._details.get(name)
+        if known is None or known.edition != view.edition:
+            known = _Detail(view.edition, _encoded(value_to_json(draw_detail(view, self._clock.now_ms()))))
+            with self._lock:
+                self._details[name] = known
+                self._details.move_to_end(name)
+                while len(self._details) > DETAILS_MAX:
+                    self._details.popitem(last=False)
+        # now_ms is the first field, and the only one that changes by itself.
+        rest = known.text[known.text.index(b",") :]
+        return b'{"now_ms": %d%s' % (self._clock.now_ms(), rest)
+
+    def _view(self, name: str) -> GroupView:
+        view = next((each for each in self._views() if each.group == name), None)
+        if view is None:
+            raise NotKnownError(
+                f"there is no group {name[:300]!r} here; {GROUPS.path} lists those that are shown "
+                "(groups_allow and groups_deny decide which)"
+            )
+        return view
+
+    def _select(self, query: GroupQuery) -> tuple[int, list[_Line]]:
+        lines = self._refreshed()
+        wanted = query.wants()
+        matching = query.ordered([line.summary for line in lines.values() if wanted(line.summary)])
+        page = matching[query.offset : query.offset + query.limit]
+        return len(matching), [lines[each.group] for each in page]
+
+    def _refreshed(self) -> dict[str, _Line]:
+        """A line for each view, made anew only where the view has changed.
+
+        Who asks for all groups waits for another who does, instead of drawing the same; nobody else waits.
+        """
+        with self._drawing:
+            before, lines = self._lines, {}
+            for view in self._views():
+                line = before.get(view.group)
+                if line is None or line.edition != view.edition:
+                    summary = draw_summary(view)
+                    line = _Line(view.edition, summary, _encoded(value_to_json(summary)).rstrip())
+                lines[view.group] = line
+            self._lines = lines
+            return lines
+
+
+@functools.cache
+def _document() -> bytes:
+    return _encoded(openapi_document())
+
+
+def _encoded(data: object) -> bytes:
+    return json.dumps(data).encode() + b"\n"

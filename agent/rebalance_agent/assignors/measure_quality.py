@@ -1,0 +1,189 @@
+"""How good an assignment is, ours or another client's, measured on the target that its rounds lead to.
+
+``moved_min`` is the fewest moves of any assignment with the same balance: the same loads, where members that are
+promised alike may swap theirs. It is exact
+
+- where all members subscribe alike: a member can keep the lesser of what it owns and what it gets, and pairing the
+  largest with the largest keeps most;
+- where subscriptions are mixed and the balance is the best there is: the cheapest flow of ``placement``;
+- where they are mixed and the balance is not the best, as long as there are at most `SWAPS_MAX` ways to swap loads:
+  a flow for each. Finding the best way among more is as hard as it looks (there is no convexity left to lean on), so
+  beyond that members keep the loads they have, and the figure may be higher than the true minimum.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_agent.assignors.assignment_facts import (
+    copartition_breaks,
+    count_moved,
+    count_unassigned,
+    owners_of,
+    rack_misses,
+    topic_spread,
+)
+from rebalance_agent.assignors.balance.counts import NO_EXTRA
+from rebalance_agent.assignors.balance.placement import best, place
+from rebalance_agent.assignors.balance.promise import Promise, by_count
+from rebalance_agent.assignors.roster import Roster, call_the_roll
+from rebalance_agent.assignors.strategy import Strategy
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
+
+__all__ = ["SWAPS_MAX", "Balance", "Judgement", "balance_of", "judge", "judgement"]
+
+SWAPS_MAX = 24
+"""Ways to swap loads that are tried for ``moved_min``, each with a flow of its own: four members in any order."""
+
+
+class Judgement(NamedTuple):
+    """``targets``: member id -> the partitions that its load was measured against."""
+
+    quality: AssignmentQuality
+    targets: Mapping[str, int]
+
+
+class Balance(NamedTuple):
+    """What every judgement begins with; lists go by the roster's members. Names as in `AssignmentQuality`."""
+
+    targets: Sequence[int]
+    skew_ratio: float
+    imbalance: int
+    moved_min: int | None
+
+
+def judge(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> AssignmentQuality:
+    """The quality of `judgement`, and its errors."""
+    return judgement(group, assignment, strategy).quality
+
+
+def judgement(group: GroupSubscription, assignment: GroupAssignment, strategy: Strategy | None = None) -> Judgement:
+    """Measure ``assignment.target`` against what ``strategy`` promises; without one, against the best balance.
+
+    The assignment may be anybody's: entries for topics or partitions that do not exist count as load and nothing else,
+    and members it leaves out have nothing.
+
+    Raises:
+        AssignmentError: a member id appears twice, or a configured value is out of bounds.
+    """
+    roster = call_the_roll(group) if strategy is None else strategy.roster(group)
+    owners = owners_of(roster, assignment.target)
+    loads = [count_partitions(assignment.target.get(member.member_id, {})) for member in roster.members]
+    moved = count_moved(roster, owners)
+    promise = by_count(roster) if strategy is None else strategy.promise(roster)
+    found = balance_of(roster, promise, loads, moved, plain=owners.plain)
+    quality = AssignmentQuality(
+        spread=max(loads, default=0) - min(loads, default=0),
+        max_mean_ratio=max(loads) * len(loads) / sum(loads) if any(loads) else None,
+        skew_ratio=found.skew_ratio,
+        imbalance=found.imbalance,
+        moved=moved,
+        moved_min=found.moved_min,
+        unassigned=count_unassigned(roster, owners),
+        topic_spread=topic_spread(roster, owners, found.targets),
+        copartition_breaks=copartition_breaks(roster, owners),
+        rack_misses=rack_misses(roster, owners),
+    )
+    names = (member.member_id for member in roster.members)
+    return Judgement(quality, dict(zip(names, found.targets, strict=True)))
+
+
+def balance_of(roster: Roster, promise: Promise, loads: Sequence[int], moved: int, *, plain: bool) -> Balance:
+    """Measure ``loads`` (by member) against ``promise``; of what members own, ``moved`` did not stay with its owner.
+
+    ``plain``: as in `Owners`, which all our own plans are where each partition has one owner.
+    """
+    best_balance = best(roster, promise)
+    targets = promise.targets(best_balance[0] if best_balance else loads)
+    return Balance(
+        targets=targets,
+        skew_ratio=max(map(_skew, loads, targets), default=1.0),
+        imbalance=max((load - target for load, target in zip(loads, targets, strict=True) if load > target), default=0),
+        moved_min=_moved_min(_Case(roster, promise, loads, best_balance), moved) if plain else None,
+    )
+
+
+def _skew(load: int, target: int) -> float:
+    """Load over target, at least 1; for who is promised nothing, one more than the load."""
+    return max(1.0, load / target if target else 1.0 + load)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    roster: Roster
+    promise: Promise
+    loads: Sequence[int]
+    best: tuple[tuple[int, ...], int] | None
+
+
+def _moved_min(case: _Case, moved: int) -> int:
+    if not moved:
+        return 0
+    owned = case.roster.owned_counts()
+    if case.roster.uniform():
+        return sum(owned) - _kept_by_pairs(case.promise.standing, owned, case.loads)
+    if case.best is not None:
+        strain = case.promise.strain(case.loads)
+        if strain is not None and strain == case.promise.strain(case.best[0]):
+            return sum(owned) - case.best[1]
+    return min(moved, sum(owned) - _kept_by_swaps(case))
+
+
+def _kept_by_pairs(standing: Sequence[int], owned: Sequence[int], loads: Sequence[int]) -> int:
+    kept = 0
+    for alike in _alike(standing):
+        most_owned = sorted((owned[member] for member in alike), reverse=True)
+        largest = sorted((loads[member] for member in alike), reverse=True)
+        kept += sum(map(min, most_owned, largest))
+    return kept
+
+
+def _kept_by_swaps(case: _Case) -> int:
+    unassigned = sum(case.roster.partitions) - sum(case.loads)
+    no_extra = [NO_EXTRA] * len(case.loads)
+    ways = list(itertools.islice(_swaps(case.promise.standing, case.loads), SWAPS_MAX + 1))
+    kept = 0
+    for loads in ways if len(ways) <= SWAPS_MAX else [case.loads]:
+        placement = place(case.roster, loads, no_extra, unassigned)
+        if placement is not None:
+            kept = max(kept, placement.kept)
+    return kept
+
+
+def _swaps(standing: Sequence[int], loads: Sequence[int]) -> Iterator[list[int]]:
+    """Every way in which members of equal standing can exchange loads, each distinct way once."""
+    groups = _alike(standing)
+    for way in itertools.product(*(_distinct_orders(sorted(loads[member] for member in group)) for group in groups)):
+        swapped = list(loads)
+        for group, order in zip(groups, way, strict=True):
+            for member, load in zip(group, order, strict=True):
+                swapped[member] = load
+        yield swapped
+
+
+def _distinct_orders(loads: Sequence[int]) -> list[tuple[int, ...]]:
+    """The orders of ascending ``loads``, up to one more than is ever used."""
+    orders: list[tuple[int, ...]] = []
+    current = list(loads)
+    while len(orders) <= SWAPS_MAX:
+        orders.append(tuple(current))
+        # The next permutation in lexicographic order, which skips repetitions.
+        pivot = next((i for i in range(len(current) - 2, -1, -1) if current[i] < current[i + 1]), None)
+        if pivot is None:
+            break
+        swap = next(i for i in range(len(current) - 1, pivot, -1) if current[i] > current[pivot])
+        current[pivot], current[swap] = current[swap], current[pivot]
+        current[pivot + 1 :] = reversed(current[pivot + 1 :])
+    return orders
+
+
+def _alike(standing: Sequence[int]) -> list[list[int]]:
+    groups: dict[int, list[int]] = {}
+    for member, rank in enumerate(standing):
+        groups.setdefault(rank, []).append(member)
+    return list(groups.values())

@@ -1,0 +1,181 @@
+"""A consumer, share or streams group's records as entries: each epoch that all members have reached is one.
+
+Sources: KIP-848, KIP-932, KIP-1071. An epoch is reached when the target assignment was made for it and every member is
+stable in it; a static member that left for a while (negative epoch) is not waited for. A tombstone is never the last
+record of a batch, so nothing is concluded from it before the next record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rebalance_agent.audit.audited_group import Partition, Place, Row, Sheet
+from rebalance_agent.audit.entries import Entry
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochFact,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["EpochBook"]
+
+SESSION_MS = 45_000
+"""A member's session timeout where no record says it: Kafka's default, which events assume, too."""
+
+
+class EpochBook:
+    """One life of such a group; ``origin``: how it ended as a group of another type, if it goes on from there."""
+
+    def __init__(self, group: str, group_type: GroupType, origin: Sheet | None = None) -> None:
+        """Begin knowing nothing."""
+        self.group = group
+        self.group_type = group_type
+        self.last = origin
+        self.certain = True
+        self._topology: Topology | None = None
+        self._inherits = origin is not None and bool(origin.rows)
+        self._repeated: int | None = None
+        self._epoch: int | None = None
+        self._target = -1
+        self._members: dict[str, EpochMember] = {}
+        self._currents: dict[str, CurrentAssignment] = {}
+        self._behind: set[str] = set()
+        self._holders: dict[Partition, int] = {}
+        self._free_ms: dict[Partition, int] = {}
+        self._unheld_ms = 0
+        self._started_ms: int | None = None
+        self._assigned_ms: int | None = None
+
+    @property
+    def number(self) -> int:
+        """The newest epoch; 0 before any."""
+        return self._epoch or 0
+
+    @property
+    def known(self) -> bool:
+        """Whether there was anything that can end."""
+        return self._epoch is not None
+
+    def doubt(self) -> None:
+        """Records may have been missing: who was there, and that an epoch was reached, is not known from here on."""
+        self.certain, self.last = False, None
+
+    def take(
+        self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: Place
+    ) -> Iterator[Entry]:
+        """One fact; None takes away what was said before."""
+        self._note(kind, subject, fact, at_ms)
+        if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
+            return
+        last, number = self.last, self._epoch
+        same = last is not None and number in (last.number, self._repeated)
+        now = self._sheet(at_ms) if not same or isinstance(fact, EpochMember | CurrentAssignment) else None
+        if now is None:
+            return
+        returned = now.returned(last) if same else ()
+        if same and not returned:
+            return
+        certain, self.certain, self.last = self.certain, True, now
+        unheld_ms, self._unheld_ms = self._unheld_ms, 0
+        self._free_ms.clear()
+        self._started_ms = self._assigned_ms = None
+        if now.rows or (last and last.rows) or not certain:
+            kind_told = GenerationEvent.KIND
+            yield Entry(
+                kind_told, self.group, self.group_type, number, at_ms, place, now, last, returned, certain, unheld_ms
+            )
+
+    def _note(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
+        if kind is GroupEpoch:
+            if self._epoch is None and isinstance(fact, GroupEpoch) and self._inherits:
+                self._repeated = fact.epoch  # it only says again what the group was
+            self._epoch = fact.epoch if isinstance(fact, GroupEpoch) else None
+            if fact is not None and self._started_ms is None:
+                self._started_ms = at_ms
+            self._behind = {name for name in self._members if self._is_behind(name)}
+        elif kind is TargetEpoch:
+            self._target = fact.epoch if isinstance(fact, TargetEpoch) else -1
+            self._assigned_ms = at_ms
+        elif kind is Topology:
+            self._topology = fact if isinstance(fact, Topology) else None
+        elif kind is EpochMember:
+            self._members.pop(subject, None)
+            if isinstance(fact, EpochMember):
+                self._members[subject] = fact
+            self._see(subject)
+        elif kind is CurrentAssignment:
+            old = self._currents.pop(subject, None)
+            new = fact if isinstance(fact, CurrentAssignment) else None
+            if new is not None:
+                self._currents[subject] = new
+            self._hold(_held(old), _held(new), at_ms)
+            self._see(subject)
+
+    def _see(self, name: str) -> None:
+        (self._behind.add if self._is_behind(name) else self._behind.discard)(name)
+
+    def _is_behind(self, name: str) -> bool:
+        if name not in self._members or self._epoch is None:
+            return False
+        current = self._currents.get(name)
+        if current is None:
+            return True
+        return current.epoch >= 0 and (current.epoch < self._epoch or current.state is not MemberState.STABLE)
+
+    def _hold(self, old: set[Partition], new: set[Partition], at_ms: int) -> None:
+        for each in new - old:
+            self._holders[each] = self._holders.get(each, 0) + 1
+            if (free_ms := self._free_ms.pop(each, None)) is not None:
+                self._unheld_ms = max(self._unheld_ms, at_ms - free_ms)
+        for each in old - new:
+            self._holders[each] -= 1
+            if not self._holders[each]:
+                del self._holders[each]
+                self._free_ms[each] = at_ms
+
+    def _sheet(self, at_ms: int) -> Sheet:
+        rows = []
+        for name, member in self._members.items():
+            current = self._currents.get(name)
+            held: dict[str, set[int]] = {}
+            for key, number in _held(current):
+                held.setdefault(key, set()).add(number)
+            partitions = {key: tuple(sorted(held[key])) for key in sorted(held)}
+            rows.append(Row(name, member.instance_id, member.client_id, member.client_host, partitions))
+        empty_handed = bool(rows) and not any(row.held for row in rows)
+        session_ms = max((each.session_timeout_ms or SESSION_MS for each in self._members.values()), default=0)
+        number = self._epoch or 0
+        sheet = Sheet(
+            self.group_type,
+            number,
+            at_ms,
+            tuple(rows),
+            joined_ms=self._assigned_ms,
+            started_ms=self._started_ms,
+            session_ms=session_ms,
+            owing=empty_handed,
+        )
+        if self.group_type is not GroupType.STREAMS:
+            return sheet
+        names = self._topics_of_tasks()
+        return replace(sheet.named(names), vague=any(key not in names for row in rows for key in row.held))
+
+    def _topics_of_tasks(self) -> dict[str, str]:
+        """Subtopology -> its topic, where it has one alone: how many partitions each of several has nobody knows."""
+        sources = self._topology.sources if self._topology else {}
+        return {key: topics[0] for key, topics in sources.items() if len(topics) == 1}
+
+
+def _held(current: CurrentAssignment | None) -> set[Partition]:
+    """What a member works on: also what it is to give up, until it has; nothing while it is away."""
+    if current is None or current.epoch < 0:
+        return set()
+    both = (current.assigned, current.revoking)
+    return {(key, number) for each in both for key, numbers in each.items() for number in numbers}

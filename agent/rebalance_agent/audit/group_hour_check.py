@@ -1,0 +1,185 @@
+"""Rows of ``group_hours`` against the generations of each hour, added up once more."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.audit.audit_report import Difference
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.table_rows import excess, slowest_client_id
+from rebalance_agent.model.episode import Stall
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent
+
+__all__ = ["HOUR_COLUMNS", "STALL_HOURS_MAX", "Hours"]
+
+HOUR_MS = 3_600_000
+
+STALL_HOURS_MAX = 366 * 24
+"""A stall counts at most so long: one that is wrong must not keep us at it for ever."""
+
+STORM_GAP_MS = 60_000
+STORM_REBALANCES = 5
+
+HOUR_COLUMNS = (
+    "rebalances", "by_trigger", "noops", "followups", "aborted", "moved", "moved_excess", "storms", "flapping",
+    "stall_p50", "stall_p95", "stall_p99", "stall_max", "stalled_partition_seconds", "partition_seconds",
+    "availability", "slowest_seconds", "slowest_client_id",
+)  # fmt: skip
+"""Of a row of ``group_hours``, which is found by its ``group`` and ``hour_ms``, when it begins (epoch ms)."""
+
+_Row = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class _Hour:
+    """What completed in one hour of a group, up to generation ``number``, and what stood still in it."""
+
+    number: int = 0
+    triggers: Counter[str] = field(default_factory=Counter)
+    noops: int = 0
+    followups: int = 0
+    moved: int = 0
+    moved_excess: int = 0
+    storms: int = 0
+    flapping: set[str] = field(default_factory=set)
+    stalls: list[float] = field(default_factory=list)
+    stalled: float = 0.0
+    slowest: tuple[float, bool, str] | None = None
+    aborted_least: int = 0
+    aborted_most: int = 0
+    seen: bool = False
+
+    def row(self) -> dict[str, object]:
+        """All columns that follow from the generations alone."""
+        stalls = sorted(self.stalls)
+        seconds, known, client_id = self.slowest or (None, False, "")
+        return {
+            "rebalances": self.triggers.total(),
+            "by_trigger": dict(self.triggers),
+            **{name: getattr(self, name) for name in ("noops", "followups", "moved", "moved_excess", "storms")},
+            "flapping": sorted(self.flapping),
+            **{f"stall_p{percent}": _percentile(stalls, percent) for percent in (50, 95, 99)},
+            "stall_max": max(stalls, default=None),
+            "stalled_partition_seconds": self.stalled,
+            "slowest_seconds": seconds,
+            "slowest_client_id": client_id if known else None,
+        }
+
+
+class Hours:
+    """Takes `add` for each row of ``generations``, `abort` for each aborted one, and then the rows of ``group_hours``.
+
+    ``agreed``: how many of these were right.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was added."""
+        self.agreed = 0
+        self._hours: defaultdict[tuple[str, int], _Hour] = defaultdict(_Hour)
+        self._completed: defaultdict[str, list[int]] = defaultdict(list)
+
+    def add(self, event: GenerationEvent) -> None:
+        """What an episode cost is in the event that closes it, and counts in the hour in which it completed."""
+        if not event.closes_episode:
+            return
+        at_ms = event.phases.completed_ms
+        hour = self._hours[event.group, at_ms // HOUR_MS]
+        hour.number = max(hour.number, event.generation)
+        if event.members:
+            hour.triggers[event.trigger.value] += 1
+            self._completed[event.group].append(at_ms)
+        hour.noops += event.noop
+        hour.followups += event.followups
+        hour.moved += event.moved
+        hour.moved_excess += excess(event) or 0
+        hour.flapping.update(event.flapping or ())
+        if event.slowest_seconds is not None:
+            client_id = slowest_client_id(event)
+            slowest = event.slowest_seconds, client_id is not None, client_id or ""
+            hour.slowest = max(hour.slowest or slowest, slowest)
+        if event.stall is not None:
+            hour.stalls.append(event.stall.seconds)
+            self._spread(event.group, at_ms, event.stall)
+
+    def abort(self, event: AbortedEvent, *, must: bool) -> None:
+        """It may count in its hour; ``must``: it was there when the hours were made."""
+        hour = self._hours[event.group, event.timestamp_ms // HOUR_MS]
+        hour.aborted_most += event.generations
+        hour.aborted_least += event.generations if must else 0
+
+    def differences(self, rows: Iterable[_Row], aborted_since_ms: int) -> Iterator[Difference]:
+        """What does not come to the same. Rows have ``group``, ``hour_ms`` and `HOUR_COLUMNS`."""
+        self._count_storms()
+        for row in rows:
+            group, number = str(row["group"]), int(str(row["hour_ms"])) // HOUR_MS
+            hour = self._hours.get((group, number), _Hour())
+            wrong = [*_wrong(row, hour, aborted=number >= aborted_since_ms // HOUR_MS)]
+            wrong += ["it is there twice"] if hour.seen else []
+            hour.seen = True
+            self.agreed += not wrong
+            yield from (_difference(group, number, hour, what) for what in wrong)
+        for (group, number), hour in self._hours.items():
+            # One may have become known since the hours were made.
+            if not hour.seen and hour != _Hour(aborted_most=hour.aborted_most):
+                yield _difference(group, number, hour, "it has no row")
+
+    def _spread(self, group: str, end_ms: int, stall: Stall) -> None:
+        """Evenly over the time of the longest stall."""
+        if stall.seconds <= 0:
+            return
+        length_ms = max(1, math.floor(min(stall.seconds * 1000, STALL_HOURS_MAX * HOUR_MS) + 0.5))
+        at_ms = end_ms - length_ms
+        while at_ms < end_ms:
+            next_ms = min(end_ms, (at_ms // HOUR_MS + 1) * HOUR_MS)
+            self._hours[group, at_ms // HOUR_MS].stalled += stall.partition_seconds * (next_ms - at_ms) / length_ms
+            at_ms = next_ms
+
+    def _count_storms(self) -> None:
+        """A run of rebalances, each at most a minute after the one before, counts in the hour in which it begins."""
+        for group, times in self._completed.items():
+            runs: list[list[int]] = []
+            for at_ms in sorted(times):
+                if runs and at_ms - runs[-1][-1] <= STORM_GAP_MS:
+                    runs[-1].append(at_ms)
+                else:
+                    runs.append([at_ms])
+            for run in runs:
+                self._hours[group, run[0] // HOUR_MS].storms += len(run) >= STORM_REBALANCES
+
+
+def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
+    for name, value in hour.row().items():
+        if not _same(row[name], value):
+            yield f"{name} is {row[name]!r}, its generations come to {value!r}"
+    least, most, count = hour.aborted_least, hour.aborted_most, row["aborted"]
+    if aborted and not (isinstance(count, int) and least <= count <= most):
+        yield f"aborted is {count!r}, its events come to {most if least == most else f'{least} to {most}'}"
+    stalled, whole = row["stalled_partition_seconds"], row["partition_seconds"]
+    if not (isinstance(stalled, float) and isinstance(whole, float) and stalled <= whole):
+        yield f"partition_seconds is {whole!r}, of which {stalled!r} stood still"
+    elif not _same(row["availability"], 1 - stalled / whole if whole else None):
+        yield f"availability is {row['availability']!r}, where {stalled!r} of {whole!r} partition-seconds stood still"
+
+
+def _same(value: object, told: object) -> bool:
+    """Sums of the same numbers differ with their order."""
+    if isinstance(value, float) and isinstance(told, float):
+        return math.isclose(value, told)
+    return value == told
+
+
+def _percentile(ordered: list[float], percent: int) -> float | None:
+    """The smallest that at least so many percent do not exceed."""
+    return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None
+
+
+def _difference(group: str, number: int, hour: _Hour, what: str) -> Difference:
+    try:
+        begins = (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=number)).strftime("%Y-%m-%dT%H:%MZ")
+    except OverflowError:
+        begins = f"{number} of the epoch"
+    return Difference(group, hour.number, f"in the hour {begins} {what}", (Place("group_hours"),))

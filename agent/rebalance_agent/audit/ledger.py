@@ -1,0 +1,199 @@
+"""The ledger itself: first all events, then all records in order, then the balance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.audit.audit_report import UNREADABLE, Difference, Differences, Report
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.compaction import Cleaned
+from rebalance_agent.audit.entries import Entry, Record
+from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.audit.matching import Account, misnamed
+from rebalance_agent.audit.published_event import Told
+from rebalance_agent.audit.published_events import KINDS, Tellings
+from rebalance_agent.audit.record_feed import Posting
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.model.group import is_cooperative
+
+__all__ = ["Ledger", "Window"]
+
+FOLLOWUP_MS = 300_000
+"""So long, at most, an announced follow-up is waited for before anything is told of its episode."""
+
+SOFT_MAX = 1_000
+"""Differences of one partition that are kept until it is known whether records are missing there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which facts must have been told, by the coordinators' time (epoch ms).
+
+    From ``since_ms`` on, those that were ``grace_ms`` old when the events were read at ``until_ms``. ``complete``:
+    nothing was compacted away, so that missing offsets are ends of transactions. ``names``: topic id -> topic.
+    """
+
+    since_ms: int = 0
+    until_ms: int | None = None
+    grace_ms: int = 0
+    complete: bool = False
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+class Ledger:
+    """Takes `tell` for every event, then `expect`, `post` for every record of the offsets topic, then `close`.
+
+    Records come in order within each partition, and up to an end that is no earlier than that of the events.
+    """
+
+    def __init__(
+        self,
+        cluster_id: str,
+        shows: Callable[[str], bool] = lambda _group: True,
+        *,
+        kinds: Collection[str] = KINDS,
+        once: bool = False,
+    ) -> None:
+        """Of one cluster, the groups that ``shows`` allows, and facts of these ``kinds``.
+
+        ``once``: of what tells each fact only once, where a copy is a difference.
+        """
+        self.report = Report()
+        self.told = Tellings(self.report, cluster_id, shows, kinds, once=once)
+        self._window = Window()
+        self._cleaned = Cleaned()
+        self._posting = Posting(shows, self._cleaned.maybe)
+        self._accounts: dict[str, Account] = {}
+        self._next: dict[int, int] = {}
+        self._gap_ms: dict[int, int] = {}
+        self._soft: dict[int, Differences] = {}
+        self._uncertain: set[tuple[str, int]] = set()
+
+    def tell(self, event: Event, place: Place) -> None:
+        """An event that was published; those that are about members, and those of polls, are not for the ledger."""
+        self.told.take(event, place)
+
+    # Records
+
+    def expect(self, window: Window) -> None:
+        """All events were told; of the facts in ``window`` each must be among them."""
+        self._window = window
+
+    def skip(self, partition: int, offset: int, timestamp_ms: int) -> None:
+        """The next record of its partition is of no interest, but it is there: as all before `post` must have been."""
+        if offset > self._next.get(partition, 0) and not self._window.complete:
+            self._gap(partition, timestamp_ms)
+        self._next[partition] = offset + 1
+
+    def post(self, record: Record) -> None:
+        """The next record of its partition."""
+        partition = record.place.partition
+        self.skip(partition, record.place.offset, record.timestamp_ms)
+        if self._cleaned.ends(partition, record.key):
+            self._doubt(partition)
+        elif self._cleaned.maybe(partition):
+            self._gap_ms[partition] = record.timestamp_ms
+        for entry in self._posting.post(record):
+            self._match(entry)
+
+    def _gap(self, partition: int, at_ms: int) -> None:
+        self._gap_ms[partition] = at_ms
+        self._cleaned.gap(partition)
+        self._doubt(partition)
+
+    def _doubt(self, partition: int) -> None:
+        """What follows cannot be held against what was before; what differed by now, because of what was removed."""
+        self._posting.doubt(partition)
+        if soft := self._soft.pop(partition, None):
+            self.report.leave("whose neighbours were compacted away", soft.found)
+
+    def _match(self, entry: Entry) -> None:
+        if entry.kind not in self.told.kinds:
+            return
+        account = self._accounts.setdefault(entry.group, Account())
+        if not entry.certain:
+            self._uncertain.add((entry.group, entry.at_ms))
+        told = self.told.of(entry)
+        if told is None:
+            account.lose()
+            self._missing(entry)
+            return
+        told.matched = True
+        self.report.groups.add(entry.group)
+        book = self._posting.book(entry.group)
+        places, wrong = (entry.place, told.place), 0
+        for what in (*misnamed(entry, told), *account.compare(entry, told, self._window.names)):
+            wrong += 1
+            self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
+        self.report.agreed += not wrong
+
+    def _missing(self, entry: Entry) -> None:
+        window = self._window
+        started_ms = entry.before.at_ms if entry.before and entry.kind != GenerationEvent.KIND else entry.at_ms
+        if min(entry.at_ms, started_ms) < window.since_ms:
+            self.report.leave("from before anybody watched")
+            return
+        if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
+            self.report.pending += 1
+            return
+        # The record of a classic generation says by itself that there was one.
+        soft = isinstance(self._posting.book(entry.group), EpochBook) or entry.kind != GenerationEvent.KIND
+        cleaned = not entry.certain or self._cleaned.maybe(entry.place.partition)
+        if (soft and not entry.certain) or (cleaned and self.told.as_epoch(entry)):
+            self.report.leave("whose neighbours were compacted away")
+        else:
+            self._differ(entry, f"{entry} is not told", (entry.place,), soft=soft)
+
+    def _patience_ms(self, entry: Entry) -> int:
+        now = entry.now
+        waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
+        return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
+
+    def _differ(self, entry: Entry, what: str, places: tuple[Place, ...], *, soft: bool) -> None:
+        """Note a difference; ``soft``: if records turn out to be missing here, they may be the reason."""
+        difference = Difference(entry.group, entry.number, what, places)
+        if soft and not self._window.complete:
+            self._soft.setdefault(entry.place.partition, Differences(SOFT_MAX)).add(difference)
+        else:
+            self.report.differ(difference)
+
+    # Balance
+
+    def close(self) -> Report:
+        """Everything was read: what remains."""
+        for entry in self._posting.close():
+            self._match(entry)
+        for partition in list(filter(self._cleaned.maybe, self._soft)):
+            self._doubt(partition)
+        for soft in self._soft.values():
+            self.report.wrong.add(*soft.kept, found=soft.found)
+        for disputed in self.told.disputed():
+            self.report.wrong.add(*disputed.kept, found=disputed.found)
+        for told in self.told.unmatched():
+            self._invented(told)
+        for group, account in self._accounts.items():
+            self._unclosed(group, account.unclosed)
+            for why, number in account.unjudged.items():
+                self.report.leave(why, number)
+        self.report.leave(UNREADABLE, self._posting.unread)
+        return self.report
+
+    def _unclosed(self, group: str, number: int | None) -> None:
+        """The events of an episode come out together: one that is not closed by the last of them never is."""
+        if number is None:
+            return
+        if self._cleaned.maybe(self._posting.partition(group) or 0):
+            self.report.leave("whose neighbours were compacted away")
+        else:
+            self.report.differ(Difference(group, number, f"the episode of {number} is not told to its end"))
+
+    def _invented(self, told: Told) -> None:
+        partition = self._posting.partition(told.group)
+        gap_ms = max(self._gap_ms.values(), default=-1) if partition is None else self._gap_ms.get(partition, -1)
+        fact = told.group, told.at_ms
+        if told.at_ms <= gap_ms or fact in self._uncertain or fact in self._posting.orphans:
+            self.report.leave("whose records were compacted away")
+        else:
+            what = f"{told} is told, and no record says so"
+            self.report.differ(Difference(told.group, told.number, what, (told.place,)))

@@ -1,0 +1,193 @@
+"""Counters of one process's lifetime against the events that this process published, in its order.
+
+A process counts what it tells, but for what it tells again of the time before it began; and a group that was deleted,
+or became another replica's, begins again at 0. So the counters of a group are the sums of one run of its events: it
+begins with the first one, or where one of these may have happened, and ends with the last one before the scrape. What
+is told again comes first by the records' time, and not always by the order of telling: an aborted generation is told at
+once, and one that may go on is waited for.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_agent.audit.audit_report import Difference, Report
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
+
+__all__ = ["COUNTERS", "Lifetime", "check_lifetime"]
+
+SECONDS = "seconds of stalls"
+
+COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "followups": ("kafka_rebalance_followups_total", {}),
+    "noop": ("kafka_rebalance_noop_total", {}),
+    "revoked": ("kafka_rebalance_partitions_revoked_total", {}),
+    "assigned": ("kafka_rebalance_partitions_assigned_total", {}),
+    "lost": ("kafka_rebalance_partitions_lost_total", {}),
+    "moved": ("kafka_rebalance_partitions_moved_total", {}),
+    "moved in excess": ("kafka_rebalance_partitions_moved_excess_total", {}),
+    "aborted": ("kafka_rebalance_failed_total", {"reason": "aborted"}),
+    "stalls": ("kafka_rebalance_stall_seconds_count", {}),
+    SECONDS: ("kafka_rebalance_stall_seconds_sum", {}),
+    "completed": ("kafka_rebalance_completed_total", {}),
+}
+"""What is compared -> the metric, of all its series with these labels the sum; ``completed`` also by its trigger."""
+
+ROUNDING = 0.002
+"""Of one event's seconds. All else is counted in whole numbers, and may not be off at all."""
+
+_Sums = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Lifetime:
+    """One process: ``counters`` of each group as they were scraped last, at ``scraped_ms``, and its events.
+
+    ``settled_ms``: how old by then an event's record must have been to have been counted. ``began_amid``: it told again
+    what was before it, or shared groups with others; ``replayed``: how many records it read again, at most as many
+    events were told again; None: nobody knows.
+    """
+
+    name: str
+    counters: Mapping[str, Mapping[str, float]]
+    events: Sequence[Event]
+    scraped_ms: int | None = None
+    settled_ms: int = 60_000
+    began_amid: bool = False
+    replayed: int | None = None
+
+
+def check_lifetime(lifetime: Lifetime, report: Report) -> None:
+    """Compare every group that has counters, or events.
+
+    One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
+    """
+    told, again = _by_group(lifetime.events), Counter[str]()
+    shared = lifetime.began_amid and lifetime.replayed is None
+    for group in sorted(lifetime.counters.keys() | told.keys()):
+        counters, events = lifetime.counters.get(group), told.get(group, [])
+        if counters is None and shared:
+            report.leave("groups without counters, which may be another replica's")
+            continue
+        fitting = [run for run in _runs(lifetime, events) if not _apart(run, counters or {})]
+        if shared and events and fitting and not any(run.events for run in fitting):
+            report.leave("groups that counted nothing yet, of which another replica may have told")
+            continue
+        report.counters += counters is not None
+        again[group] = min((run.again for run in fitting), default=0)
+        if not fitting:
+            number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
+            whole = _Run({}, _running_sums(events)[-1], len(events), 0)
+            what = ", ".join(_apart(whole, counters or {})) or "of no run of its events"
+            none = "none, and " if counters is None else ""
+            report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
+    if lifetime.replayed is not None and again.total() > lifetime.replayed:
+        ((most, _),) = again.most_common(1)
+        read = f"and only {lifetime.replayed} records were read again"
+        what = f"{again.total()} events of all groups, most of this one, are told and not counted, {read}"
+        report.differ(Difference(most, 0, f"counters of {lifetime.name}: {what}"))
+
+
+def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
+    """The first telling of each fact: metrics do not change with its revisions. What polls saw is counted otherwise."""
+    found: dict[str, list[Event]] = defaultdict(list)
+    known = set()
+    for event in events:
+        if not isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) or event.source is not Source.RECORDS:
+            continue
+        if event.event_id not in known:
+            known.add(event.event_id)
+            found[event.group].append(event)
+    return found
+
+
+class _Run(NamedTuple):
+    """Sums of what was told, and counted, until its end, without those of ``before``; of so many events.
+
+    ``again``: of those before it, how many were told and not counted: each has a record that was read again.
+    """
+
+    before: Mapping[str, float]
+    until: Mapping[str, float]
+    events: int
+    again: int
+
+
+def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
+    """All runs of events that may be what was counted."""
+    told = _running_sums(events)
+    must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
+    for before, left_out, first, again in _starts(lifetime, events, told):
+        for end in range(max(first, must), len(events) + 1):
+            yield _Run(before, told[end], end - left_out, again)
+
+
+def _starts(
+    lifetime: Lifetime, events: Sequence[Event], told: Sequence[_Sums]
+) -> Iterator[tuple[_Sums, int, int, int]]:
+    """Where a run may begin: sums and number of what is left out, the place after all of that, and `_Run.again`."""
+    for place, again in enumerate(_again(events)):
+        if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent):
+            yield told[place], place, place, again
+    if lifetime.began_amid:
+        in_time = sorted(range(len(events)), key=lambda place: events[place].timestamp_ms)
+        ordered, first = [events[place] for place in in_time], 0
+        for number, (sums, again) in enumerate(zip(_running_sums(ordered), _again(ordered), strict=True)):
+            first = max(first, in_time[number - 1] + 1) if number else 0
+            yield sums, number, first, again
+
+
+def _again(events: Sequence[Event]) -> list[int]:
+    """Of the first so many events, from none to all, those with a record of their own since the last deletion.
+
+    What was counted before a deletion is gone with the group.
+    """
+    found = [0]
+    for event in events:
+        own = isinstance(event, GenerationEvent) and not event.part
+        found.append(0 if isinstance(event, GroupGoneEvent) else found[-1] + own)
+    return found
+
+
+def _may_come_later(lifetime: Lifetime, event: Event) -> bool:
+    return lifetime.scraped_ms is not None and event.timestamp_ms > lifetime.scraped_ms - lifetime.settled_ms
+
+
+def _running_sums(events: Sequence[Event]) -> list[_Sums]:
+    """Of the first so many events, from none to all: what lies between two of them is a difference of sums."""
+    sums: _Sums = defaultdict(float)
+    found = [dict(sums)]
+    for event in events:
+        _add(sums, event)
+        found.append(dict(sums))
+    return found
+
+
+def _add(sums: _Sums, event: Event) -> None:
+    if isinstance(event, AbortedEvent):
+        sums["aborted"] += event.generations
+    if not isinstance(event, GenerationEvent) or not event.closes_episode or event.part:
+        return
+    for name in ("followups", "noop", "revoked", "assigned", "lost", "moved"):
+        sums[name] += getattr(event, name)
+    sums["moved in excess"] += 0 if event.needed is None else max(0, event.moved - event.needed)
+    if event.members:
+        sums["completed"] += 1
+        sums[f"completed by {event.trigger}"] += 1
+    if event.stall is not None:
+        sums["stalls"] += 1
+        sums[SECONDS] += event.stall.seconds
+
+
+def _apart(run: _Run, counters: Mapping[str, float]) -> list[str]:
+    """What was counted otherwise than the events of ``run`` add up to, in words."""
+    found = []
+    for name in sorted(run.until.keys() | counters.keys()):
+        counted, told = counters.get(name, 0), run.until.get(name, 0) - run.before.get(name, 0)
+        if abs(counted - told) > (ROUNDING * max(1, run.events) if name == SECONDS else 0):
+            found.append(f"{name} is {counted:g}, its events add up to {told:g}")
+    return found

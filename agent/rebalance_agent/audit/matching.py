@@ -1,0 +1,206 @@
+"""One group's entries against what was told of them, in the order of the log; episodes as the events draw them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from rebalance_agent.audit.audited_group import Partition, Sheet, Totals, changes, totals
+from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.phase_check import misdated
+from rebalance_agent.audit.published_event import ROUNDING_S, Told
+from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+__all__ = ["Account", "misnamed"]
+
+LOOSE = "without what was before them"
+VAGUE = "moves of tasks that read several topics"
+"""Why something is not judged."""
+
+LATE_S = 1_205.0
+"""Reports of members that resumed are taken so long after the record, at most: while an episode settles, which can be
+set to ten minutes, and for ten more; and clocks differ."""
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Over the generations of an open episode.
+
+    ``unseen``: work stopped when one of them began, and nobody saw that. ``earliest_ms``: of what was before it, and of
+    the beginnings that were told.
+    """
+
+    first: int
+    numbers: set[int]
+    earliest_ms: int
+    session_ms: int = 0
+    taken: int = 0
+    given: int = 0
+    vague: bool = False
+    unseen: bool = False
+
+
+def misnamed(entry: Entry, told: Told) -> Iterator[str]:
+    """What an event says of itself that its id, by which it was found, denies."""
+    if told.group != entry.group:
+        yield f"it is told of {told.group!r}"
+    numbered = told.kind != GroupGoneEvent.KIND
+    if told.kind != entry.kind or (numbered and told.number != entry.number):
+        yield f"it is told as {told}"
+    if told.at_ms != entry.at_ms:
+        yield f"it was at {entry.at_ms}, told is {told.at_ms}"
+
+
+class Account:
+    """What one group's told episodes add up to. ``unjudged``: why nothing can be said of some of it -> how often."""
+
+    def __init__(self) -> None:
+        """Nothing is open."""
+        self.unjudged: Counter[str] = Counter()
+        self._base: Sheet | None = None
+        self._open: _Sums | None = None
+        self._blind = False
+        self._free_ms: dict[Partition, int] = {}
+        self._unheld_ms = 0
+
+    def lose(self) -> None:
+        """An entry was not told, or is not certain: nothing can be said of the episode that it belongs to."""
+        self._open, self._base, self._blind = None, None, True
+
+    @property
+    def unclosed(self) -> int | None:
+        """The last generation of an episode that no event closed, if there is one."""
+        return max(self._open.numbers) if self._open else None
+
+    def compare(self, entry: Entry, told: Told, names: Mapping[str, str]) -> Iterator[str]:
+        """What is different between a generation and its event, and in the episode that the event closes."""
+        now = entry.now
+        if told.kind != GenerationEvent.KIND or now is None:
+            if told.count != entry.count:
+                yield f"{entry.count} were aborted in a row, {told.count} are told"
+            return
+        yield from _members(now, told, names)
+        if now.group_type is GroupType.CLASSIC and told.assignor != now.assignor:
+            yield f"its assignor is {now.assignor}, told is {told.assignor}"
+        yield from misdated(entry, now, told)
+        if not entry.certain:
+            self.lose()
+            return
+        before = entry.before if told.previous is not None else None
+        if told.previous is None and entry.before is not None:
+            self.unjudged[LOOSE] += 1  # an observer had only just begun
+            self.lose()
+        elif before is not None and told.previous != before.number:
+            yield f"it followed on {before.number}, told is {told.previous}"
+        if before is not None and before.group_type is not now.group_type:
+            # One of them has topics, the other their ids.
+            if not (_has_names(before, names) and _has_names(now, names)):
+                self.unjudged[LOOSE] += 1
+                self.lose()
+                return
+            before, now = before.named(names), now.named(names)
+        yield from self._add(entry, now, before, told)
+
+    def _add(self, entry: Entry, now: Sheet, before: Sheet | None, told: Told) -> Iterator[str]:
+        if self._blind and told.episode != now.number:
+            return  # its episode began before what can be compared
+        self._blind = False
+        if self._open is None:
+            since_ms = before.at_ms if before and before.rows else now.at_ms
+            self._open, self._base = _Sums(now.number, set(), since_ms), before
+            self._free_ms, self._unheld_ms = {}, 0
+        sums, step = self._open, changes(before, now)
+        sums.numbers.add(now.number)
+        gradual = told.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.rows
+        sums.taken += step.taken if gradual else len(before.holders) if before else 0
+        sums.given += step.given if gradual else len(now.holders)
+        sums.earliest_ms = min(sums.earliest_ms, now.at_ms if told.started_ms is None else told.started_ms)
+        sums.session_ms = max(sums.session_ms, now.session_ms, before.session_ms if before else 0)
+        sums.vague = sums.vague or now.vague or (before is not None and before.vague)
+        sums.unseen = sums.unseen or (not told.seen_start and _stops_at_start(entry, before, now, told))
+        self._see_unheld(entry, before, now, told)
+        if told.episode != sums.first:
+            yield f"its episode began with {sums.first}, told is {told.episode}"
+        if not told.closes:
+            if not (now.owing or now.vague):
+                yield "its episode is told to go on, and nobody has anything to give up or to wait for"
+            return
+        self._open = None
+        yield from self._closing(entry, now, told, sums)
+
+    def _closing(self, entry: Entry, now: Sheet, told: Told, sums: _Sums) -> Iterator[str]:
+        if told.followups != len(sums.numbers) - 1:
+            yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {told.followups}"
+        if sums.vague:
+            self.unjudged[VAGUE] += 1
+        else:
+            whole = changes(self._base, now)
+            expected = (whole.moved, sums.taken, sums.given, whole.same and not entry.returned)
+            found = (told.moved, told.revoked + told.lost, told.assigned, told.noop)
+            for what, wanted, have in zip(("moved", "taken", "given", "noop"), expected, found, strict=True):
+                if wanted != have:
+                    yield f"{what} is {wanted} by the records, {have} by the event"
+        yield from self._stall(now, told, sums)
+
+    def _stall(self, now: Sheet, told: Told, sums: _Sums) -> Iterator[str]:
+        stall, base = told.stall, self._base
+        if stall is None:
+            # Who began to watch in the middle of a first episode knows of none, and what else it tells is the same.
+            if base is not None and now.holders and not sums.unseen:
+                yield "no stall is told, and all that it follows from is known"
+            return
+        if stall.seconds + ROUNDING_S < self._unheld_ms / 1000:
+            yield f"a partition had nobody for {self._unheld_ms / 1000} s, the stall is told as {stall.seconds} s"
+        longest_s = (now.at_ms - sums.earliest_ms + sums.session_ms) / 1000 + LATE_S
+        if stall.seconds > longest_s and not (base and base.may_wait):
+            yield f"its stall is {stall.seconds} s, and what was before it ended {longest_s} s ago at most"
+
+    def _see_unheld(self, entry: Entry, before: Sheet | None, now: Sheet, told: Told) -> None:
+        """For how long the records alone show that a partition had nobody: what is told may not be less."""
+        self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
+        if now.group_type is not GroupType.CLASSIC or before is None or not now.rows:
+            return
+        both = before.holders.keys() & now.holders.keys()
+        if told.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
+            self._unheld_ms = max(self._unheld_ms, now.at_ms - max(now.joined_ms, before.at_ms))
+        for each in now.holders.keys() & self._free_ms.keys():
+            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(each))
+        self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
+
+
+def _stops_at_start(entry: Entry, before: Sheet | None, now: Sheet, told: Told) -> bool:
+    """Whether a stall cannot be told without knowing when this generation began."""
+    if now.group_type is not GroupType.CLASSIC:
+        return True
+    if entry.returned:
+        return False
+    if told.protocol is not RebalanceProtocol.COOPERATIVE or before is None or not before.holders:
+        return True  # everybody stops, or what nobody had stands still from the beginning
+    return any(row.held and row.member_id not in now.ids for row in before.rows)
+
+
+def _has_names(sheet: Sheet, names: Mapping[str, str]) -> bool:
+    said = sheet.group_type in (GroupType.CLASSIC, GroupType.STREAMS)
+    return said or all(key in names for row in sheet.rows for key in row.held)
+
+
+def _members(now: Sheet, told: Told, names: Mapping[str, str]) -> Iterator[str]:
+    if not told.whole:
+        yield f"of {told.parts} parts only {len(told.parts_seen)} are there"
+        return
+    shown = totals(now.rows, names)
+    if (shown.members, shown.who) != (told.totals.members, told.totals.who):
+        yield f"the records show {shown.members} members, the event {told.totals.members}, or others"
+        return
+    if shown.wants != told.totals.wants:
+        yield "what its members subscribe to, own or wait for is not what the record says"
+    if not _same_held(now, shown, told.totals, names):
+        yield f"the records give {shown.partitions} partitions, the event {told.totals.partitions}, or to others"
+
+
+def _same_held(now: Sheet, shown: Totals, told: Totals, names: Mapping[str, str]) -> bool:
+    if now.vague:
+        return shown.numbered == told.numbered
+    return (shown.named == told.named) if _has_names(now, names) else (shown.shaped == told.shaped)

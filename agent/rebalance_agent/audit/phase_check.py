@@ -1,0 +1,45 @@
+"""When a generation's phases were: what records say of it against what was told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_agent.audit.audited_group import Sheet
+from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.published_event import Told
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["misdated"]
+
+
+def misdated(entry: Entry, now: Sheet, told: Told) -> Iterator[str]:
+    """Which of an event's moments its records deny; a static member's return has no phases.
+
+    No record says when a classic group's rebalance began, but none begins before the one that it follows on.
+    """
+    if entry.returned:
+        return
+    before = entry.before if entry.certain and told.previous is not None else None
+    if now.group_type is GroupType.CLASSIC:
+        yield from _joined(told, _join_end(now, before), certain=entry.certain)
+        first_ms = None if before is None else min(before.at_ms, now.at_ms)
+        if first_ms is not None and told.started_ms is not None and told.started_ms < first_ms:
+            yield f"it cannot have begun before {first_ms}, told is {told.started_ms}"
+    elif before is not None:
+        # Who saw only a part of it knows less, and says so.
+        if told.started_ms not in (None, now.started_ms):
+            yield f"its epoch began at {now.started_ms}, told is {told.started_ms}"
+        if told.joined_ms not in (None, now.joined_ms):
+            yield f"it was assigned at {now.joined_ms}, told is {told.joined_ms}"
+
+
+def _joined(told: Told, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
+    if told.joined_ms != joined_ms and (certain or told.joined_ms is not None):
+        yield f"its join phase ended at {joined_ms}, told is {told.joined_ms}"
+
+
+def _join_end(now: Sheet, before: Sheet | None) -> int | None:
+    """The record's word, where it can be true: coordinators have clocks of their own."""
+    if now.joined_ms is None or (before is not None and now.joined_ms < before.at_ms):
+        return None
+    return min(now.joined_ms, now.at_ms)

@@ -1,0 +1,158 @@
+"""What was published of each fact, kept small, and what can be wrong with an event by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.audit.audited_group import NOBODY, Place, Totals, row_of, totals
+from rebalance_agent.model.episode import Basis, Evidence, Stall
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+
+__all__ = ["GroupFact", "Told", "inconsistencies", "told_of"]
+
+GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
+
+WHOLE = frozenset((0,))
+"""The parts of an event that is in one piece: one set for millions of them."""
+
+_SEEN = (Evidence.LIST, Evidence.RECORD)
+"""Members know only when they were asked themselves."""
+
+ROUNDING_S = 0.0015
+"""Seconds are told in whole milliseconds."""
+
+
+@dataclass(slots=True)
+class Told:
+    """One event: the highest revision of it, of equal ones the first.
+
+    ``parts_seen``: of an event that is spread over several, those that were read; ``first_id``: the first one's id.
+    ``seen_start``: a poll or record shows when it began. ``matched``: a record was found.
+    """
+
+    kind: str
+    group: str
+    group_type: GroupType
+    number: int
+    at_ms: int
+    place: Place
+    revision: int
+    parts: int = 1
+    count: int = 1
+    previous: int | None = None
+    episode: int = 0
+    closes: bool = False
+    followups: int = 0
+    assignor: str | None = None
+    protocol: RebalanceProtocol = RebalanceProtocol.UNKNOWN
+    started_ms: int | None = None
+    seen_start: bool = False
+    joined_ms: int | None = None
+    moved: int = 0
+    revoked: int = 0
+    assigned: int = 0
+    lost: int = 0
+    noop: bool = False
+    stall: Stall | None = None
+    totals: Totals = NOBODY
+    parts_seen: frozenset[int] = WHOLE
+    first_id: str = ""
+    matched: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether all parts are there."""
+        return len(self.parts_seen) == self.parts
+
+    @property
+    def fact(self) -> tuple[str, str, GroupType, int, int]:
+        """What it says that it tells of, which its id is made of."""
+        return self.kind, self.group, self.group_type, self.number, self.at_ms
+
+    def again(self, known: Told) -> bool:
+        """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
+        return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
+
+    def contradicted(self, other: Told) -> Iterator[str]:
+        """In what another telling of the same, with the same revision, cannot differ.
+
+        How an episode was drawn, and so its sums, may: who began in the middle of it knows less. So sums are only
+        compared of an episode's first generation.
+        """
+        if self.totals != other.totals:
+            yield "members"
+        first = self.previous is not None and self.previous < self.episode
+        if first and self._drawn == other._drawn and self._sums != other._sums:
+            yield "moves"
+
+    @property
+    def _drawn(self) -> tuple[object, ...]:
+        return self.previous, self.episode, self.closes, self.followups, self.protocol
+
+    @property
+    def _sums(self) -> tuple[object, ...]:
+        return self.moved, self.revoked + self.lost, self.assigned, self.noop
+
+    def __str__(self) -> str:
+        """In words."""
+        if self.kind == GroupGoneEvent.KIND:
+            return "deletion"
+        return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
+
+
+def told_of(event: GroupFact, place: Place) -> Told:
+    """What is kept of an event, or of a part of one."""
+    told = Told(
+        event.KIND,
+        event.group,
+        event.group_type,
+        event.generation if not isinstance(event, GroupGoneEvent) else 0,
+        event.timestamp_ms,
+        place,
+        event.revision,
+    )
+    if isinstance(event, AbortedEvent):
+        told.count = event.generations
+    elif isinstance(event, GenerationEvent):
+        told.parts, told.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
+        told.first_id = event.event_id if event.parts > 1 and not event.part else ""
+        told.previous, told.episode, told.closes = (
+            event.previous_generation,
+            event.episode_generation,
+            event.closes_episode,
+        )
+        told.followups, told.assignor, told.protocol = event.followups, event.assignor, event.protocol
+        told.started_ms = event.phases.started_ms
+        told.seen_start = event.phases.started_evidence in _SEEN
+        told.joined_ms, told.stall = event.phases.joined_ms, event.stall
+        told.moved, told.revoked, told.assigned = event.moved, event.revoked, event.assigned
+        told.lost, told.noop = event.lost, event.noop
+        told.totals = totals((row_of(member, event.group_type) for member in event.members), {})
+    return told
+
+
+def inconsistencies(event: GenerationEvent) -> Iterator[str]:
+    """What contradicts itself in an event, whatever the records say."""
+    phases = event.phases
+    times = [each for each in (phases.started_ms, phases.joined_ms, phases.completed_ms) if each is not None]
+    if phases.completed_ms != event.timestamp_ms:
+        yield f"it was complete at {event.timestamp_ms}, told is {phases.completed_ms}"
+    if times != sorted(times):
+        yield f"its phases run backwards: started, joined, completed at {times}"
+    if event.causes[:1] != (event.trigger,):
+        yield f"its trigger {event.trigger} is not the first of its causes"
+    if event.stall is not None:
+        yield from _stall(event.stall)
+    if not event.closes_episode and (event.stall or event.followups):
+        yield "it tells of a whole episode that it does not close"
+
+
+def _stall(stall: Stall) -> Iterator[str]:
+    if not 0 <= stall.lower_seconds <= stall.seconds:
+        yield f"its stall is at least {stall.lower_seconds} s and at most {stall.seconds} s"
+    if stall.basis is Basis.EXACT and stall.lower_seconds != stall.seconds:
+        yield f"its stall is exact, and between {stall.lower_seconds} and {stall.seconds} s"
+    if stall.partition_seconds < 0 or (stall.partition_seconds > 0) > (stall.seconds > 0):
+        yield f"its stall is {stall.seconds} s, and {stall.partition_seconds} partition-seconds"

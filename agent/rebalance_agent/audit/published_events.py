@@ -1,0 +1,148 @@
+"""All that was told, by event: each once, whatever copies, revisions and parts of it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+
+from rebalance_agent.audit.audit_report import Difference, Differences, Report
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.published_event import GroupFact, Told, inconsistencies, told_of
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["KINDS", "Tellings"]
+
+KINDS = frozenset((GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND))
+"""Of facts that records show."""
+
+DISPUTES_MAX = 10
+"""Of one fact so many are kept, and the others counted."""
+
+
+class Tellings:
+    """Takes events, then finds that of an entry.
+
+    ``first_ms``, ``last_ms``: when the earliest and the latest fact was (epoch ms) that was told from this cluster's
+    records, of any group.
+    """
+
+    def __init__(
+        self, report: Report, cluster_id: str, shows: Callable[[str], bool], kinds: Collection[str], *, once: bool
+    ) -> None:
+        """What is wrong with an event by itself goes to the ``report``; for the rest see `Ledger`."""
+        self.first_ms: int | None = None
+        self.last_ms: int | None = None
+        self.kinds = kinds
+        self._report = report
+        self._cluster_id = cluster_id
+        self._shows = shows
+        self._once = once
+        self._told: dict[str, Told] = {}
+        self._disputed: dict[str, Differences] = {}
+
+    def take(self, event: Event, place: Place) -> None:
+        """One event, if it is of this cluster and of a fact that records show."""
+        if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
+            return
+        if event.source is not Source.RECORDS:
+            if self._shows(event.group):
+                told = told_of(event, place)
+                self._differ(told, f"{told} is told of polls, which show no such thing", place)
+            return
+        at_ms = event.timestamp_ms
+        self.first_ms = at_ms if self.first_ms is None else min(self.first_ms, at_ms)
+        self.last_ms = at_ms if self.last_ms is None else max(self.last_ms, at_ms)
+        if not self._shows(event.group):
+            return
+        told = told_of(event, place)
+        if isinstance(event, GenerationEvent):
+            for what in inconsistencies(event):
+                self._differ(told, what, place)
+        self._keep(_key(event), told)
+
+    def of(self, entry: Entry) -> Told | None:
+        """What was told of it."""
+        wanted = entry.event_id(self._cluster_id)
+        told, other = self._told.get(wanted), self._anonymous(entry)
+        if other is not None:
+            told = other if told is None else _better(told, other)
+        if told is not None and entry.certain and told.first_id not in ("", wanted):
+            return None
+        return told
+
+    def as_epoch(self, entry: Entry) -> bool:
+        """Whether what a classic group's record says was told of a group of another type, which it may only repeat."""
+        return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
+
+    def unmatched(self) -> Iterator[Told]:
+        """What no record was found for."""
+        return (told for told in self._told.values() if not told.matched)
+
+    def disputed(self) -> Iterator[Differences]:
+        """In what copies contradict each other, of each fact of which no better revision came."""
+        return iter(self._disputed.values())
+
+    @cached_property
+    def _by_time(self) -> Mapping[tuple[str, int, int], Told]:
+        generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
+        rising = sorted(generations, key=lambda each: each.revision)
+        return {(told.group, told.number, told.at_ms): told for told in rising}
+
+    @cached_property
+    def _epochs(self) -> frozenset[tuple[str, int]]:
+        generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
+        return frozenset((each.group, each.number) for each in generations if each.group_type is not GroupType.CLASSIC)
+
+    def _anonymous(self, entry: Entry) -> Told | None:
+        """What was told of a generation under an id that its entry's, with those who returned in it, does not give."""
+        if entry.kind != GenerationEvent.KIND:
+            return None
+        if not entry.certain:
+            return self._by_time.get((entry.group, entry.number, entry.at_ms))  # whether somebody did is not known
+        # The ids of further parts do not say who.
+        spread = self._told.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
+        return spread if spread and spread.parts > 1 else None
+
+    def _keep(self, key: str, told: Told) -> None:
+        known = self._told.get(key)
+        if known and told.fact != known.fact:
+            self._differ(told, f"{told} has the id of {known} of {known.group!r}", known.place, told.place)
+            return
+        if known and self._once and told.again(known):
+            self._differ(told, f"{told} is there twice", known.place, told.place)
+        if known is None or (told.revision, told.whole) > (known.revision, known.whole):
+            self._told[key] = told
+            self._disputed.pop(key, None)
+        elif (told.revision, told.parts) == (known.revision, known.parts) and not told.parts_seen <= known.parts_seen:
+            known.parts_seen |= told.parts_seen
+            known.totals = known.totals.plus(told.totals)
+            known.first_id = known.first_id or told.first_id
+        elif told.parts == 1:
+            self._report.copies += 1
+            if told.revision == known.revision:
+                for what in known.contradicted(told):
+                    places = known.place, told.place
+                    difference = Difference(told.group, told.number, f"it is told twice, with other {what}", places)
+                    self._disputed.setdefault(key, Differences(DISPUTES_MAX)).add(difference)
+
+    def _differ(self, told: Told, what: str, *places: Place) -> None:
+        self._report.differ(Difference(told.group, told.number, what, places))
+
+
+def _better(told: Told, other: Told) -> Told:
+    """The higher revision of one fact; the other one, or one in more parts or fewer, needs no record of its own."""
+    if (told.revision, told.parts) != (other.revision, other.parts):
+        told.matched = other.matched = True
+    return max(told, other, key=lambda each: each.revision)
+
+
+def _key(event: GroupFact) -> str:
+    """The event's id; of all parts of one the same, which is that of the first if nobody returned in it."""
+    if not isinstance(event, GenerationEvent) or event.parts == 1:
+        return event.event_id
+    known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
+    return event_id(*known)

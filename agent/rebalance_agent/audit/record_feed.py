@@ -1,0 +1,135 @@
+"""Records of the offsets topic to the books of their groups: lives, changes of type, deletions, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.classic_entries import ClassicBook
+from rebalance_agent.audit.entries import Entry, Record
+from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import Record as Decoded
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.epoch_groups import GroupEpoch
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.model.group import GroupType
+
+__all__ = ["Posting"]
+
+_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
+
+_Book = ClassicBook | EpochBook
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """A main record was deleted; the group may go on as one of another type in the same batch."""
+
+    at_ms: int
+    place: Place
+
+
+class Posting:
+    """The books of all groups. ``unread``: records that are malformed or of a version that is not known.
+
+    ``orphans``: groups and times of deletions of which all that was before is missing.
+    """
+
+    def __init__(self, shows: Callable[[str], bool], cleaned: Callable[[int], bool]) -> None:
+        """Only groups that ``shows`` allows are followed; ``cleaned``: whether records may be missing in a partition.
+
+        A group that begins where none can be has all of its records: of each key cleaning leaves the last one.
+        """
+        self.unread = 0
+        self.orphans: set[tuple[str, int]] = set()
+        self._shows = shows
+        self._cleaned = cleaned
+        self._books: dict[str, _Book] = {}
+        self._ends: dict[str, _End] = {}
+        self._partitions: dict[str, int] = {}
+        self._heard: dict[int, set[str]] = {}
+
+    def book(self, group: str) -> _Book | None:
+        """The group's book, if it is there."""
+        return self._books.get(group)
+
+    def partition(self, group: str) -> int | None:
+        """Where the group's records were read."""
+        return self._partitions.get(group)
+
+    def doubt(self, partition: int) -> None:
+        """Records were missing here: what follows cannot be compared with what was before."""
+        # Of all others it is known already: gaps may be as many as records.
+        for group in self._heard.pop(partition, ()):
+            if book := self._books.get(group):
+                book.doubt()
+
+    def post(self, record: Record) -> Iterator[Entry]:
+        """One record; the entries that it makes."""
+        if record_kind(record.key) not in _TOLD:
+            return
+        try:
+            decoded = decode_record(record.key, record.value)
+        except DecodeError:
+            self.unread += 1
+            return
+        if decoded.unknown:
+            self.unread += 1
+        elif self._shows(decoded.group):
+            self._heard.setdefault(record.place.partition, set()).add(decoded.group)
+            yield from self._post(decoded, record)
+
+    def close(self) -> Iterator[Entry]:
+        """No record follows."""
+        for group in list(self._ends):
+            yield from self._end(group)
+
+    def _post(self, decoded: Decoded, record: Record) -> Iterator[Entry]:
+        group, subject, at_ms = decoded.group, about(decoded), record.timestamp_ms
+        group_type = GroupType.CLASSIC if subject is None else subject[0]
+        book = self._books.get(group)
+        if decoded.tombstone and (book is None or book.group_type is not group_type):
+            if self._cleaned(record.place.partition):
+                self.orphans.add((group, at_ms))
+            return
+        if not decoded.tombstone:
+            yield from self._turn(group, group_type, record)
+        if decoded.tombstone and (subject is None or subject[1] is GroupEpoch):
+            self._ends.setdefault(group, _End(at_ms, record.place))
+            return
+        book = self._books[group]
+        if isinstance(book, EpochBook) and subject is not None:
+            yield from book.take(subject[1], subject[2], epoch_fact(decoded), at_ms, record.place)
+        elif isinstance(book, ClassicBook) and (value := classic_group(decoded)) is not None:
+            yield from book.take(value, at_ms, record.place)
+
+    def _turn(self, group: str, group_type: GroupType, record: Record) -> Iterator[Entry]:
+        """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""
+        book, end = self._books.get(group), self._ends.get(group)
+        if book and end is None and book.group_type is group_type:
+            return
+        goes_on = book and (end is None or (record.timestamp_ms == end.at_ms and group_type is not book.group_type))
+        if goes_on:
+            self._ends.pop(group, None)
+        elif end:
+            yield from self._end(group)
+        self._begin(group, group_type, record.place.partition, book if goes_on else None)
+
+    def _begin(self, group: str, group_type: GroupType, partition: int, heir_of: _Book | None) -> None:
+        self._partitions[group] = partition
+        origin = heir_of.last if heir_of else None
+        classic = group_type is GroupType.CLASSIC
+        book = ClassicBook(group, origin) if classic else EpochBook(group, group_type, origin)
+        book.certain = heir_of.certain if heir_of else not self._cleaned(partition)
+        self._books[group] = book
+
+    def _end(self, group: str) -> Iterator[Entry]:
+        end, book = self._ends.pop(group), self._books.pop(group)
+        if book.known:
+            kind = GroupGoneEvent.KIND
+            yield Entry(kind, group, book.group_type, book.number, end.at_ms, end.place, certain=book.certain)

@@ -1,0 +1,140 @@
+"""Rows of tables that were made of events: whether each still says what its event does, and of which members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from rebalance_agent.audit.audit_report import Difference
+from rebalance_agent.audit.audited_group import Place, digest
+from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, Workload
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = [
+    "EVENT_COLUMNS",
+    "GENERATION_COLUMNS",
+    "MEMBER_COLUMNS",
+    "Rosters",
+    "contradictions",
+    "excess",
+    "slowest_client_id",
+]
+
+EVENT_COLUMNS = (
+    "event_id", "kind", "cluster_id", "group", "generation", "source", "revision", "part", "parts", "timestamp_ms",
+)  # fmt: skip
+"""Of a row of ``events``; times as epoch milliseconds."""
+
+
+def excess(event: GenerationEvent) -> int | None:
+    """How many partitions moved beyond the fewest; None where these are not known."""
+    return None if event.needed is None else max(0, event.moved - event.needed)
+
+
+def slowest_client_id(event: GenerationEvent) -> str | None:
+    """The slowest member's."""
+    return next((each.client_id for each in event.members if each.member_id == event.slowest_member_id), None)
+
+
+_DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
+    "completed_ms": lambda event: event.phases.completed_ms,
+    "started_ms": lambda event: event.phases.started_ms,
+    "stall_seconds": lambda event: event.stall.seconds if event.stall else None,
+    "stall_basis": lambda event: event.stall.basis if event.stall else None,
+    "stalled_partition_seconds": lambda event: event.stall.partition_seconds if event.stall else None,
+    "member_count": lambda event: len(event.members),
+    "partition_count": lambda event: sum(event.topics.values()),
+    "excess": excess,
+    "slowest_client_id": slowest_client_id,
+}
+
+GENERATION_COLUMNS = (
+    "event_id", "cluster_id", "group", "group_type", "generation", "previous_generation", "episode_generation",
+    "closes_episode", "followups", "epoch_kind", "assignor", "protocol", "source", "revision", "trigger", "causes",
+    "moved", "needed", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance", "topics",
+    "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping", *_DERIVED,
+)  # fmt: skip
+"""Of a row of ``generations``."""
+
+MEMBER_COLUMNS = (
+    "member_id", "client_id", "instance_id", "host", "rack", "pod", "node", "workload", "image", "topics",
+    "partitions", "owned", "stop_seconds", "session_timeout_ms", "rebalance_timeout_ms",
+)  # fmt: skip
+"""Of a row of ``members``, which is found by its ``event_id``."""
+
+_NOWHERE = Workload()
+
+
+def contradictions(event: Event, row: Mapping[str, object]) -> Iterator[str]:
+    """Which columns of the row are not what the event says that is its ``body``."""
+    for name, value in row.items():
+        said = _plain(_said(event, name))
+        if value != said:
+            yield f"{name} is {value!r}, its body says {said!r}"
+
+
+def _said(event: Event, name: str) -> object:
+    if name == "kind":
+        return event.KIND
+    if isinstance(event, GenerationEvent) and name in _DERIVED:
+        return _DERIVED[name](event)
+    return getattr(event, name, 1 if name == "parts" else 0 if name == "part" else None)
+
+
+def _plain(value: object) -> object:
+    """As a table has it: lists for tuples, texts for members of an enumeration."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+@dataclass(slots=True)
+class _Roster:
+    """How many more members the event has than rows, and the digests of the one less those of the others."""
+
+    group: str = ""
+    number: int = 0
+    members: int = 0
+    digests: int = 0
+    rows: int = 0
+
+
+class Rosters:
+    """Takes generations and rows of ``members``, in any order: to each member its row, and to each row its member."""
+
+    def __init__(self) -> None:
+        """Nothing was read."""
+        self._rosters: dict[str, _Roster] = {}
+
+    def expect(self, event: GenerationEvent) -> None:
+        """All members of it."""
+        roster = self._rosters.setdefault(event.event_id, _Roster())
+        roster.group, roster.number = event.group, event.generation
+        roster.members += len(event.members)
+        roster.digests += sum(digest(*_columns(member)) for member in event.members)
+
+    def see(self, event_id: str, group: str, number: int, row: Mapping[str, object]) -> None:
+        """A row of one of its members, with `MEMBER_COLUMNS`."""
+        roster = self._rosters.setdefault(event_id, _Roster(group, number))
+        roster.rows += 1
+        roster.digests -= digest(*(row[name] for name in MEMBER_COLUMNS))
+
+    def differences(self) -> Iterator[Difference]:
+        """What does not come out even."""
+        for event_id, roster in self._rosters.items():
+            if roster.digests or roster.members != roster.rows:
+                what = f"it has {roster.members} members, and {roster.rows} rows of members, or of others"
+                yield Difference(roster.group, roster.number, what, (Place(f"members where event_id = {event_id!r}"),))
+
+
+def _columns(member: MemberSnapshot) -> Iterator[object]:
+    """As the table's columns have them; Kafka writes a client's address with a slash."""
+    where = member.where or _NOWHERE
+    host = member.host.lstrip("/")
+    yield from (member.member_id, member.client_id, member.instance_id, host, member.rack or None)
+    yield from (where.pod, where.node, where.workload, where.image, list(member.topics))
+    yield from (count_partitions(member.assigned), count_partitions(member.owned))
+    yield from (member.stop_seconds, member.session_timeout_ms, member.rebalance_timeout_ms)

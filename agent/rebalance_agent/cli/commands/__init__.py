@@ -1,0 +1,1 @@
+"""The commands of ``rebalance-agent``: one module each, with ``add_parser`` and ``run``."""

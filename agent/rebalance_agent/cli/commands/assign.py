@@ -1,0 +1,173 @@
+"""``rebalance-agent assign``: what an assignor would decide for a group, and how good that is, as JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from rebalance_agent.assignors import STRATEGIES, Strategy, judge, strategy
+from rebalance_agent.assignors.internal_topics import prepare
+from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
+from rebalance_agent.cli.inputs.assign_io import group_from_json, result_to_json, setting_text
+from rebalance_agent.cli.inputs.json_fields import INPUT_BYTES_MAX, parse_json
+from rebalance_agent.errors import AssignmentError, InvalidInputError
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["add_parser", "run"]
+
+EXIT_FOUND, EXIT_WRONG_INPUT = 1, 2
+
+INPUT_HELP = """\
+input, one group:
+  {"topics": {"t": {"partitions": 5, "racks"?: [["r1", "r2"], ...], "loads"?: [1.5, ...]}},
+   "members": [{"id": "m1", "topics": ["t"], "instance_id"?: "i1", "owned"?: {"t": [0, 1]}, "generation"?: 3,
+                "rack"?: "r1", "standbys"?: {"t": [2]}, "user_data"?: "<base64>",
+                "config"?: {"assignment.consumer.weight": 900}}],
+   "config"?: {"assignment.redundancy": 2}}
+
+  The group's config holds shared settings, a member's the others; both override --config. A member's
+  user_data overrides its config; its owned, generation and standbys override what its user_data claims.
+
+output: "assignment" is what members get in this round, "revoking" (cooperative) what is withheld from its new owner
+until the present one lets go, "quality" judges both together; null is what does not apply.
+"standbys" are the copies that members keep besides.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the command's arguments."""
+    parser = subparsers.add_parser(
+        "assign",
+        help="assign partitions to a group's members as an assignor would, and judge the result",
+        description="Reads a group as JSON, prints the assignment that a strategy makes of it and its quality as JSON.",
+        epilog=f"{INPUT_HELP}\nstrategies (`rebalance-agent strategies` says what each promises, and its settings):\n"
+        + textwrap.fill(", ".join(STRATEGIES), 99, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="the group; - reads standard input")
+    parser.add_argument("--strategy", metavar="NAME", required=True, help="the assignor's name on the wire")
+    parser.add_argument(
+        "--config",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of the strategy, for all who do not say otherwise; may be repeated",
+    )
+    parser.add_argument(
+        "--protocol",
+        choices=[RebalanceProtocol.EAGER.value, RebalanceProtocol.COOPERATIVE.value],
+        help="the form of the strategy (default: eager where it has one)",
+    )
+    parser.add_argument(
+        "--ndjson",
+        action="store_true",
+        help='one group per line, one result per line; an "id" is echoed, a bad line gives {"error": ...} and exit 1',
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command; 0 done, 1 some lines were bad (``--ndjson``), 2 wrong usage or input."""
+    try:
+        chosen = _choose(args.strategy, args.protocol)
+        config = _config(chosen, args.config)
+        with _open(args.file) as stream:
+            if args.ndjson:
+                return _answer_lines(chosen, config, stream)
+            _print(_answer(chosen, config, parse_json(stream.read(INPUT_BYTES_MAX + 1))))
+    except (AssignmentError, InvalidInputError) as error:
+        print(f"rebalance-agent assign: {error}", file=sys.stderr)
+        return EXIT_WRONG_INPUT
+    return 0
+
+
+def _choose(name: str, protocol: str | None) -> Strategy:
+    chosen = strategy(name)
+    if protocol is None or protocol == chosen.protocol:
+        return chosen
+    if protocol == RebalanceProtocol.COOPERATIVE and COOPERATIVE_PREFIX + name in STRATEGIES:
+        return STRATEGIES[COOPERATIVE_PREFIX + name]
+    raise InvalidInputError("--protocol", f"{name} has no {protocol} form")
+
+
+def _config(chosen: Strategy, pairs: Sequence[str]) -> dict[str, str]:
+    settings = {setting.name: setting for setting in chosen.config}
+    config = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise InvalidInputError("--config", f"{pair[:80]!r} is not KEY=VALUE")
+        if name not in settings:
+            offer = f"it has {', '.join(settings)}" if settings else "it has none"
+            raise InvalidInputError("--config", f"{chosen.name} has no setting {name[:80]!r}; {offer}")
+        config[name] = setting_text(f"--config {name}", settings[name], value)
+    return config
+
+
+@contextmanager
+def _open(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        stream = open(path, "rb")  # noqa: SIM115, PTH123 - closed below; "-" and paths look alike to the caller
+    except OSError as error:
+        raise InvalidInputError(path, error.strerror or "cannot be read") from None
+    with stream:
+        yield stream
+
+
+def _answer(chosen: Strategy, config: Mapping[str, str], data: object) -> dict[str, object]:
+    identity = _identity(data)
+    group = prepare(chosen, group_from_json(data, config))
+    assignment = chosen.assign(group)
+    cooperative = chosen.protocol is RebalanceProtocol.COOPERATIVE
+    return identity | result_to_json(assignment, judge(group, assignment, chosen), cooperative=cooperative)
+
+
+def _answer_lines(chosen: Strategy, config: Mapping[str, str], stream: BinaryIO) -> int:
+    code = 0
+    for line in _lines(stream):
+        data: object = None
+        try:
+            data = parse_json(line)
+            result = _answer(chosen, config, data)
+        except (AssignmentError, InvalidInputError) as error:
+            code = EXIT_FOUND
+            result = {**_readable_identity(data), "error": str(error)}
+        _print(result)
+    return code
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """The lines of ``stream``, each cut where it is too long for `parse_json`."""
+    while line := stream.readline(INPUT_BYTES_MAX + 1):
+        yield line
+        while len(line) > INPUT_BYTES_MAX and not line.endswith(b"\n"):
+            line = stream.readline(INPUT_BYTES_MAX + 1)
+
+
+def _identity(data: object) -> dict[str, object]:
+    if not isinstance(data, dict) or "id" not in data:
+        return {}
+    identity = data["id"]
+    if identity is not None and not isinstance(identity, (str, int, float)):
+        raise InvalidInputError("id", "must be text or a number")
+    return {"id": identity}
+
+
+def _readable_identity(data: object) -> dict[str, object]:
+    try:
+        return _identity(data)
+    except InvalidInputError:
+        return {}
+
+
+def _print(result: Mapping[str, object]) -> None:
+    # Flushed line by line: who feeds us one group at a time waits for its answer.
+    print(json.dumps(result, sort_keys=True), flush=True)

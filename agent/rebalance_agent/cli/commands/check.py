@@ -1,0 +1,97 @@
+"""``rebalance-agent check``: prove what a role needs, and tell how to get what is missing."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from rebalance_agent.cli.agent_command import add_agent_parser, load_agent
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.cluster.acls import principal_of
+from rebalance_agent.runtime.preflight.findings import Finding, exit_code
+from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
+from rebalance_agent.runtime.preflight.plan import findings
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Proves, one by one, what the observer, a sidecar or a gateway needs, with the very settings that it will run with:
+files, the address to listen on, each server (DNS, TCP, TLS, login), each broker by the address that it gives for
+itself, and each right. Of a gateway also its ports, and whether its rules fit their groups as they are now. Nothing is
+changed: no topic is created, no record is written, no group is joined.
+
+What is missing is told with what the agent is without it and with the command that gives it. Run it where the agent
+will run, before it does, and again when /readyz names a degraded mode.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent check --bootstrap-servers localhost:9092
+  rebalance-agent check --config observer.yaml
+  rebalance-agent check --role sidecar --config sidecar.toml
+  rebalance-agent check --role gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders=sticky'
+  rebalance-agent check --bootstrap-servers kafka:9093 --kafka security.protocol=SASL_SSL \\
+      --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\
+      --kafka sasl.password.file=/run/secrets/kafka-password
+  rebalance-agent check --config observer.yaml --json | jq -r '.checks[] | select(.fix) | .fix'
+
+a row is one of
+  ok       it was tried, and it works
+  missing  a right: the agent runs without it, in the degraded mode that is named
+  failed   it was tried, and it does not work
+  skipped  it is not needed, or nothing can be said about it now
+
+Exit code 0 when all that is needed is there, 1 when something is missing or failed, 2 when no server can be reached or
+a setting is wrong. Settings come from flags, else the environment, else the file, else the defaults.
+"""
+
+ROLES: dict[str, type[AgentSettings]] = {
+    "observer": ObserverSettings,
+    "sidecar": GatewaySettings,
+    "gateway": GatewaySettings,
+}
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command, with the flags of all roles."""
+    parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
+    parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, telling every finding as it is made; the exit code."""
+    loaded = _loaded(args)
+    if loaded is None:
+        return 2
+    settings, properties = loaded
+    principal = principal_of(properties)
+    if not args.json:
+        servers = properties.get("bootstrap.servers", "no cluster")
+        print(f"what the {args.role} needs of {servers}, as {principal}\n", flush=True)
+    found: list[Finding] = []
+    for finding in findings(settings, properties, SystemClock()):
+        found.append(finding)
+        if not args.json:
+            print(row(finding), flush=True)
+        elif sys.stderr.isatty():
+            print(f"\r\033[K{len(found)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
+    if args.json and sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+    print(json_report(args.role, principal, found) if args.json else f"\n{closing(found)}")
+    return exit_code(found)
+
+
+def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:
+    model = ROLES[args.role]
+    for other in ROLES.values():
+        for name in other.model_fields.keys() - model.model_fields.keys():
+            if getattr(args, name) is not None:
+                args.parser.error(f"--{name.replace('_', '-')} is no setting of the {args.role}")
+    loaded = load_agent("check", model, args)
+    if loaded and args.role == "sidecar" and isinstance(loaded[0], GatewaySettings):
+        return as_given(loaded[0]), loaded[1]
+    return loaded

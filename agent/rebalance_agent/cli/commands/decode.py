@@ -1,0 +1,118 @@
+"""``rebalance-agent decode``: records of ``__consumer_offsets`` from NDJSON to readable NDJSON, line by line."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from rebalance_agent.cli.inputs.raw_records import raw_record
+from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.groupprotocol.record_json import record_json
+from rebalance_agent.groupprotocol.records import decode_record
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name for it
+
+__all__ = ["LINE_BYTES_MAX", "add_parser", "run"]
+
+LINE_BYTES_MAX = 16 * 1024 * 1024
+"""Bytes of one input line: base64 of a record twelve times the size that brokers take by default (1 MiB)."""
+
+_DESCRIPTION = """\
+Print records of __consumer_offsets as JSON, one object per record.
+
+Input, one JSON object per line (base64 of the record's bytes as they are in the topic; a value of null is a tombstone):
+
+  {"key": "<base64>", "value": "<base64>" | null, "timestamp": 1700000000000}
+
+Output, one JSON object per input line and in the same order, fields under Kafka's own names in snake case:
+
+  kind              offset_commit, group_metadata (a classic group), consumer_group_..., share_group_...,
+                    streams_group_...; "unknown" for a key version that this release does not know
+  key_version, value_version, group, record_timestamp (the input's timestamp, epoch milliseconds)
+  then the value's fields: generation, protocol_type, protocol, leader, current_state_timestamp, members ...
+  members[].subscription   {version, topics, user_data, owned_partitions, generation_id, rack_id}
+  members[].assignment     {version, partitions, user_data}
+                           or {"raw": "<base64>"} where the bytes are not the consumer protocol
+  tombstone: true          the value is null (value_version is null, too)
+  unknown: true            the value has a version that this release does not know
+  unknown_tags: n          n tagged fields were skipped (left out when 0)
+  error: "line n: ..."     the line is no such JSON, or the bytes are malformed; the other lines go on
+
+Bytes are base64, topic ids are as Kafka prints them, partitions are {"topic": [numbers]}. Blank lines are skipped.
+"""
+
+_EPILOG = f"""\
+exit codes:
+  0  every line was a record, known or unknown
+  1  some line gave an error (it says so in its place)
+  2  the file cannot be read
+
+limits: a line of at most {LINE_BYTES_MAX} bytes.
+
+example, generation and members of every group in a file of records:
+  rebalance-agent decode records.ndjson | jq -c 'select(.members) | [.group, .generation, (.members | length)]'
+"""
+
+
+def add_parser(subparsers: Commands) -> None:
+    """Add ``decode`` to the commands."""
+    parser = subparsers.add_parser(
+        "decode",
+        help="print records of __consumer_offsets as JSON",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "file", nargs="?", default="-", metavar="FILE", help="NDJSON of records; - (the default) is standard input"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Decode ``args.file`` to standard output line by line; the exit code is as ``--help`` says."""
+    if args.file == "-":
+        return _decode_lines(sys.stdin.buffer)
+    try:
+        file = open(args.file, "rb")  # noqa: PTH123, SIM115 - only the opening may fail with exit code 2
+    except OSError as error:
+        print(f"rebalance-agent decode: {args.file}: {error.strerror}", file=sys.stderr)
+        return 2
+    with file:
+        return _decode_lines(file)
+
+
+def _decode_lines(file: BinaryIO) -> int:
+    failed = False
+    for number, line in _lines(file):
+        try:
+            out = _decode_line(line)
+        except (DecodeError, InvalidInputError) as error:
+            out = {"error": f"line {number}: {error}"}
+            failed = True
+        print(json.dumps(out, separators=(",", ":")), flush=True)
+    return 1 if failed else 0
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
+    """Line numbers and lines that are not blank; None for one that is too long, of which only a part was ever held."""
+    number = 0
+    while line := file.readline(LINE_BYTES_MAX + 1):
+        number += 1
+        if len(line) > LINE_BYTES_MAX:
+            while line and not line.endswith(b"\n"):
+                line = file.readline(LINE_BYTES_MAX)
+            yield number, None
+        elif not line.isspace():
+            yield number, line
+
+
+def _decode_line(line: bytes | None) -> dict[str, Any]:
+    if line is None:
+        raise InvalidInputError("", f"longer than {LINE_BYTES_MAX} bytes")
+    record = raw_record(line)
+    return record_json(decode_record(record.key, record.value), record.timestamp)

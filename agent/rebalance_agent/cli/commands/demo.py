@@ -1,0 +1,67 @@
+"""``rebalance-agent demo``: real rebalances on an embedded Kafka, for people to see and for machines to check."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rebalance_agent.demo.run_demo import Options
+from rebalance_agent.demo.run_demo import run as play
+
+__all__ = ["add_parser", "run"]
+
+SECONDS_MAX = 86_400.0
+"""A day; without an end it is ``--seconds 0``."""
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command ``demo``."""
+    parser = commands.add_parser(
+        "demo",
+        help="show real rebalances on an embedded Kafka",
+        description="Starts Apache Kafka, consumer groups of real processes, a sidecar and the fleet observer; lets "
+        "members join, leave, die and dawdle, topics grow and appear; and shows what the observer makes of it.",
+        epilog="Exit codes: 0 done, 1 --check found differences or something failed, 2 wrong usage, 130 Ctrl-C.",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        default=Options().seconds,
+        metavar="N",
+        help="length of the run once Kafka is ready; 0 goes on until Ctrl-C (default %(default)g)",
+    )
+    parser.add_argument("--headless", action="store_true", help="plain lines instead of the live view")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="at the end compare with what Kafka's own tools say, and every step with what was seen of it",
+    )
+    parser.add_argument("--summary", type=Path, metavar="FILE", help="write the closing tables as JSON")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the demo with parsed flags; the exit code."""
+    if options.check and not options.seconds:
+        options.parser.error("--check needs an end: not with --seconds 0")
+    if options.summary and not options.summary.absolute().parent.is_dir():
+        # Better now than after the run.
+        options.parser.error(f"--summary: {options.summary.parent} is not a directory")
+    return play(
+        Options(
+            seconds=options.seconds,
+            headless=options.headless,
+            check=options.check,
+            summary=options.summary,
+        )
+    )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= SECONDS_MAX:
+        raise argparse.ArgumentTypeError(f"must be a number between 0 and {SECONDS_MAX:.0f}")
+    return seconds

@@ -1,0 +1,141 @@
+"""``rebalance-agent explain``: why a group's last rebalances happened and what they cost, in sentences."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, quiet_logs, wants_direct
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.model.event_json import event_to_json, value_to_json
+from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.watch.history_reader import read_past
+from rebalance_agent.ui.sentences.explanation import LAST_MAX, paragraphs, whole_rebalances
+from rebalance_agent.ui.sentences.words import plural, printable
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Says of a group's last rebalances when and why they happened, who was slow, what moved, how long partitions stood still
+and how that is known; and what would have helped, where that is certain.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent explain orders
+  rebalance-agent explain orders --last 10 --url http://observer:29308
+  rebalance-agent explain orders --bootstrap-servers localhost:9092
+  rebalance-agent explain orders --json | jq '.rebalances[].rebalance.stall'
+
+An agent remembers the rebalances since it was started. Without one, the topic rebalance-events is read if it is there,
+and else what __consumer_offsets still holds; the first line says which.
+
+exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    source: str
+    details: Sequence[RebalanceDetail]
+    rollouts: Sequence[Event]
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="a group's last rebalances in sentences",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument("--last", type=_last, default=3, metavar="N", help="how many rebalances (default 3)")
+    parser.add_argument("--json", action="store_true", help="the same as JSON, with the whole events")
+    add_access_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explain one group; the exit code."""
+    quiet_logs()
+    try:
+        found = _past(options) if wants_direct(options) else _remembered(agent_api(options), options)
+    except NotKnownError as error:
+        print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
+        return 1
+    except RebalanceAgentError as error:
+        print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
+        return 2
+    texts = paragraphs(found.details, found.rollouts, options.last)
+    if options.json:
+        print(json.dumps(_as_json(options, found, texts)))
+        return 0
+    print(f"{printable(options.group)}: {_how_many(found.details, options.last)}, from {found.source}.")
+    for text in texts:
+        print(f"\n{text}")
+    return 0
+
+
+def _remembered(groups: Groups, options: argparse.Namespace) -> _Found:
+    """From an agent: whole only as many as are told, and one more for what the oldest began from."""
+    known = groups.rebalances(options.group)
+    details: list[RebalanceDetail] = []
+    for line in known.rebalances:
+        if len(_completed(details)) > options.last:
+            break
+        details.append(_whole(groups, options.group, line))
+    return _Found("what the agent has seen since it was started", details, known.rollouts)
+
+
+def _whole(groups: Groups, group: str, line: Rebalance) -> RebalanceDetail:
+    if line.kind is RebalanceKind.ABORTED:
+        return RebalanceDetail(group, line, (), ())
+    return groups.rebalance(group, line.id)
+
+
+def _past(options: argparse.Namespace) -> _Found:
+    settings, properties = cluster_settings(options)
+    past = read_past(properties, settings.events_topic, options.group, SystemClock())
+    if not past.known:
+        where, *_ = past.source.splitlines()
+        raise NotKnownError(f"there is no group {options.group!r} in {where.rstrip('.')}")
+    details, rollouts = whole_rebalances(past.events, options.last)
+    return _Found(past.source, details, rollouts)
+
+
+def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
+    return [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
+
+
+def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
+    """How many are told, and whether there are more; ``details`` hold one more than ``last`` then."""
+    known = len(_completed(details))
+    if known <= last:
+        return plural(known, "rebalance") if known else "no rebalance"
+    return f"the last {last} rebalances" if last > 1 else "the last rebalance"
+
+
+def _as_json(options: argparse.Namespace, found: _Found, texts: Sequence[str]) -> dict[str, object]:
+    return {
+        "group": options.group,
+        "source": found.source,
+        "text": list(texts),
+        "rebalances": [value_to_json(each) for each in _completed(found.details)[: options.last]],
+        "rollouts": [event_to_json(each) for each in found.rollouts],
+    }
+
+
+def _last(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= LAST_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {LAST_MAX}")
+    return int(text)

@@ -1,0 +1,82 @@
+"""``rebalance-agent gateway``: stand between consumers and brokers, and touch nothing but addresses and groups."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+
+from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_agent
+from rebalance_agent.cli.inputs.groups_access import quiet_logs
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.runtime.processes.gateway import GatewayRole
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.tracking.observations import DescribedGroup
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Runs beside consumers of any language and gives their groups an assignor of this library, without a change of their
+code: they connect to 127.0.0.1:29092 instead of to the brokers, and keep `range` or whatever they have set.
+
+Every broker gets a port of its own on this machine (29400 plus its node id), and answers that name brokers' addresses
+are made to name these. Of everything else only JoinGroup and SyncGroup of groups that `gateway_groups` names are
+changed; records pass unread. What its clients do in rebalances is told as members' events, with exact times. It is a
+sidecar as well: see `rebalance-agent sidecar --help`.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent gateway --bootstrap-servers kafka:9092
+  rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky'
+  rebalance-agent gateway --bootstrap-servers kafka:9093 --kafka security.protocol=SSL --events-topic ''
+  rebalance-agent gateway --bootstrap-servers kafka:9092 --gateway-groups 'orders.*=sticky' --explain orders-eu
+  curl -s localhost:29308/metrics | grep rebalance_agent_gateway_
+
+TLS: security.protocol and ssl.* are for the brokers, whose certificates and names are always verified; clients come
+without TLS, or with it where gateway_tls_cert_file is set. SASL: clients log in to the brokers themselves, through the
+gateway, with what they have; sasl.* are only for publishing events. Where the gateway has no login of its own, set
+--events-topic '' and security.protocol to SSL or PLAINTEXT.
+
+On SIGTERM it serves until its clients have gone, at most gateway_drain_seconds. Settings come from flags, else the
+environment, else the file, else the defaults. Exit code 0 when stopped by a signal, 2 when it cannot begin (a wrong
+setting, a file that cannot be used, an address in use), 1 when it fails later. With --explain: 1 where something
+stands against the rule in the group as it is.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = add_agent_parser(subparsers, "gateway", GatewaySettings, DESCRIPTION, EXAMPLES)
+    text = "print what would be rewritten for GROUP and how it is now, touch nothing, and end"
+    parser.add_argument("--explain", metavar="GROUP", help=text)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal, or explain; the exit code."""
+    if args.explain is None:
+        return run_agent("gateway", GatewaySettings, args, GatewayRole)
+    loaded = load_agent("gateway", GatewaySettings, args)
+    if loaded is None:
+        return 2
+    settings, properties = loaded
+    quiet_logs()
+    now, unknown = _described(properties, args.explain)
+    rules = parse_rules(settings.gateway_groups)
+    print(explain(rules, args.explain, now, unknown), end="")
+    rule = rules.of(args.explain)
+    return int(rule is not None and now is not None and bool(stands_against(rule, now)))
+
+
+def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
+    """How the group is, or why that is not known; None and nothing: there is none."""
+    if not properties.get("bootstrap.servers"):
+        return None, "kafka.bootstrap.servers names no broker to ask"
+    try:
+        found = Cluster(properties).describe_groups([group])
+    except ClusterError as error:
+        return None, str(error)
+    return next((each for each in found if each.state is not GroupState.DEAD), None), ""

@@ -1,0 +1,49 @@
+"""``rebalance-agent observe``: watch a cluster's groups and export what their rebalances cost."""
+
+from __future__ import annotations
+
+import argparse
+
+from rebalance_agent.cli.agent_command import add_agent_parser, run_agent
+from rebalance_agent.runtime.processes.observer import Observer
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Watches the consumer groups of one Kafka cluster and exports what their rebalances cost.
+
+It tails __consumer_offsets (no group is joined unless replicas share, nothing is committed), asks the brokers every
+200 ms which groups are rebalancing, and reads what sidecars report of their members. Metrics are on /metrics, one event
+per rebalance goes to the topic rebalance-events, one line per rebalance to the log. Without bootstrap servers it waits
+idle.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent observe --bootstrap-servers localhost:9092
+  rebalance-agent observe --config observer.yaml --log-level debug
+  rebalance-agent observe --bootstrap-servers kafka:9093 --kafka security.protocol=SASL_SSL \\
+      --kafka sasl.mechanism=SCRAM-SHA-512 --kafka sasl.username=observer \\
+      --kafka sasl.password.file=/run/secrets/kafka-password
+  REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS=localhost:9092 rebalance-agent observe
+  curl -s localhost:29308/metrics | grep kafka_rebalance_
+  curl -s localhost:29308/readyz
+
+rights it uses: Read on Topic '__consumer_offsets' (without it groups are only described: source="admin"); Describe on
+Group '*' and Topic '*'; Read, Write and, where they are missing, Create on its own topics. `rebalance-agent check`
+proves each one, and tells the command that gives it.
+
+Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
+2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    add_agent_parser(subparsers, "observe", ObserverSettings, DESCRIPTION, EXAMPLES).set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Observe until a signal; the exit code."""
+    return run_agent("observe", ObserverSettings, args, Observer)

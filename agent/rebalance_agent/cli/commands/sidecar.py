@@ -1,0 +1,74 @@
+"""``rebalance-agent sidecar``: take rebalance events from the consumers of this pod, export and publish them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+
+from rebalance_agent.cli.agent_command import Role, add_agent_parser, run_agent
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.processes.signals import stop_on_signals
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Runs beside consumers and takes their rebalance events: POST /v1/events on 127.0.0.1:29309, one JSON object per line.
+
+It exports what each consumer saw of itself on /metrics, and publishes the events to the topic rebalance-events, where
+the observer turns bounds of stalls into measured ones. Without bootstrap servers it only exports. Where the pod runs is
+taken from the environment (Kubernetes' downward API): POD_NAME, NODE_NAME, WORKLOAD, IMAGE.
+
+With any setting of the gateway (--gateway-...), it is one as well: see `rebalance-agent gateway --help`.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent sidecar --bootstrap-servers localhost:9092
+  rebalance-agent sidecar --config sidecar.toml
+  rebalance-agent sidecar --events-listen 0.0.0.0:29309 --events-token-file /run/secrets/events-token
+  rebalance-agent sidecar --bootstrap-servers localhost:9092 --gateway-groups 'orders=weighted-sticky'
+  curl -s localhost:29308/metrics | grep kafka_rebalance_member_
+
+rights it uses: Write on the events topic, and Create on it if it is not there. `rebalance-agent check --role sidecar`
+proves them, and tells the command that gives what is missing.
+
+Settings come from flags, else the environment, else the file, else the defaults. Exit code 0 when stopped by a signal,
+2 when it cannot begin (a wrong setting, a file that cannot be used, an address in use), 1 when it fails later.
+In a pod whose other containers wait for it, --stay: then it waits for a signal before it ends with 2.
+"""
+
+CANNOT_BEGIN = 2
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = add_agent_parser(subparsers, "sidecar", GatewaySettings, DESCRIPTION, EXAMPLES)
+    parser.add_argument(
+        "--stay", action="store_true", help="if it cannot begin, say why and wait for a signal instead of ending"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal; the exit code."""
+    if not args.stay:
+        return run_agent("sidecar", GatewaySettings, args, _role)
+    stop = threading.Event()
+    # Its own handlers stand all the time: as the first process of a container it would not hear a signal without.
+    with stop_on_signals(stop):
+        code = run_agent("sidecar", GatewaySettings, args, _role)
+        if code == CANNOT_BEGIN:
+            print("rebalance-agent sidecar: does nothing until it is stopped (--stay)", file=sys.stderr, flush=True)
+            stop.wait()
+    return code
+
+
+def _role(settings: GatewaySettings, properties: dict[str, str]) -> Role:
+    given = as_given(settings)
+    if not isinstance(given, GatewaySettings):
+        return Sidecar(given, properties)
+    from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a sidecar alone has no kafka-python
+
+    return GatewayRole(given, properties)

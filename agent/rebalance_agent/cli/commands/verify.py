@@ -1,0 +1,171 @@
+"""``rebalance-agent verify``: hold what was published against the coordinators' own log, and counters against both."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import math
+import sys
+from collections.abc import Mapping
+
+from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.cli.inputs.groups_access import quiet_logs
+from rebalance_agent.cli.verify_reports import verified
+from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Reads __consumer_offsets, the coordinators' own log, and holds every event that was published against it: each
+generation, aborted generation and deletion told once and none invented, members, assignments and moves the same, stalls
+within what the records show. With --tables the pipeline's tables instead: a row for each, once, with members and moves
+as the records show, and hours that are the sums of these rows. With --lifetime also an observer's counters: the sums of
+the events that it published.
+
+It shares no code with the observer but for reading records and events. It only reads, and joins no group.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent verify --bootstrap-servers localhost:9092
+  rebalance-agent verify --bootstrap-servers localhost:9092 --since 2026-05-04T09:00:00Z --json | jq .differences
+  curl -s localhost:29308/metrics >metrics.txt
+  rebalance-agent verify --bootstrap-servers localhost:9092 --lifetime metrics.txt events.ndjson
+  rebalance-agent verify --bootstrap-servers localhost:9092 --tables s3a://bucket/rebalances
+  rebalance-agent verify --records offsets.ndjson.gz --events events.ndjson
+
+From before --since nothing has to be told; by default that is the first event (or, where retention has deleted some,
+the first that is left). Records that compaction took cannot be judged: the summary counts what that leaves open. Tables
+must have all up to their newest event, and `generations` all that was there when `pipeline aggregate` made it last.
+
+exit codes: 0 no difference, 1 differences, 2 wrong usage, a file that cannot be read, nobody answers, or nothing was
+there to judge (without --allow-empty)
+"""
+
+SHOWN_MAX = 200
+"""Differences that are printed; with --json all that were kept."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = subparsers.add_parser(
+        "verify",
+        help="hold the published events against the coordinators' own log",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    cluster = add_cluster_flags(parser, "a cluster")
+    cluster.add_argument("--events-topic", metavar="TOPIC", help="where the events are (default: as `observe`)")
+    files = parser.add_argument_group("files, plain or .gz")
+    files.add_argument("--records", metavar="FILE", help="records instead of a cluster's, as `decode` takes them")
+    files.add_argument(
+        "--events",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="events (NDJSON) instead of the topic; repeatable",
+    )
+    files.add_argument(
+        "--lifetime",
+        metavar=("METRICS", "EVENTS"),
+        nargs=2,
+        action="append",
+        default=[],
+        help="an observer's last scrape, and the events that it published (its events_file); repeatable",
+    )
+    tables = parser.add_argument_group("the pipeline's tables (with its packages: kafka-rebalance-agent[pipeline])")
+    tables.add_argument(
+        "--tables",
+        metavar="DIR",
+        help="tables `events`, `generations`, `members` and `group_hours` of this folder instead of the topic",
+    )
+    tables.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
+    what = parser.add_argument_group("what is judged")
+    what.add_argument("--groups", metavar="PATTERN", help="whole names of groups (default: as `observe` shows them)")
+    what.add_argument("--since", type=_time, metavar="TIME", help="ISO 8601, or milliseconds since the epoch")
+    what.add_argument(
+        "--grace-seconds",
+        type=_seconds,
+        default=30.0,
+        metavar="S",
+        help="how long after a record its event may come",
+    )
+    what.add_argument(
+        "--complete", action="store_true", help="nothing was compacted: missing offsets are ends of transactions"
+    )
+    what.add_argument("--allow-empty", action="store_true", help="no group at all, told or recorded, is no error")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of lines")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify; the exit code."""
+    quiet_logs()
+    try:
+        reports = verified(options)
+    except RebalanceAgentError as error:
+        print(f"rebalance-agent verify: {printable(str(error))}", file=sys.stderr)
+        return 2
+    if options.json:
+        print(json.dumps(_as_json(reports)))
+    else:
+        for name, report in reports.items():
+            _print(report, f"table {name}: " if options.tables else "")
+    return 0 if all(each.clean for each in reports.values()) else 1
+
+
+def _print(report: Report, title: str) -> None:
+    for each in sorted(report.differences, key=lambda each: (each.group, each.number))[:SHOWN_MAX]:
+        print(printable(str(each)))
+    if report.found > SHOWN_MAX:
+        print(f"... and {report.found - SHOWN_MAX} more")
+    print(title + report.summary())
+
+
+def _as_json(reports: Mapping[str, Report]) -> dict[str, object]:
+    """The events' report, and in it those of other tables; ``clean`` is of all."""
+    events, *others = (_report_json(each) for each in reports.values())
+    tables = dict(zip([*reports][1:], others, strict=True))
+    clean = all(each.clean for each in reports.values())
+    return events | {"clean": clean} | ({"tables": tables} if tables else {})
+
+
+def _report_json(report: Report) -> dict[str, object]:
+    return {
+        "clean": report.clean,
+        "summary": report.summary(),
+        "agreed": report.agreed,
+        "groups": len(report.groups),
+        "copies": report.copies,
+        "pending": report.pending,
+        "unjudged": report.unjudged,
+        "found": report.found,
+        "differences": [
+            {"group": each.group, "generation": each.number, "what": each.what, "places": list(map(str, each.places))}
+            for each in report.differences
+        ],
+    }
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise argparse.ArgumentTypeError("must be seconds, 0 or more")
+    return seconds
+
+
+def _time(text: str) -> int:
+    try:
+        if text.isascii() and text.isdigit():
+            return int(text)
+        at = dt.datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError("must be such as 2026-05-04T09:00:00Z, or epoch milliseconds") from None
+    return round((at if at.tzinfo else at.replace(tzinfo=dt.UTC)).timestamp() * 1000)

@@ -1,0 +1,123 @@
+"""``rebalance-agent watch``: a live table of groups, or the same as plain text."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import ExitStack
+
+from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
+from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.groups_access import (
+    add_access_flags,
+    agent_api,
+    quiet_logs,
+    wants_direct,
+)
+from rebalance_agent.cli.screens.watch_table import group_rows, matching, table_text
+from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.runtime.watch.in_process import DirectWatch
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Shows the consumer groups of a cluster: state, generation, fairness, what rebalances now and for how long, and what the
+last rebalance cost. What rebalances now is on top. Enter on a group shows its last rebalances, members and moves.
+"""
+
+EXAMPLES = """\
+keys: / filter (a part of the name, or a pattern such as orders-*), s other order, r turn it around, Enter one group,
+Escape back, q end
+
+examples:
+  rebalance-agent watch
+  rebalance-agent watch --url https://observer:29308 --ca-file ca.pem --token-file token
+  rebalance-agent watch --bootstrap-servers localhost:9092
+  rebalance-agent watch --once --sort=-stall | head
+
+exit codes: 0 done, 2 wrong usage, or (with --once) nobody answers. Where standard output is no terminal the table is
+printed once.
+"""
+
+SETTLE_S = 30.0
+"""Longest wait of --once until a cluster has been read: a large topic takes some seconds."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = subparsers.add_parser(
+        "watch",
+        help="live table of groups and their rebalances",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("filter", nargs="?", default="", metavar="GROUPS", help="a part of the name, or a pattern")
+    parser.add_argument("--once", action="store_true", help="print the table once as plain text")
+    parser.add_argument("--sort", type=_sort, default="group", metavar="ORDER", help=f"one of {', '.join(SORT_KEYS)}")
+    parser.add_argument(
+        "--interval", type=_interval, default=1.0, metavar="SECONDS", help="time between two looks (default 1)"
+    )
+    add_access_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Watch until q or Ctrl-C, or print once; the exit code."""
+    # Textual draws on standard error.
+    once = options.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+    quiet_logs()
+    try:
+        with ExitStack() as stack:
+            direct = None
+            groups: Groups
+            if wants_direct(options):
+                groups = direct = stack.enter_context(DirectWatch(*cluster_settings(options)))
+            else:
+                groups = agent_api(options)
+            if once:
+                return _once(groups, direct, options)
+            from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - what is printed once needs no Textual
+
+            WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
+            return 0
+    except InvalidInputError as error:
+        print(f"rebalance-agent watch: {error}", file=sys.stderr)
+        return 2
+
+
+def _once(groups: Groups, direct: DirectWatch | None, options: argparse.Namespace) -> int:
+    try:
+        complete = direct.settled(SETTLE_S) if direct else True
+        known = groups.groups(GroupQuery(limit=LIMIT_MAX))
+    except RebalanceAgentError as error:
+        print(f"rebalance-agent watch: {printable(str(error))}", file=sys.stderr)
+        return 2
+    missing = direct.missing() if direct else ""
+    if missing or not complete:
+        print(f"rebalance-agent watch: not everything has been read: {missing or 'there is more'}", file=sys.stderr)
+    rows = matching(group_rows(known, options.sort), options.filter)
+    print(table_text(rows))
+    if not rows:
+        nothing = f"no group of {known.total} is called so" if known.total else "there are no groups"
+        print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
+    return 0
+
+
+def _sort(text: str) -> str:
+    if text.removeprefix("-") not in SORT_KEYS:
+        raise argparse.ArgumentTypeError(f"must be one of {', '.join(SORT_KEYS)}, with or without '-' in front")
+    return text
+
+
+def _interval(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 3600:  # noqa: PLR2004 - the bounds that the error names
+        raise argparse.ArgumentTypeError("must be a number from 0.1 to 3600")
+    return seconds

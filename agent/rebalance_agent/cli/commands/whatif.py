@@ -1,0 +1,134 @@
+"""``rebalance-agent whatif``: what other assignors would have made of a group's recorded rebalances."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+
+from rebalance_agent.advice import History, Settings, fidelity, history_of, ran_here, recommend, what_if
+from rebalance_agent.api.query import NotKnownError
+from rebalance_agent.assignors import STRATEGIES, strategy
+from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
+from rebalance_agent.cli.inputs.whatif_past import FoundPast, find_past
+from rebalance_agent.cli.screens.whatif_text import as_json, text
+from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Replays a group's recorded rebalances through every assignor of the library, or through some, and says in a sentence
+which would have been better, and what it would have saved; or that nothing would.
+
+Each assignor gets what members asked for at the time, and carries its own assignment along from one rebalance to the
+next. Both forms of an assignor move the same; what differs is how long partitions stand still.
+"""
+
+EPILOG = """\
+columns:
+  SKEW     the most loaded member's partitions, in times of what its assignor promises it: the mean over all
+           rebalances, 1 is best; WORST is the worst rebalance
+  MOVED    partitions that went from one member to another; EXCESS is how many more than that balance needed
+  STALLED  partition-seconds in which nobody worked on a partition, as predicted from how the members behaved: when each
+           of them stopped and joined. For the recorded line they are as measured
+
+examples:
+  rebalance-agent whatif orders
+  rebalance-agent whatif orders --strategy cooperative-sticky --strategy roundrobin
+  rebalance-agent whatif orders --bootstrap-servers localhost:9092 --protocol cooperative
+  rebalance-agent whatif orders --events rebalance-events.ndjson.gz --json | jq -r .recommendation.sentence
+
+An agent remembers a group's last rebalances since it was started; a cluster's topic rebalance-events has more, and a
+file of events as much as you like.
+
+exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = subparsers.add_parser(
+        "whatif",
+        help="what other assignors would have made of a group's rebalances",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("group", metavar="GROUP", help="the group's id")
+    parser.add_argument(
+        "--strategy",
+        metavar="NAME",
+        action="append",
+        help="replay this one only; repeatable (`rebalance-agent strategies` lists them)",
+    )
+    parser.add_argument(
+        "--protocol",
+        choices=[RebalanceProtocol.EAGER.value, RebalanceProtocol.COOPERATIVE.value],
+        help="replay strategies of this protocol only",
+    )
+    parser.add_argument(
+        "--assignor-config",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        help="a setting of assignors that all members are to run with; repeatable",
+    )
+    parser.add_argument("--events", metavar="FILE", help="a file of events, one JSON object a line (.gz: compressed)")
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
+    add_access_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Tell what would have been; the exit code."""
+    quiet_logs()
+    try:
+        names, settings = _names(options.strategy, options.protocol), Settings(_config(options.assignor_config))
+        past = find_past(options)
+        history = _history(past, options.group)
+        found = what_if(history, names, settings)
+        checked = fidelity(history, ran_here([each for each in past.events if isinstance(each, AssignEvent)]))
+    except NotKnownError as error:
+        print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
+        return 1
+    except RebalanceAgentError as error:
+        print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
+        return 2
+    advice = recommend(found)
+    if options.json:
+        print(json.dumps(as_json(found, checked, advice, past.source)))
+    else:
+        print(text(found, checked, advice, past.source), end="")
+    return 0
+
+
+def _history(past: FoundPast, group: str) -> History:
+    history = history_of(past.events)
+    if history.last is None:
+        raise NotKnownError(f"no rebalance of {group!r} is known from {past.source.splitlines()[0]}")
+    return history
+
+
+def _names(chosen: Sequence[str] | None, protocol: str | None) -> list[str]:
+    names = list(dict.fromkeys(strategy(name).name for name in chosen)) if chosen else list(STRATEGIES)
+    left = [name for name in names if protocol is None or STRATEGIES[name].protocol == protocol]
+    if not left:
+        raise InvalidInputError("--protocol", f"none of {', '.join(names)} is {protocol}")
+    return left
+
+
+def _config(pairs: Sequence[str]) -> Mapping[str, str]:
+    settings = {setting.name: setting for each in STRATEGIES.values() for setting in each.config}
+    config = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or name not in settings:
+            problem = "is no setting of any strategy" if equals else "is not KEY=VALUE"
+            raise InvalidInputError("--assignor-config", f"{pair[:80]!r} {problem}")
+        settings[name].parse(value)
+        config[name] = value
+    return config

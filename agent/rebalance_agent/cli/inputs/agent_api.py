@@ -1,0 +1,173 @@
+"""Asks an observer over its HTTP API, or one that runs in this process: the same four questions either way."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from rebalance_agent.api.query import GroupQuery, NotKnownError
+from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
+from rebalance_agent.instrumentation.client_tls import client_context
+from rebalance_agent.model.event_json import json_object, value_from_json
+
+__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "Access", "AgentApi", "AgentError", "Groups"]
+
+ANSWER_BYTES_MAX = 64 << 20
+"""Ten thousand groups in one answer are some six megabytes."""
+
+ANSWER_TIMEOUT_S = 10.0
+"""An agent answers from memory: what takes longer is no answer."""
+
+ERROR_BYTES_MAX = 4_096
+
+_Value = TypeVar("_Value")
+
+
+class AgentError(RebalanceAgentError):
+    """The agent cannot be reached, or answers with something else."""
+
+
+class Groups(Protocol):
+    """What `watch` and `explain` ask. `api.groups_api.Api` answers it, too.
+
+    Every method may raise NotKnownError and AgentError.
+    """
+
+    def groups(self, query: GroupQuery | None = None) -> GroupList:
+        """The groups that ``query`` asks for."""
+        ...
+
+    def group(self, name: str) -> GroupDetail:
+        """One group."""
+        ...
+
+    def rebalances(self, name: str) -> RebalanceList:
+        """A group's last rebalances, newest first."""
+        ...
+
+    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
+        """One rebalance with its events."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How an agent's web port is reached: ``token`` is sent as a bearer token, the files are PEM."""
+
+    url: str
+    token: str | None = None
+    ca_file: str | None = None
+    cert_file: str | None = None
+    key_file: str | None = None
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A token is for the address that the user gave, and for no other."""
+
+    def http_error_302(self, *_arguments: object, **_named: object) -> None:
+        """Follow nothing, nor look where it leads: the redirect itself is the answer, and an error."""
+
+    http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
+
+
+class AgentApi:
+    """`Groups` over HTTP, of the observer at ``address``. Thread-safe."""
+
+    def __init__(self, access: Access) -> None:
+        """Nothing is asked yet.
+
+        Raises:
+            InvalidInputError: the address is not http(s), or a file cannot be used.
+        """
+        self.address = _base(access.url)
+        self._headers = {"Accept": "application/json"}
+        if access.token:
+            self._headers["Authorization"] = f"Bearer {access.token}"
+        # No proxy either: the token would pass it unencrypted.
+        handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
+        if self.address.startswith("https:"):
+            files = ("--ca-file", access.ca_file), ("--cert-file", access.cert_file), ("--key-file", access.key_file)
+            handlers.append(urllib.request.HTTPSHandler(context=client_context(*files)))
+        self._opener = urllib.request.build_opener(*handlers)
+
+    def groups(self, query: GroupQuery | None = None) -> GroupList:
+        """The groups that ``query`` asks for."""
+        query = query or GroupQuery()
+        asked = [
+            *(("match", each) for each in query.match),
+            *(("state", str(each)) for each in query.states),
+            *(("type", str(each)) for each in query.types),
+            ("sort", query.sort),
+            ("limit", str(query.limit)),
+            ("offset", str(query.offset)),
+        ]
+        return self._get(GroupList, f"groups?{urlencode(asked)}")
+
+    def group(self, name: str) -> GroupDetail:
+        """One group."""
+        return self._get(GroupDetail, f"groups/{_segment(name)}")
+
+    def rebalances(self, name: str) -> RebalanceList:
+        """A group's last rebalances, newest first."""
+        return self._get(RebalanceList, f"groups/{_segment(name)}/rebalances")
+
+    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
+        """One rebalance with its events."""
+        return self._get(RebalanceDetail, f"groups/{_segment(name)}/rebalances/{_segment(identity)}")
+
+    def _get(self, kind: type[_Value], path: str) -> _Value:
+        request = urllib.request.Request(f"{self.address}/api/v1/{path}", headers=self._headers)  # noqa: S310 - http(s) only
+        try:
+            with self._opener.open(request, timeout=ANSWER_TIMEOUT_S) as answer:
+                body = cast("bytes", answer.read(ANSWER_BYTES_MAX + 1))
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refusal(error) from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = getattr(error, "reason", None) or error
+            reason = getattr(reason, "strerror", None) or reason
+            others = "--url names another one, --bootstrap-servers a cluster to ask itself"
+            raise AgentError(f"no agent answers at {self.address}: {reason} ({others})") from None
+        if len(body) > ANSWER_BYTES_MAX:
+            raise AgentError(f"{self.address} answers with more than {ANSWER_BYTES_MAX} bytes")
+        try:
+            return value_from_json(kind, json_object(body))
+        except InvalidInputError as error:
+            raise AgentError(f"{self.address} answers, but not as an observer of this release does: {error}") from None
+
+    def _refusal(self, error: urllib.error.HTTPError) -> RebalanceAgentError:
+        try:
+            answer = json.loads(error.read(ERROR_BYTES_MAX))
+        except (ValueError, RecursionError, OSError, http.client.HTTPException):
+            answer = None
+        told = isinstance(answer, Mapping) and isinstance(answer.get("error"), str)
+        text = str(answer["error"]) if told else str(error.reason)
+        if error.code == http.HTTPStatus.NOT_FOUND and "/api/v1/groups" in text:
+            return NotKnownError(text)
+        if error.code == http.HTTPStatus.UNAUTHORIZED:
+            text += "; give one with --token-file"
+        return AgentError(f"{self.address} refuses ({error.code}): {text}")
+
+
+def _base(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+        _ = parts.port
+    except ValueError:
+        usable = False
+    if not usable or any(not character.isprintable() or character == " " for character in url):
+        raise InvalidInputError("--url", "must be an address such as http://localhost:29308")
+    return url.rstrip("/")
+
+
+def _segment(text: str) -> str:
+    # A segment of dots alone would be taken for a way up by what stands in between.
+    return quote(text, safe="").replace(".", "%2E") if set(text) <= {"."} else quote(text, safe="")

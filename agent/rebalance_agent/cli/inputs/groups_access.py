@@ -1,0 +1,69 @@
+"""Where `watch` and `explain` ask: flags for an agent's address, or for a cluster that is watched from here."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+from collections.abc import Mapping
+
+import structlog
+
+from rebalance_agent.cli.inputs.agent_api import Access, AgentApi
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags, names_cluster
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.bearer import checked_token
+from rebalance_agent.runtime.processes.logs import configure_logs
+from rebalance_agent.runtime.settings.kafka_config import read_secret
+
+__all__ = ["URL", "add_access_flags", "agent_api", "quiet_logs", "wants_direct"]
+
+URL = "http://localhost:29308"
+"""Where an observer on this machine listens."""
+
+
+def add_access_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what both commands take."""
+    agent = parser.add_argument_group("ask an agent (the default)")
+    agent.add_argument("--url", metavar="URL", help=f"its web port (default {URL}; env REBALANCE_AGENT_URL)")
+    agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, where the agent asks for one")
+    agent.add_argument("--ca-file", metavar="FILE", help="PEM certificates to trust instead of the system's")
+    agent.add_argument("--cert-file", metavar="FILE", help="PEM certificate of one's own, where the agent wants one")
+    agent.add_argument("--key-file", metavar="FILE", help="its key, if it is not in the same file")
+    add_cluster_flags(parser, "or watch a cluster from here, without an agent")
+
+
+def wants_direct(options: argparse.Namespace) -> bool:
+    """Whether a cluster is to be watched from here.
+
+    Raises:
+        InvalidInputError: both ways were asked for.
+    """
+    direct = names_cluster(options)
+    given = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
+    if direct and given:
+        flag = given[0].replace("_", "-")
+        raise InvalidInputError(f"--{flag}", "is for asking an agent, --bootstrap-servers for doing without one")
+    return direct
+
+
+def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> AgentApi:
+    """The agent that the flags name.
+
+    Raises:
+        InvalidInputError: the address is none, or a file cannot be used.
+    """
+    if options.key_file and not options.cert_file:
+        raise InvalidInputError("--key-file", "needs --cert-file")
+    token = None
+    if options.token_file:
+        token = checked_token("--token-file", read_secret("--token-file", options.token_file))
+    url = options.url or environment.get("REBALANCE_AGENT_URL") or URL
+    return AgentApi(Access(url, token, options.ca_file, options.cert_file, options.key_file))
+
+
+def quiet_logs() -> None:
+    """Let no log line into a table: what matters is shown in it."""
+    configure_logs("error", "console")
+    logging.getLogger().handlers = [logging.NullHandler()]
+    structlog.configure(cache_logger_on_first_use=False)

@@ -1,0 +1,101 @@
+"""``rebalance-agent pipeline aggregate``: what the events come to, and a check of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.pipeline.pipeline_flags import (
+    Progress,
+    add_kafka_flags,
+    add_tables_flags,
+    open_tables,
+    stage_parser,
+)
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.stages import aggregate, judge
+from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.expectations import broken
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["add_parser", "run", "say_broken"]
+
+DESCRIPTION = """\
+Makes the tables `generations`, `members`, `group_hours` and `baselines` anew from `events`, and checks what must hold
+of them: the results are added to `expectations`, and what does not hold is told and makes the exit code 1.
+
+With --publish the baselines are written to the compacted topic rebalance-baselines, from which observers take what is
+normal for a group at this hour of the week.
+"""
+
+EXAMPLES = f"""\
+examples:
+  rebalance-agent pipeline aggregate --tables tables
+  rebalance-agent pipeline aggregate --tables tables --publish --bootstrap-servers localhost:9092
+
+The last line is JSON: rows of each table, and how many expectations are broken.
+
+--publish-to names another topic than {BASELINES_TOPIC}.
+exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+"""
+
+MADE = ("generations", "members", "group_hours", "baselines")
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "aggregate", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.add_argument("--publish", action="store_true", help="write the baselines to Kafka")
+    parser.add_argument("--publish-to", default=BASELINES_TOPIC, metavar="TOPIC", help="default: %(default)s")
+    add_kafka_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Aggregate; the exit code."""
+    progress = Progress("aggregate", every_s=0)
+    try:
+        properties = cluster_settings(options)[1] if options.publish else {}
+        with open_tables(options, "aggregate", progress) as tables:
+            if options.dry_run:
+                print(json.dumps({"events": tables.read("events").count()}))
+                return 0
+            now_ms = SystemClock().now_ms()
+            aggregate(tables, now_ms, progress.tell)
+            failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
+            if options.publish:
+                progress.tell(f"baselines to {options.publish_to}")
+                clusters = {
+                    row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
+                }
+                publish_baselines(tables.read("baselines"), properties, options.publish_to, clusters)
+            summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline aggregate: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(summary))
+    return 1 if failed else 0
+
+
+def say_broken(results: Sequence[Any], *, strict: bool = False) -> int:
+    """Tell what does not hold on stderr; how many of these make a run fail."""
+    for row in results:
+        if row["failed"]:
+            print(
+                f"{row['severity']}: {row['table']}: {row['expectation']}: {row['failed']} of {row['checked']} do not, "
+                f"such as {printable(str(row['example']))}",
+                file=sys.stderr,
+            )
+    return len(broken(results, strict=strict))
+
+
+def _summary(tables: Tables) -> dict[str, Any]:
+    return {name: tables.read(name).count() for name in MADE}

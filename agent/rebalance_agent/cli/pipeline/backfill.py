@@ -1,0 +1,174 @@
+"""``rebalance-agent pipeline backfill``: what __consumer_offsets still holds of the time before the agent."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.inputs.json_fields import as_name, as_number, as_object, parse_json, shown
+from rebalance_agent.cli.pipeline.pipeline_flags import (
+    Progress,
+    add_kafka_flags,
+    add_tables_flags,
+    open_tables,
+    stage_parser,
+)
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.partitions import PARTITION_MAX
+from rebalance_agent.pipeline.ingest.backfill import (
+    Gaps,
+    PartitionRange,
+    keep,
+    ranges,
+    records_of_files,
+    records_of_topic,
+    retold,
+    topic_now,
+)
+from rebalance_agent.pipeline.ingest.log_rows import Shown
+from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
+from rebalance_agent.tracking.log_replay import Facts
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["add_parser", "facts_in", "run", "tell_gaps", "tell_ranges"]
+
+DESCRIPTION = """\
+Reads __consumer_offsets as it is now, decodes it as the observer does, and adds the events of the generations that
+compaction has left to the table `events`, under the ids that an observer gives them. What was observed is never
+replaced by it: who watched knows when a rebalance began and what members said.
+
+--records reads files instead: Parquet, or lines of JSON as `rebalance-agent decode` takes them, with key, value,
+timestamp, and where known partition and offset. --cluster-id must then be that of the observer's events; --topics names
+a JSON file {"topics": {name: partitions}, "ids": {name: topic id}}, without which the members' own partitions count.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent pipeline backfill --bootstrap-servers localhost:9092 --tables tables
+  rebalance-agent pipeline backfill --records dump --cluster-id bwHjK5GfTQijoU_nyFb1ug --tables tables
+
+It tells what range was read and where generations are missing. The last line is JSON: records, events, rejected,
+missing_generations, seconds.
+
+exit codes: 0 done, 1 failed, 2 wrong usage or input
+"""
+
+TOLD_MAX = 10
+"""Partitions and groups that are told one by one."""
+
+_FACTS_BYTES_MAX = 64 << 20
+"""Of the file with topics: some hundred bytes for each of a cluster's."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "backfill", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--records", metavar="DIR", help="files of records instead of the topic")
+    parser.add_argument("--cluster-id", default="", metavar="ID", help="of the cluster that the files are from")
+    parser.add_argument("--topics", metavar="FILE", help="the topics of that cluster")
+    parser.add_argument("--groups-allow", default=".*", metavar="PATTERN", help="groups to read (whole name)")
+    parser.add_argument("--groups-deny", default=HIDDEN_GROUPS, metavar="PATTERN", help="groups to leave out")
+    add_kafka_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Backfill; the exit code."""
+    progress = Progress("backfill", every_s=0)
+    try:
+        properties = None if options.records else cluster_settings(options)[1]
+        facts = _facts_of(options) if options.records else Facts("")
+        with open_tables(options, "backfill", progress) as tables:
+            if properties is None:
+                records = records_of_files(tables.spark, options.records)
+            else:
+                now = topic_now(properties)
+                facts, records = now.facts, records_of_topic(tables.spark, properties, now)
+            found = ranges(records)
+            tell_ranges(found, progress)
+            rows = retold(records, facts, Shown(options.groups_allow, options.groups_deny))
+            told, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
+            tell_gaps(missing, progress)
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline backfill: {error}", file=sys.stderr)
+        return 2
+    summary = {
+        "records": sum(each.records for each in found),
+        "events": told.events,
+        "rejected": told.rejected,
+        "missing_generations": sum(each.missing for each in missing),
+        "seconds": round(progress.seconds, 3),
+    }
+    print(json.dumps(summary))
+    return 0
+
+
+def tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
+    """What there was of each partition."""
+    for each in found[:TOLD_MAX]:
+        offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
+        progress.tell(
+            f"partition {each.partition}: {each.records:,} records, {offsets}"
+            f"{_time(each.first_ms)} to {_time(each.last_ms)}"
+        )
+    if len(found) > TOLD_MAX:
+        rest = sum(each.records for each in found[TOLD_MAX:])
+        progress.tell(f"and {len(found) - TOLD_MAX} more partitions with {rest:,} records")
+
+
+def tell_gaps(missing: Sequence[Gaps], progress: Progress) -> None:
+    """Where generations are missing."""
+    for each in missing[:TOLD_MAX]:
+        progress.tell(
+            f"group {printable(each.group)}: {each.missing:,} generations are missing between {each.present:,}"
+        )
+    if len(missing) > TOLD_MAX:
+        progress.tell(f"and {len(missing) - TOLD_MAX} more groups with gaps")
+
+
+def _time(epoch_ms: int) -> str:
+    try:
+        moment = dt.datetime.fromtimestamp(epoch_ms / 1000, dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{epoch_ms} ms"  # no year that a calendar has
+    return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _facts_of(options: argparse.Namespace) -> Facts:
+    if not options.topics:
+        return Facts(options.cluster_id)
+    path = Path(options.topics)
+    try:
+        with path.open("rb") as file:
+            text = file.read(_FACTS_BYTES_MAX + 1)
+    except OSError as error:
+        raise InvalidInputError("--topics", f"cannot read {path}: {error.strerror}") from None
+    if len(text) > _FACTS_BYTES_MAX:
+        raise InvalidInputError("--topics", f"{path} is larger than {_FACTS_BYTES_MAX} bytes")
+    try:
+        return facts_in(text, options.cluster_id)
+    except InvalidInputError as error:
+        form = '{"topics": {name: partitions}, "ids": {name: topic id}}'
+        raise InvalidInputError("--topics", f"{path} must be {form}: {error}") from None
+
+
+def facts_in(text: bytes, cluster_id: str) -> Facts:
+    """What ``--topics`` names, read.
+
+    Raises:
+        InvalidInputError: it is something else.
+    """
+    fields = as_object("file", parse_json(text), required=("topics",))
+    counts, ids = as_object("topics", fields["topics"]), as_object("ids", fields.get("ids", {}))
+    return Facts(
+        cluster_id,
+        {name: as_number(f"topics.{shown(name)}", count, 0, PARTITION_MAX) for name, count in counts.items()},
+        {name: as_name(f"ids.{shown(name)}", identity) for name, identity in ids.items()},
+    )

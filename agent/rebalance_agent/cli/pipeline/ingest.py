@@ -1,0 +1,142 @@
+"""``rebalance-agent pipeline ingest``: published events into the table `events`, each exactly once."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+
+from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
+from rebalance_agent.cli.pipeline.pipeline_flags import (
+    Progress,
+    add_kafka_flags,
+    add_tables_flags,
+    open_tables,
+    stage_parser,
+)
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.ingest.ingest_events import (
+    Ingested,
+    checkpoint_of,
+    counted,
+    decoded,
+    events_at_rest,
+    events_of_files,
+    events_of_topic,
+    ingest_batch,
+    read_again,
+)
+from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.runtime.processes.signals import stop_on_signals
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Reads the topic rebalance-events, or files of events, into the table `events`: each event once, however often it was
+published or read; better evidence for the same fact replaces what is there. What is no event that this release reads
+goes to `events_rejected` with the reason and its bytes; what an older release rejected as too new is read again.
+
+A run goes on where the last one ended (the checkpoint). Without --every it takes what is there and ends, as a cron job
+wants it.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent pipeline ingest --bootstrap-servers localhost:9092 --tables tables
+  rebalance-agent pipeline ingest --config observer.yaml --tables s3a://bucket/rebalances --every 60
+  rebalance-agent pipeline ingest --events folder-of-ndjson --tables tables
+
+The last line is JSON: events, rejected, seconds.
+
+exit codes: 0 done or stopped by a signal, 1 failed, 2 wrong usage or input
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "ingest", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--events", metavar="DIR", help="files of events (*.ndjson, *.ndjson.gz) instead of Kafka")
+    parser.add_argument("--topic", metavar="TOPIC", help="default: the setting events_topic, rebalance-events")
+    parser.add_argument("--every", type=_seconds, metavar="SECONDS", help="go on for ever, with a batch so often")
+    parser.add_argument("--checkpoint", metavar="DIR", help="default: TABLES/_checkpoints/ingest-CLUSTER-TOPIC")
+    parser.add_argument("--records", type=_count, default=100_000, metavar="N", help="most of a batch (default 100000)")
+    parser.add_argument(
+        "--allow-loss", action="store_true", help="go on where the topic has deleted records that were never read"
+    )
+    add_kafka_flags(parser)
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ingest; the exit code."""
+    progress = Progress("ingest")
+    try:
+        kafka = None if options.events else cluster_settings(options)
+        with open_tables(options, "ingest", None if kafka else progress) as tables:
+            if kafka is None:
+                done = _files(tables, options)
+            else:
+                settings, properties = kafka
+                done = _topic(tables, options, options.topic or settings.events_topic, properties, progress)
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline ingest: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps({"events": done.events, "rejected": done.rejected, "seconds": round(progress.seconds, 3)}))
+    return 0
+
+
+def _files(tables: Tables, options: argparse.Namespace) -> Ingested:
+    records = events_of_files(tables.spark, options.events)
+    if options.dry_run:
+        return counted(decoded(records))
+    read_again(tables, SystemClock())
+    return ingest_batch(tables, records, "files", SystemClock())
+
+
+def _topic(
+    tables: Tables, options: argparse.Namespace, topic: str, properties: dict[str, str], progress: Progress
+) -> Ingested:
+    if not topic:
+        raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")
+    if options.dry_run:
+        return counted(decoded(events_at_rest(tables.spark, properties, topic)))
+    stop = threading.Event()
+    read_again(tables, SystemClock())
+    records = events_of_topic(
+        tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
+    )
+    checkpoint = options.checkpoint or checkpoint_of(tables, properties, topic)
+    # Spark, which has a handler of its own, is there by now.
+    with stop_on_signals(stop, _stopping):
+        return ingest_stream(
+            tables,
+            records,
+            StreamSettings(checkpoint, options.every),
+            SystemClock(),
+            stop,
+            lambda done: progress.tell(f"{done.events:,} events, {done.rejected:,} rejected"),
+        )
+
+
+def _stopping() -> None:
+    print("stopping after this batch; once more stops at once", file=sys.stderr, flush=True)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 86_400:  # noqa: PLR2004
+        raise argparse.ArgumentTypeError("must be a number of seconds, at most 86400")
+    return value
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= 10_000_000):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 10000000")
+    return int(text)

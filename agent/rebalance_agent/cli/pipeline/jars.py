@@ -1,0 +1,33 @@
+"""``rebalance-agent pipeline jars``: the jars that ``spark-submit`` needs, fetched and verified."""
+
+from __future__ import annotations
+
+import argparse
+
+from rebalance_agent.cli.pipeline.pipeline_flags import stage_parser
+from rebalance_agent.pipeline.spark.spark_jars import spark_jars
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Prints the paths of the jars that the pipeline needs beyond Spark's own, joined by commas, after fetching and verifying
+them: Spark's Kafka source and Delta.
+"""
+
+EXAMPLES = """\
+example:
+  spark-submit --jars "$(rebalance-agent pipeline jars)" ...
+
+exit codes: 0 done, 1 one cannot be had
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage."""
+    stage_parser(subparsers, "jars", DESCRIPTION, EXAMPLES).set_defaults(run=run)
+
+
+def run(_options: argparse.Namespace) -> int:
+    """Print them; the exit code."""
+    print(",".join(str(jar) for jar in spark_jars()))
+    return 0

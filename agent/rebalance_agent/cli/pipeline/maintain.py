@@ -1,0 +1,73 @@
+"""``rebalance-agent pipeline maintain``: small files joined, old versions and old rows removed."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import sys
+
+from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.schemas import TABLES
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Joins the small files that frequent batches leave, and removes files of table versions older than a week. With
+--keep-days rows of `events` older than that are deleted, and with them, at the next aggregate, all that was made of
+them; without it nothing is ever deleted.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent pipeline maintain --tables tables
+  rebalance-agent pipeline maintain --tables s3a://bucket/rebalances --keep-days 400
+
+The last line is JSON: files before and after, rows deleted. exit codes: 0 done, 1 failed, 2 wrong usage or input
+"""
+
+DATED = {"events": "day", "events_rejected": "ingested_at", "expectations": "ran_at"}
+"""Table -> the column that tells how old a row is; the others are made anew from these."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "maintain", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--keep-days", type=_days, metavar="N", help="delete older rows (default: keep all)")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Maintain; the exit code."""
+    progress = Progress("maintain", every_s=0)
+    try:
+        with open_tables(options, "maintain", progress) as tables:
+            if options.dry_run:
+                print(json.dumps({"files": {name: tables.files(name) for name in TABLES}}))
+                return 0
+            deleted = _expire(tables, options.keep_days) if options.keep_days else 0
+            before = after = 0
+            for name in TABLES:
+                progress.tell(name)
+                had, has = tables.compact(name)
+                before, after = before + had, after + has
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline maintain: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps({"files_before": before, "files_after": after, "rows_deleted": deleted}))
+    return 0
+
+
+def _expire(tables: Tables, days: int) -> int:
+    today = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC).date()
+    return sum(tables.expire(name, column, today - dt.timedelta(days)) for name, column in DATED.items())
+
+
+def _days(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= 36_500):  # noqa: PLR2004
+        raise argparse.ArgumentTypeError("must be a whole number from 1 to 36500")
+    return int(text)

@@ -1,0 +1,126 @@
+"""What the stages of the pipeline share: flags for tables, Spark and Kafka, progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+
+from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
+from rebalance_agent.pipeline.spark.task_progress import tasks_told
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+
+__all__ = [
+    "Progress",
+    "add_kafka_flags",
+    "add_tables_flags",
+    "open_tables",
+    "pairs",
+    "stage_parser",
+]
+
+
+PARTITIONS_MAX = 10_000
+"""Of a shuffle: each of as many tasks before it writes something for each of them."""
+
+
+def stage_parser(
+    subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    """The parser of a stage, with its texts as they are written."""
+    return subparsers.add_parser(
+        name,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+
+
+def add_tables_flags(parser: argparse.ArgumentParser) -> None:
+    """Where the tables are, and the Spark that works on them."""
+    parser.add_argument(
+        "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="count what would be read and written; write nothing")
+    spark = parser.add_argument_group("Spark (under spark-submit its own settings count)")
+    spark.add_argument("--master", metavar="URL", help="default: local[*], all processors of this machine")
+    spark.add_argument(
+        "--driver-memory", type=_size, default="2g", metavar="SIZE", help="of a local Spark (default 2g)"
+    )
+    spark.add_argument("--partitions", type=_partitions, metavar="N", help="of shuffles (default: one per processor)")
+    spark.add_argument("--spark", action="append", metavar="KEY=VALUE", help="Spark property; repeatable")
+    spark.add_argument("--ui", action="store_true", help="serve Spark's own web page while it runs")
+
+
+def _size(text: str) -> str:
+    if not re.fullmatch(r"[1-9][0-9]{0,6}[mMgG]", text):
+        raise argparse.ArgumentTypeError("must be a size such as 512m or 4g")
+    return text
+
+
+def _partitions(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:6]) <= PARTITIONS_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to {PARTITIONS_MAX}")
+    return int(text)
+
+
+def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
+    """Which cluster, as `observe` takes it."""
+    add_cluster_flags(parser, "Kafka (flags, else the environment, else the file, as `observe` takes them)")
+
+
+def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
+    """``KEY=VALUE`` entries of a repeatable flag.
+
+    Raises:
+        InvalidInputError: one has no ``=``.
+    """
+    found = {}
+    for entry in entries or ():
+        key, equals, value = entry.partition("=")
+        if not (equals and key):
+            raise InvalidInputError(flag, f"must be KEY=VALUE, not {entry!r}")
+        found[key] = value
+    return found
+
+
+@contextmanager
+def open_tables(options: argparse.Namespace, stage: str, progress: Progress | None = None) -> Iterator[Tables]:
+    """The tables that the flags name, in a session that ends with the block; ``progress`` hears of its tasks."""
+    more: Mapping[str, str] = pairs("--spark", options.spark)
+    settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a broken pipe to a stopped Spark is no news
+    with (
+        open_session(settings, f"rebalance-agent {stage}") as spark,
+        tasks_told(spark, progress.tell) if progress else nullcontext(),
+    ):
+        yield Tables(spark, options.tables)
+
+
+class Progress:
+    """Lines on stderr, at most one every ``every_s`` seconds."""
+
+    def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:
+        """Of ``stage``; nothing is said yet."""
+        self._stage, self._every_s, self._clock = stage, every_s, clock or SystemClock()
+        self._begun = self._clock.monotonic()
+        self._last = float("-inf")
+
+    @property
+    def seconds(self) -> float:
+        """Since it began."""
+        return self._clock.monotonic() - self._begun
+
+    def tell(self, text: str, *, always: bool = False) -> None:
+        """Say it, unless something was said just now."""
+        now = self._clock.monotonic()
+        if always or now - self._last >= self._every_s:
+            self._last = now
+            print(f"{self._stage}: {text}", file=sys.stderr, flush=True)

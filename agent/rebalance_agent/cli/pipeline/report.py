@@ -1,0 +1,87 @@
+"""``rebalance-agent pipeline report``: the tables as one HTML file."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import sys
+from pathlib import Path
+
+from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.report_page import page
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX
+
+__all__ = ["add_parser", "run", "write_report"]
+
+DESCRIPTION = """\
+Writes the tables as one HTML file that opens in any browser without network: what rebalances cost the fleet, when and
+why, storms, deploys, every group in a table, and the worst groups with their stalls, owners, skew, what other
+strategies would have done, and what is recommended.
+"""
+
+EPILOG = """\
+examples:
+  rebalance-agent pipeline report --tables tables --out report.html
+  rebalance-agent pipeline report --tables tables --out - > report.html
+
+The last line is JSON: groups, pictures, bytes. exit codes: 0 done, 1 there is nothing to report of, 2 wrong usage
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "report", DESCRIPTION, EPILOG)
+    add_tables_flags(parser)
+    parser.add_argument("--out", required=True, metavar="FILE", help="the file to write; - is standard output")
+    parser.add_argument(
+        "--details",
+        type=_details,
+        default=20,
+        metavar="N",
+        help=f"groups with pictures of their own, the worst (default 20, at most {DETAILS_MAX})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the report; the exit code."""
+    progress = Progress("report")
+    try:
+        with open_tables(options, "report", progress) as tables:
+            made_at = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC)
+            report = collect(tables, made_at, details=options.details)
+        html = page(report).encode()
+        if not options.dry_run:
+            write_report(html, options.out)
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline report: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
+        return 2
+    told = {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
+    summary = json.dumps({**told, "seconds": round(progress.seconds, 3)})
+    print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
+    return 0
+
+
+def _details(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= DETAILS_MAX):
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 to {DETAILS_MAX}")
+    return int(text)
+
+
+def write_report(html: bytes, out: str) -> None:
+    """Write it in one go: whoever opens the file meanwhile sees the old or the new one."""
+    if out == "-":
+        sys.stdout.buffer.write(html)
+        return
+    path = Path(out)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_bytes(html)
+    unfinished.replace(path)

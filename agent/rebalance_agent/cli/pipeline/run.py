@@ -1,0 +1,98 @@
+"""``rebalance-agent pipeline run``: every stage on files of events, without Kafka."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime as dt
+import json
+import sys
+
+from rebalance_agent.cli.pipeline.aggregate import say_broken
+from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.pipeline.report import write_report
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.ingest.ingest_events import counted, decoded, events_of_files, ingest_batch, read_again
+from rebalance_agent.pipeline.report.collect import collect
+from rebalance_agent.pipeline.report.report_page import page
+from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+All stages on files of events, without Kafka: ingest, aggregate, whatif, and the report if --report names a file.
+Running it again on the same or on more files gives what one run over all of them would have given.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent pipeline run --events history --tables tables
+  rebalance-agent pipeline run --events history --tables tables --report report.html | tail -n 1 | jq .fidelity
+
+The last line is JSON:
+  events       rows of the table, each event once       generations   rows of that table
+  rejected     rows of events_rejected                  groups        that have generations
+  broken       expectations that do not hold            seconds       of the whole run
+  fidelity     moves and skew: the share of the checked recorded decisions that a replay repeats
+
+exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "run", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--events", required=True, metavar="DIR", help="files of events: *.ndjson, *.ndjson.gz")
+    parser.add_argument("--report", metavar="FILE", help="write the report there, too")
+    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run every stage; the exit code."""
+    progress = Progress("run", every_s=0)
+    clock = SystemClock()
+    try:
+        with open_tables(options, "run", progress) as tables:
+            progress.tell("events")
+            records = events_of_files(tables.spark, options.events)
+            if options.dry_run:
+                print(json.dumps(dataclasses.asdict(counted(decoded(records)))))
+                return 0
+            read_again(tables, clock)
+            ingest_batch(tables, records, "files", clock)
+            now_ms = clock.now_ms()
+            aggregate(tables, now_ms, progress.tell)
+            failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
+            advise(tables, progress.tell)
+            failed += say_broken(judge(tables, now_ms, progress.tell, ADVISED), strict=options.strict)
+            if options.report:
+                progress.tell("report")
+                _report(tables, options.report, now_ms)
+            summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline run: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"rebalance-agent pipeline run: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    print(json.dumps(summary))
+    return 1 if failed else 0
+
+
+def _report(tables: Tables, out: str, now_ms: int) -> None:
+    write_report(page(collect(tables, dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC))).encode(), out)
+
+
+def _summary(tables: Tables) -> dict[str, object]:
+    groups = tables.read("generations").select("cluster_id", "group").distinct().count()
+    return {
+        "events": tables.read("events").count(),
+        "rejected": tables.read("events_rejected").count(),
+        "generations": tables.read("generations").count(),
+        "groups": groups,
+        "fidelity": dataclasses.asdict(fidelity_summary(tables)),
+    }

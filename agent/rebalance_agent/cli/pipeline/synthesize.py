@@ -1,0 +1,120 @@
+"""``rebalance-agent pipeline synthesize``: the history of a fleet that never lived, to try the pipeline with."""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import os
+import sys
+from pathlib import Path
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.testing.synthetic.event_files import Made, synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, Fleet
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Writes the history of a fleet that never lived: what an observer would have published in rebalance-events of groups of
+all types and many strategies, over days and nights, deploys, crashes, storms, scaling, growing topics, slow members. It
+comes from the model of the coordinator, the library's strategies and the observer's own tracker.
+
+The files are events-*.ndjson.gz, an event a line; equal arguments give equal bytes.
+"""
+
+EXAMPLES = """\
+examples:
+  rebalance-agent pipeline synthesize --groups 50 --days 14 --seed 1 --out history
+  rebalance-agent pipeline run --events history --tables tables
+
+The last line is JSON: groups, generations, events, how many of each kind and type, files, bytes, seconds.
+
+exit codes: 0 done, 2 wrong usage, or the folder has events already, or cannot be written
+"""
+
+TOLD_EVERY_S = 2.0
+"""Seconds between two lines of progress."""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command and its flags."""
+    parser = subparsers.add_parser(
+        "synthesize",
+        help="write the history of a fleet that never lived, to try the pipeline without a cluster",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--groups", type=int, default=50, metavar="N", help=f"at most {GROUPS_MAX:,} (default: 50)")
+    parser.add_argument("--days", type=int, default=14, metavar="D", help=f"at most {DAYS_MAX:,} (default: 14)")
+    parser.add_argument("--seed", type=int, default=1, metavar="S", help="another seed, another fleet (default: 1)")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a folder without events")
+    parser.add_argument(
+        "--since", type=_day, metavar="YYYY-MM-DD", help="the Monday with which it begins (default: 2026-06-01)"
+    )
+    parser.add_argument(
+        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="default: as many as there are cores"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command."""
+    try:
+        since = {} if args.since is None else {"since_ms": args.since}
+        fleet = Fleet(args.groups, args.days, args.seed, **since)
+        progress = _Progress(fleet, SystemClock())
+        made = synthesize(fleet, args.out, args.processes, progress.tell)
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline synthesize: --{error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"rebalance-agent pipeline synthesize: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+    print(json.dumps(progress.summary(made)), flush=True)
+    return 0
+
+
+class _Progress:
+    """Says now and then how far it is, on standard error."""
+
+    def __init__(self, fleet: Fleet, clock: Clock) -> None:
+        self._fleet = fleet
+        self._clock = clock
+        self._since = self._told = clock.monotonic()
+
+    def tell(self, made: Made) -> None:
+        now = self._clock.monotonic()
+        if now - self._told < TOLD_EVERY_S:
+            return
+        self._told = now
+        rate = made.generations / max(now - self._since, 0.001)
+        print(
+            f"{made.groups:,} of {self._fleet.groups:,} groups, {made.generations:,} generations, {rate:,.0f}/s",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def summary(self, made: Made) -> dict[str, object]:
+        return {
+            "groups": made.groups,
+            "days": self._fleet.days,
+            "generations": made.generations,
+            "events": made.events,
+            "kinds": dict(sorted(made.kinds.items())),
+            "types": dict(sorted(made.types.items())),
+            "files": made.files,
+            "bytes": made.bytes,
+            "seconds": round(self._clock.monotonic() - self._since, 1),
+        }
+
+
+def _day(text: str) -> int:
+    try:
+        day = dt.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no day such as 2026-06-01") from None
+    midnight = dt.datetime.combine(day, dt.time(), dt.UTC)
+    return int(midnight.timestamp()) * 1000

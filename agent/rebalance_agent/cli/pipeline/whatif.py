@@ -1,0 +1,64 @@
+"""``rebalance-agent pipeline whatif``: every group's history through every strategy, and a recommendation for each."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import sys
+
+from rebalance_agent.cli.pipeline.aggregate import say_broken
+from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
+
+__all__ = ["add_parser", "run"]
+
+DESCRIPTION = """\
+Replays every group's recorded generations through every strategy, carrying the assignment along, and predicts what
+stalls would have been: tables `whatif`, `fidelity` (whether a replay repeats what was recorded) and `recommendations`.
+What must hold of these is checked, as `aggregate` does of the others.
+"""
+
+EXAMPLES = """\
+example:
+  rebalance-agent pipeline whatif --tables tables
+
+The last line is JSON: groups, rows, fidelity, and how many expectations are broken, seconds.
+
+exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or input
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the stage and its flags."""
+    parser = stage_parser(subparsers, "whatif", DESCRIPTION, EXAMPLES)
+    add_tables_flags(parser)
+    parser.add_argument("--strict", action="store_true", help="let warnings make the exit code 1, too")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Replay; the exit code."""
+    progress = Progress("whatif", every_s=0)
+    try:
+        with open_tables(options, "whatif", progress) as tables:
+            if options.dry_run:
+                print(json.dumps({"generations": tables.read("generations").count()}))
+                return 0
+            advise(tables, progress.tell)
+            results = judge(tables, SystemClock().now_ms(), progress.tell, ADVISED)
+            failed = say_broken(results, strict=options.strict)
+            summary = {
+                "groups": tables.read("recommendations").count(),
+                "rows": tables.read("whatif").count(),
+                "fidelity": dataclasses.asdict(fidelity_summary(tables)),
+                "broken": failed,
+                "seconds": round(progress.seconds, 3),
+            }
+    except InvalidInputError as error:
+        print(f"rebalance-agent pipeline whatif: {error}", file=sys.stderr)
+        return 2
+    print(json.dumps(summary))
+    return 1 if failed else 0

@@ -1,0 +1,1 @@
+"""What commands print: the live table of `watch`, and the text of `whatif`."""

@@ -1,0 +1,197 @@
+"""The live table on a terminal, drawn by Textual."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import DataTable, Footer, Input, Static
+
+from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.routes import LIMIT_MAX
+from rebalance_agent.api.shapes import GroupList
+from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.screens.watch_group import GroupScreen
+from rebalance_agent.cli.screens.watch_poll import Failed, Poller, Told
+from rebalance_agent.cli.screens.watch_rows import Rows
+from rebalance_agent.cli.screens.watch_table import COLUMNS, Row, group_rows, matching
+from rebalance_agent.ui.sentences.words import plural, printable
+
+__all__ = ["GroupsScreen", "WatchApp"]
+
+ROWS_MAX = 500
+"""Rows on screen: more are no help to anybody, and drawing them anew would take longer than the time between looks."""
+
+_STATES = {"Stable": "green", "Empty": "dim"}
+
+
+class WatchApp(App[None]):
+    """The program: a table of groups, and on top of it the group that was opened."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
+    ENABLE_COMMAND_PALETTE = False
+    TITLE = "rebalance-agent watch"
+    CSS = """
+    #status { height: auto; padding: 0 1; }
+    #filter { display: none; height: 3; }
+    #filter.open { display: block; }
+    DataTable { height: 1fr; }
+    .title { height: auto; padding: 1 1 0 1; text-style: bold; }
+    """
+
+    def __init__(
+        self,
+        groups: Groups,
+        missing: Callable[[], str] = str,
+        wanted: str = "",
+        sort: str = "group",
+        interval: float = 1.0,
+    ) -> None:
+        """``missing`` tells what the source has not read yet; ``wanted`` is the filter to begin with."""
+        super().__init__()
+        self._first = GroupsScreen(groups, missing, wanted, sort, interval)
+
+    def on_mount(self) -> None:
+        """Show the table."""
+        self.push_screen(self._first)
+
+
+class GroupsScreen(Screen[None]):
+    """Every group; what rebalances now on top."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "app.quit", "Quit"),
+        Binding("slash", "filter", "Filter"),
+        Binding("s", "order", "Order"),
+        Binding("r", "turn", "Turn around"),
+        Binding("escape", "close_filter", "No filter", show=False),
+    ]
+
+    def __init__(self, groups: Groups, missing: Callable[[], str], wanted: str, sort: str, interval: float) -> None:
+        """See `WatchApp`."""
+        super().__init__()
+        self._groups = groups
+        self._missing = missing
+        self._wanted = wanted
+        self._sort = sort
+        self._interval = interval
+        self._known: GroupList | None = None
+        self._trouble = ""
+        self._poller = Poller(self, lambda: groups.groups(GroupQuery(limit=LIMIT_MAX)), interval)
+
+    def compose(self) -> ComposeResult:
+        """One line of status, the filter, the table."""
+        yield Static("connecting ...", id="status", markup=False)
+        yield Input(self._wanted, placeholder="part of a group's name, or a pattern such as orders-*", id="filter")
+        yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to ask."""
+        self._rows = Rows(self.query_one(DataTable))
+        self._draw()
+        self.query_one(DataTable).focus()
+        self._poller.start()
+
+    def on_unmount(self) -> None:
+        """Ask no more."""
+        self._poller.stop()
+
+    def on_told(self, message: Told) -> None:
+        """Draw what is new."""
+        if isinstance(message.answer, GroupList):
+            self._known, self._trouble = message.answer, ""
+            self._draw()
+
+    def on_failed(self, message: Failed) -> None:
+        """Say so in place; the last table stays, and asking goes on."""
+        self._trouble = message.reason
+        self._draw()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter while it is typed."""
+        self._wanted = event.value
+        self._draw()
+
+    def on_input_submitted(self, _event: Input.Submitted) -> None:
+        """Go on with the table; the filter stays."""
+        self.query_one(DataTable).focus()
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        """Order by the column that was clicked; once more turns it around."""
+        column = COLUMNS[event.column_index].sort
+        self._sort = f"-{column}" if self._sort == column else column
+        self._draw()
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Look at one group."""
+        if event.row_key.value is not None:
+            self.app.push_screen(GroupScreen(self._groups, event.row_key.value, self._interval))
+
+    def action_filter(self) -> None:
+        """Open the filter."""
+        box = self.query_one("#filter", Input)
+        box.add_class("open")
+        box.focus()
+
+    def action_close_filter(self) -> None:
+        """Show every group again."""
+        box = self.query_one("#filter", Input)
+        box.value = ""
+        box.remove_class("open")
+        self.query_one(DataTable).focus()
+
+    def action_order(self) -> None:
+        """Order by the next column."""
+        keys = [column.sort for column in COLUMNS]
+        self._sort = keys[(keys.index(self._key) + 1) % len(keys)] if self._key in keys else keys[0]
+        self._draw()
+
+    def action_turn(self) -> None:
+        """Turn the order around."""
+        self._sort = self._key if self._sort.startswith("-") else f"-{self._key}"
+        self._draw()
+
+    @property
+    def _key(self) -> str:
+        return self._sort.removeprefix("-")
+
+    def _draw(self) -> None:
+        if not self.is_mounted:
+            return
+        everyone = group_rows(self._known, self._sort) if self._known else []
+        rows = matching(everyone, self._wanted)
+        mark = "▼" if self._sort.startswith("-") else "▲"
+        titles = [f"{column.title} {mark if column.sort == self._key else ' '}" for column in COLUMNS]
+        self._rows.show(titles, [(row.group, _cells(row)) for row in rows[:ROWS_MAX]])
+        self.query_one("#status", Static).update(self._status(everyone, rows))
+
+    def _status(self, everyone: Sequence[Row], rows: Sequence[Row]) -> Text:
+        if self._trouble:
+            return Text(f"{printable(self._trouble)}; trying again", "bold red")
+        if self._known is None:
+            return Text("connecting ...", "dim")
+        line = f"{plural(len(everyone), 'group')}, {sum(row.running for row in everyone)} rebalancing"
+        if self._wanted:
+            line += f", {len(rows)} shown ({printable(self._wanted)})"
+        if len(rows) > ROWS_MAX:
+            line += f", the first {ROWS_MAX} of them"
+        text = Text(line, "bold")
+        if missing := self._missing():
+            text.append(f"; not read yet: {printable(missing)}", "yellow")
+        return text
+
+
+def _cells(row: Row) -> list[Text]:
+    style = "bold yellow" if row.running else ""
+    cells = [
+        Text(cell, style, justify="right" if column.right else "left")
+        for column, cell in zip(COLUMNS, row.cells, strict=True)
+    ]
+    if not row.running:
+        cells[1].stylize(_STATES.get(row.cells[1], ""))
+    return cells

@@ -1,0 +1,98 @@
+"""One group on screen: its last rebalances, its members, and what the last rebalance moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import DataTable, Footer, Static
+
+from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.screens.watch_detail import Looker
+from rebalance_agent.cli.screens.watch_poll import Failed, Poller, Told
+from rebalance_agent.cli.screens.watch_rows import Rows
+from rebalance_agent.ui.sentences.group_detail import (
+    MOVE_HEADINGS,
+    REBALANCE_HEADINGS,
+    Closer,
+    headline,
+    member_table,
+    move_rows,
+    moves_title,
+    rebalance_rows,
+)
+from rebalance_agent.ui.sentences.words import printable
+
+__all__ = ["GroupScreen"]
+
+MEMBERS_MAX = 500
+"""Members on screen, the most loaded first."""
+
+
+class GroupScreen(Screen[None]):
+    """The group ``name``, asked for again and again while it is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "app.quit", "Quit"),
+        Binding("escape", "app.pop_screen", "Back"),
+        Binding("tab", "app.focus_next", "Next table"),
+    ]
+
+    def __init__(self, groups: Groups, name: str, interval: float) -> None:
+        """Nothing is asked before it is shown."""
+        super().__init__()
+        self._group = name
+        self._poller = Poller(self, Looker(groups, name), interval)
+
+    def compose(self) -> ComposeResult:
+        """A headline, and three tables under each other."""
+        yield Static(Text(printable(self._group), "bold"), id="status")
+        yield Static("last rebalances", classes="title")
+        yield DataTable(id="rebalances", cursor_type="row")
+        yield Static("members", classes="title", id="members_title")
+        yield DataTable(id="members", cursor_type="row")
+        yield Static("moves", classes="title", id="moves_title", markup=False)
+        yield DataTable(id="moves", cursor_type="row")
+        yield Footer()
+
+    def on_mount(self) -> None:
+        """Begin to ask."""
+        self._tables = {
+            name: Rows(self.query_one(f"#{name}", DataTable)) for name in ("rebalances", "members", "moves")
+        }
+        self._poller.start()
+
+    def on_unmount(self) -> None:
+        """Ask no more."""
+        self._poller.stop()
+
+    def on_told(self, message: Told) -> None:
+        """Draw what is new."""
+        closer = message.answer
+        if not isinstance(closer, Closer):
+            return
+        self._head(headline(closer), "")
+        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(closer))
+        (headings, members), moved = member_table(closer), move_rows(closer)
+        self._show("members", headings, members[:MEMBERS_MAX])
+        self._show("moves", MOVE_HEADINGS, moved)
+        more = f" (the first {MEMBERS_MAX} of {len(members)})" if len(members) > MEMBERS_MAX else ""
+        self.query_one("#members_title", Static).update(f"members{more}")
+        self.query_one("#moves_title", Static).update(moves_title(closer, moved))
+
+    def on_failed(self, message: Failed) -> None:
+        """Say so in place; what was shown stays, and asking goes on."""
+        self._head(f"{printable(message.reason)}; trying again", "bold red")
+
+    def _head(self, lines: str, style: str) -> None:
+        text = Text(printable(self._group), "bold")
+        text.append(f"\n{lines}", style or "not bold")
+        self.query_one("#status", Static).update(text)
+
+    def _show(self, table: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        # Rows have no names of their own: their place is their key.
+        self._tables[table].show(titles, [(str(index), [Text(cell) for cell in row]) for index, row in enumerate(rows)])

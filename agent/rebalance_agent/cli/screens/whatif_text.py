@@ -1,0 +1,156 @@
+"""A what-if as a table, sentences and JSON. Pure: the same figures give the same text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Outcome, Recommendation, WhatIf
+from rebalance_agent.advice.eligible_strategies import family
+from rebalance_agent.advice.figures import STALLS_FIELDS
+from rebalance_agent.ui.sentences.words import UNKNOWN, plural, printable
+
+__all__ = ["as_json", "text"]
+
+WIDTH = 100
+
+_HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
+
+
+def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
+    """Everything that the command prints."""
+    count = found.recorded.generations
+    where, *more = source.splitlines()
+    heading = f"{printable(found.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
+    parts = [
+        "\n".join([heading, *more]),
+        "\n".join(_table(found)),
+        "\n".join(_refused(found.outcomes)),
+        "\n".join([*_trust(found), *_fidelity(fidelity)]),
+        _wrapped(f"Recommendation: {printable(advice.sentence)}"),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
+    """The same for programs; null is what nobody knows."""
+    return {
+        "group": found.group,
+        "cluster_id": found.cluster_id,
+        "source": source,
+        "assignor": found.assignor,
+        "protocol": found.protocol.value,
+        "rebalances": found.recorded.generations,
+        "recorded": _figures(found.recorded),
+        "predicted": _figures(found.predicted),
+        "strategies": [
+            {"strategy": each.strategy, "protocol": each.protocol.value, "refused": each.refused}
+            | (_figures(each.figures) if each.refused is None else {})
+            for each in found.outcomes
+        ],
+        "fidelity": {
+            "moves": fidelity.moves,
+            "skew": fidelity.skew,
+            "checked": fidelity.checked,
+            "not_comparable": fidelity.not_comparable,
+            "lines": [_fidelity_line(each) for each in fidelity.lines],
+        },
+        "recommendation": {
+            "strategy": advice.strategy,
+            "protocol": None if advice.protocol is None else advice.protocol.value,
+            "static_membership": advice.static_membership,
+            "saved_partition_seconds": advice.saved_partition_seconds,
+            "saved_moves": advice.saved_moves,
+            "sentence": advice.sentence,
+        },
+    }
+
+
+def _table(found: WhatIf) -> list[str]:
+    rows: list[tuple[str, ...]] = [_HEADINGS]
+    if found.recorded.generations:
+        rows.append(_row(f"{found.assignor or UNKNOWN} (recorded)", found.protocol.value, found.recorded))
+    rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
+    if len(rows) == 1:
+        return []
+    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
+    return [
+        "  ".join(
+            # Names to the left, numbers to the right.
+            cell.ljust(width) if place < 2 else cell.rjust(width)  # noqa: PLR2004
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
+    skew = figures.skew_mean
+    return (
+        printable(name),
+        protocol,
+        UNKNOWN if skew is None else f"{skew:.2f}",
+        f"{figures.skew_max:.2f}",
+        str(figures.moved),
+        str(figures.excess),
+        f"{figures.stalled_partition_seconds:.1f}" if figures.stalls else UNKNOWN,
+    )
+
+
+def _refused(outcomes: Sequence[Outcome]) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    for each in outcomes:
+        if each.refused is not None:
+            reasons.setdefault(each.refused, []).append(each.strategy)
+    for reason, names in reasons.items():
+        # Both forms of a strategy are refused for one reason.
+        kinds = dict.fromkeys(family(name) if family(name) in names else name for name in names)
+        yield _wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
+
+
+def _trust(found: WhatIf) -> Iterator[str]:
+    stalls, count = found.predicted.stalls, found.recorded.generations
+    if not count:
+        return
+    if not stalls:
+        yield _wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
+        return
+    yield _wrapped(
+        f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For what was really "
+        f"done the model says {found.predicted.stalled_partition_seconds:.1f}; recorded were "
+        f"{found.recorded.stalled_partition_seconds:.1f}."
+    )
+
+
+def _fidelity(fidelity: Fidelity) -> Iterator[str]:
+    for line in fidelity.lines:
+        name = printable(line.assignor) or "no assignor"
+        if line.checked:
+            told = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
+            yield _wrapped(f"{told}{f'; {line.difference}' if line.difference else ''}.")
+        if line.not_comparable:
+            yield _wrapped(
+                f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be held against "
+                f"a replay: {printable(line.reason or '')}; {line.agreeing} came out the same."
+            )
+
+
+def _figures(figures: Figures) -> dict[str, object]:
+    known = figures.generations > 0
+    return {
+        "rebalances": figures.generations,
+        "moved": figures.moved,
+        "excess": figures.excess,
+        "skew_mean": figures.skew_mean,
+        "skew_max": figures.skew_max if known else None,
+        "imbalance_mean": figures.imbalance_mean,
+        **{name: getattr(figures, name) if figures.stalls else None for name in STALLS_FIELDS},
+    }
+
+
+def _fidelity_line(line: FidelityLine) -> dict[str, object]:
+    return {name: getattr(line, name) for name in line.__slots__}
+
+
+def _wrapped(sentence: str) -> str:
+    return textwrap.fill(sentence, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,1 @@
+"""One confluent-kafka configuration, divided: what the member needs in kafka-python's names, what librdkafka keeps."""

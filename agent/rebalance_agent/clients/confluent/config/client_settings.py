@@ -1,0 +1,163 @@
+"""One confluent-kafka configuration, divided: what the member needs, what the data consumer keeps, what we do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.assignors import Strategy, strategy
+from rebalance_agent.clients.confluent.config.config_values import flag, text, whole
+from rebalance_agent.clients.confluent.config.security import security
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.group import RebalanceProtocol
+
+__all__ = ["MEMBERSHIP", "OURS", "REFUSED", "Settings"]
+
+INT32_MAX = 2**31 - 1
+DAY_MS = 86_400_000  # librdkafka's largest max.poll.interval.ms
+
+MEMBERSHIP: Mapping[str, str] = {
+    "group.id": "`group_id`; the data consumer keeps it, too, to read committed offsets",
+    "group.instance.id": "`group_instance_id`",
+    "heartbeat.interval.ms": "`heartbeat_interval_ms`",
+    "max.poll.interval.ms": "`max_poll_interval_ms`, the group's rebalance timeout; polls are timed here",
+    "partition.assignment.strategy": "`partition_assignment_strategy`: names of this package's strategies",
+    "session.timeout.ms": "`session_timeout_ms`",
+}
+"""Settings that only the member has, and what they become."""
+
+_SHARED: Mapping[str, tuple[str, int, int, int]] = {
+    "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", 10_000, 0, 3_600_000),
+    "reconnect.backoff.ms": ("reconnect_backoff_ms", 100, 0, 3_600_000),
+}
+
+OURS: Mapping[str, str] = {
+    "auto.commit.interval.ms": "how often stored offsets are committed by the member",
+    "enable.auto.commit": "whether they are; always off in the data consumer",
+    "enable.auto.offset.store": "whether a delivered record's offset is stored; always off in the data consumer",
+    "on_commit": "called from `poll` after commits that nobody waited for",
+    "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are held against the topics",
+}
+"""Settings that this consumer carries out itself."""
+
+REFUSED: Mapping[str, str] = {
+    "group.protocol": "only `classic`: under `consumer` (KIP-848) the broker assigns",
+    "group.protocol.type": "only `consumer`",
+    "group.remote.assignor": "goes with group.protocol=consumer, where the broker assigns",
+    "topic.blacklist": "say in the pattern which topics are meant",
+}
+"""Settings that contradict what this class is for, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """``data`` is for ``confluent_kafka.Consumer``, ``member`` for kafka-python's ``KafkaConsumer``."""
+
+    data: Mapping[str, Any]
+    member: Mapping[str, Any]
+    group: str
+    instance_id: str | None
+    cooperative: bool
+    max_poll_interval_ms: int
+    auto_commit_seconds: float | None
+    auto_store: bool
+    on_commit: Callable[..., object] | None
+    refresh_seconds: float
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any], assignor_config: Mapping[str, object], clock: Clock) -> Settings:
+        """Divide ``config``.
+
+        Raises:
+            InvalidInputError: a setting cannot be used here, or not with this value; the text names it.
+            AssignmentError: there is no such strategy, or it has no such setting.
+        """
+        _refuse(config)
+        group = text(config, "group.id", "")
+        if not group:
+            raise InvalidInputError("group.id", "must be set")
+        chosen = _strategies(config)
+        max_poll = whole(config, "max.poll.interval.ms", 300_000, 1, DAY_MS)
+        session = whole(config, "session.timeout.ms", 45_000, 1, 3_600_000)
+        heartbeat = whole(config, "heartbeat.interval.ms", 3_000, 1, 3_600_000)
+        if heartbeat >= session:
+            raise InvalidInputError("heartbeat.interval.ms", f"must be below session.timeout.ms, {session}")
+        if max_poll < session:
+            raise InvalidInputError("max.poll.interval.ms", f"must be at least session.timeout.ms, {session}")
+        refresh = whole(config, "topic.metadata.refresh.interval.ms", 300_000, -1, 3_600_000)
+        instance_id = text(config, "group.instance.id", "") or None
+        member = {
+            "bootstrap_servers": _servers(config),
+            "group_id": group,
+            "group_instance_id": instance_id,
+            "client_id": text(config, "client.id", "rdkafka"),
+            "client_rack": text(config, "client.rack", ""),
+            "session_timeout_ms": session,
+            "heartbeat_interval_ms": heartbeat,
+            "max_poll_interval_ms": max_poll,
+            "partition_assignment_strategy": list(chosen),
+            "assignor_config": dict(assignor_config),
+            "allow_auto_create_topics": flag(config, "allow.auto.create.topics", False),
+            "metadata_max_age_ms": refresh if refresh > 0 else INT32_MAX,
+            "client_dns_lookup": text(config, "client.dns.lookup", "use_all_dns_ips"),
+            **{ours: whole(config, name, *bounds) for name, (ours, *bounds) in _SHARED.items()},
+            **security(config, clock),
+            **_FIXED,
+        }
+        return cls(
+            data=_data(config),
+            member=member,
+            group=group,
+            instance_id=instance_id,
+            cooperative=all(each.protocol is RebalanceProtocol.COOPERATIVE for each in chosen.values()),
+            max_poll_interval_ms=max_poll,
+            auto_commit_seconds=_auto_commit(config),
+            auto_store=flag(config, "enable.auto.offset.store", True),
+            on_commit=config.get("on_commit"),
+            refresh_seconds=(refresh if refresh > 0 else INT32_MAX) / 1000,
+        )
+
+
+_FIXED: Mapping[str, Any] = {
+    "enable_auto_commit": False,  # the member has no position of its own
+    "metrics_enabled": False,
+    "retry_backoff_ms": 50,  # also how long kafka-python sleeps between looks at a rebalance when it fetches nothing
+    "bootstrap_timeout_ms": 10_000,
+}
+
+
+def _refuse(config: Mapping[str, Any]) -> None:
+    allowed = {"group.protocol": "classic", "group.protocol.type": "consumer"}
+    for name, reason in REFUSED.items():
+        if name in config and text(config, name, "").lower() != allowed.get(name):
+            raise InvalidInputError(name, f"cannot be used with a custom assignor: {reason}")
+
+
+def _data(config: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in config.items() if name not in MEMBERSHIP and name != "on_commit"}
+    return kept | {
+        "group.id": config["group.id"],
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        "max.poll.interval.ms": DAY_MS,  # of no effect without a subscription; ours counts
+    }
+
+
+def _auto_commit(config: Mapping[str, Any]) -> float | None:
+    milliseconds = whole(config, "auto.commit.interval.ms", 5_000, 0, DAY_MS)
+    wanted = flag(config, "enable.auto.commit", True) and milliseconds > 0
+    return milliseconds / 1000 if wanted else None
+
+
+def _strategies(config: Mapping[str, Any]) -> dict[str, Strategy]:
+    names = [name.strip() for name in text(config, "partition.assignment.strategy", "range,roundrobin").split(",")]
+    return {name: strategy(name) for name in names if name}
+
+
+def _servers(config: Mapping[str, Any]) -> list[str]:
+    for name in ("bootstrap.servers", "metadata.broker.list"):
+        if servers := [each.strip() for each in text(config, name, "").split(",") if each.strip()]:
+            return servers
+    raise InvalidInputError("bootstrap.servers", "must be set")

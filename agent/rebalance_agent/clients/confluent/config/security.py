@@ -1,0 +1,158 @@
+"""TLS and SASL settings of librdkafka in kafka-python's words.
+
+Every setting that has to do with security is either in a table here or refused by name: half a translation would be a
+connection that is less secure than the user asked for.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rebalance_agent.clients.confluent.config.config_values import flag, text
+from rebalance_agent.clients.confluent.config.oauth import Tokens
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+
+__all__ = ["REFUSED", "SASL", "TLS", "security"]
+
+TLS: Mapping[str, str] = {
+    "ssl.ca.location": "CA certificates of the context: a file, a directory, or `probe` for the system's",
+    "ssl.ca.pem": "CA certificates of the context",
+    "ssl.certificate.location": "certificate chain of the context",
+    "ssl.cipher.suites": "ciphers of the context (up to TLS 1.2)",
+    "ssl.crl.location": "revocation list of the context, held against the broker's certificate",
+    "ssl.endpoint.identification.algorithm": "host name check of the context: `https` (default) or `none`",
+    "ssl.key.location": "private key of the context",
+    "ssl.key.password": "password of the private key",
+    "enable.ssl.certificate.verification": "verification by the context, with the host name check",
+}
+"""librdkafka's setting -> what it becomes in the ``ssl_context`` that kafka-python is given."""
+
+SASL: Mapping[str, str] = {
+    "sasl.mechanism": "`sasl_mechanism`",
+    "sasl.mechanisms": "`sasl_mechanism`",
+    "sasl.username": "`sasl_plain_username` (PLAIN, SCRAM)",
+    "sasl.password": "`sasl_plain_password` (PLAIN, SCRAM)",
+    "sasl.kerberos.service.name": "`sasl_kerberos_service_name` (GSSAPI)",
+    "sasl.oauthbearer.config": "the argument of `oauth_cb`, which gives the tokens of both connections (OAUTHBEARER)",
+    "sasl.oauthbearer.method": "only `default`, which is `oauth_cb`",
+}
+"""librdkafka's setting -> kafka-python's."""
+
+REFUSED: Mapping[str, str] = {
+    "enable.sasl.oauthbearer.unsecure.jwt": "kafka-python makes no tokens of its own: use oauth_cb",
+    "sasl.kerberos.keytab": "kafka-python takes tickets from the process's credential cache: fill it with kinit -kt",
+    "sasl.kerberos.principal": "kafka-python takes the name from the process's credential cache: fill it with kinit",
+    "ssl.certificate.pem": "Python's ssl reads certificates from files only: use ssl.certificate.location",
+    "ssl.key.pem": "Python's ssl reads keys from files only: use ssl.key.location",
+    "ssl.keystore.location": "Python's ssl reads no PKCS#12: use ssl.certificate.location and ssl.key.location",
+}
+"""What cannot be translated, with the way round. Others of their kind are refused without one."""
+
+_KINDS = ("ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "ssl_", "https.", "security.")
+_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+_MECHANISMS = ("GSSAPI", "OAUTHBEARER", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def security(config: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """kafka-python's settings for the same connections.
+
+    Raises:
+        InvalidInputError: a setting cannot be translated, or its value is none; the text names it, and no secret.
+    """
+    for name in config:
+        if name.startswith(_KINDS) and name not in {*TLS, *SASL, "security.protocol"}:
+            reason = REFUSED.get(name, "kafka-python, which keeps the membership, has nothing like it")
+            raise InvalidInputError(name, f"cannot be used with a custom assignor: {reason}")
+    protocol = text(config, "security.protocol", "plaintext").upper()
+    if protocol not in _PROTOCOLS:
+        raise InvalidInputError("security.protocol", f"must be one of {', '.join(_PROTOCOLS)}")
+    translated: dict[str, Any] = {"security_protocol": protocol}
+    if protocol.endswith("SSL"):
+        translated["ssl_context"] = _context(config)
+    if protocol.startswith("SASL"):
+        translated |= _sasl(config, clock)
+    return translated
+
+
+def _sasl(config: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    mechanism = text(config, "sasl.mechanism", text(config, "sasl.mechanisms", "GSSAPI")).upper()
+    if mechanism not in _MECHANISMS:
+        raise InvalidInputError("sasl.mechanism", f"must be one of {', '.join(_MECHANISMS)}")
+    translated: dict[str, Any] = {"sasl_mechanism": mechanism}
+    if mechanism == "GSSAPI":
+        translated["sasl_kerberos_service_name"] = text(config, "sasl.kerberos.service.name", "kafka")
+    elif mechanism == "OAUTHBEARER":
+        translated["sasl_oauth_token_provider"] = _tokens(config, clock)
+    else:
+        for name in ("username", "password"):
+            if f"sasl.{name}" not in config:
+                raise InvalidInputError(f"sasl.{name}", f"is needed for {mechanism}")
+            translated[f"sasl_plain_{name}"] = text(config, f"sasl.{name}", "")
+    return translated
+
+
+def _tokens(config: Mapping[str, Any], clock: Clock) -> Tokens:
+    if text(config, "sasl.oauthbearer.method", "default") != "default":
+        raise InvalidInputError("sasl.oauthbearer.method", "kafka-python cannot fetch tokens itself: use oauth_cb")
+    callback = config.get("oauth_cb")
+    if not callable(callback):
+        raise InvalidInputError("oauth_cb", "is needed for OAUTHBEARER: a function that returns a token and its end")
+    return Tokens(callback, text(config, "sasl.oauthbearer.config", ""), clock)
+
+
+def _context(config: Mapping[str, Any]) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    identification = text(config, "ssl.endpoint.identification.algorithm", "https")
+    if identification not in {"https", "none"}:
+        raise InvalidInputError("ssl.endpoint.identification.algorithm", "must be https or none")
+    context.check_hostname = identification == "https"
+    if not flag(config, "enable.ssl.certificate.verification", True):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    for name, load in (
+        ("ssl.ca.location", _load_authorities),
+        ("ssl.crl.location", _load_revocations),
+        ("ssl.cipher.suites", _load_ciphers),
+        ("ssl.certificate.location", _load_certificate),
+    ):
+        try:
+            load(context, config)
+        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
+            raise InvalidInputError(name, f"cannot be used: {error}") from None
+    return context
+
+
+def _load_authorities(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
+    location = text(config, "ssl.ca.location", "")
+    pem = text(config, "ssl.ca.pem", "")
+    if pem:
+        context.load_verify_locations(cadata=pem)
+    if location and location != "probe":
+        context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
+    if not pem and location in {"", "probe"}:
+        context.load_default_certs()
+
+
+def _load_revocations(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
+    if location := text(config, "ssl.crl.location", ""):
+        context.load_verify_locations(cafile=location)
+        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
+
+
+def _load_ciphers(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
+    if suites := text(config, "ssl.cipher.suites", ""):
+        context.set_ciphers(suites)
+
+
+def _load_certificate(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
+    certificate = text(config, "ssl.certificate.location", "")
+    key = text(config, "ssl.key.location", "")
+    if key and not certificate:
+        raise InvalidInputError("ssl.certificate.location", "is needed with ssl.key.location")
+    if certificate:
+        # An empty password rather than none, for which OpenSSL would ask on the terminal.
+        context.load_cert_chain(certificate, key or None, text(config, "ssl.key.password", ""))

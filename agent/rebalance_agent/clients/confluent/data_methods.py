@@ -1,0 +1,66 @@
+"""What confluent-kafka's consumer does with partitions, offsets and metadata: passed on to the data consumer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import confluent_kafka
+from confluent_kafka import TopicPartition
+
+from rebalance_agent.clients.confluent.kafka_errors import refused
+from rebalance_agent.clients.confluent.offsets import Ledger, listed
+
+__all__ = ["Reading"]
+
+
+class Reading:
+    """The methods of ``confluent_kafka.Consumer`` that know nothing of the group."""
+
+    _data: confluent_kafka.Consumer
+    _ledger: Ledger
+
+    def assignment(self) -> list[TopicPartition]:
+        """The partitions that are read."""
+        # confluent-kafka's own never returns while another thread polls.
+        return listed(self._ledger.owned)
+
+    def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
+        """As confluent-kafka's: the last delivered offset + 1."""
+        return self._data.position(partitions)
+
+    def committed(self, partitions: list[TopicPartition], timeout: float = -1) -> list[TopicPartition]:
+        """As confluent-kafka's."""
+        return self._data.committed(partitions, timeout=timeout)
+
+    def pause(self, partitions: list[TopicPartition]) -> None:
+        """As confluent-kafka's."""
+        self._data.pause(partitions)
+
+    def resume(self, partitions: list[TopicPartition]) -> None:
+        """As confluent-kafka's."""
+        self._data.resume(partitions)
+
+    def seek(self, partition: TopicPartition) -> None:
+        """As confluent-kafka's."""
+        self._data.seek(partition)
+
+    def get_watermark_offsets(self, partition: TopicPartition, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        """As confluent-kafka's."""
+        return self._data.get_watermark_offsets(partition, *arguments, **options)
+
+    def offsets_for_times(self, partitions: list[TopicPartition], *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        """As confluent-kafka's."""
+        return self._data.offsets_for_times(partitions, *arguments, **options)
+
+    def list_topics(self, *arguments: Any, **options: Any) -> Any:  # noqa: ANN401
+        """As confluent-kafka's."""
+        return self._data.list_topics(*arguments, **options)
+
+    def set_sasl_credentials(self, username: str, password: str) -> None:
+        """Refused.
+
+        Raises:
+            KafkaException: always (``_NOT_IMPLEMENTED``).
+        """
+        del username, password
+        raise refused("set_sasl_credentials(): kafka-python keeps the credentials that it began with")

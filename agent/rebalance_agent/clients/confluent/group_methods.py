@@ -1,0 +1,67 @@
+"""What confluent-kafka's consumer tells of its place in the group, and what it leaves to the group."""
+
+from __future__ import annotations
+
+import confluent_kafka
+from confluent_kafka import TopicPartition
+
+from rebalance_agent.clients.confluent.config.client_settings import Settings
+from rebalance_agent.clients.confluent.group_metadata import group_metadata
+from rebalance_agent.clients.confluent.member.membership_thread import Membership
+from rebalance_agent.clients.confluent.offsets import listed
+from rebalance_agent.clients.confluent.rebalancing import Rebalancing
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+
+__all__ = ["CLOSED", "Belonging"]
+
+CLOSED = "Consumer closed"
+"""Confluent-kafka's own words."""
+
+
+class Belonging:
+    """The methods of ``confluent_kafka.Consumer`` about its membership; `standbys` is one more."""
+
+    _data: confluent_kafka.Consumer
+    _settings: Settings
+    _membership: Membership
+    _rebalancing: Rebalancing
+    _closed: bool
+
+    def assign(self, partitions: list[TopicPartition]) -> None:
+        """As confluent-kafka's, in ``on_assign`` only."""
+        self._rebalancing.assign(partitions)
+
+    def unassign(self) -> None:
+        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        self._rebalancing.unassign()
+
+    def incremental_assign(self, partitions: list[TopicPartition]) -> None:
+        """As confluent-kafka's, in ``on_assign`` only."""
+        self._rebalancing.incremental_assign(partitions)
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        """As confluent-kafka's, in ``on_revoke`` and ``on_lost`` only."""
+        self._rebalancing.incremental_unassign(partitions)
+
+    def standbys(self) -> list[TopicPartition]:
+        """The partitions that this consumer is to have a copy of, by the last assignment."""
+        self._open()
+        return listed(self._membership.standbys)
+
+    def memberid(self) -> str | None:
+        """The id that the group's coordinator gave this member; None while it has none."""
+        self._open()
+        now = self._membership.group_metadata
+        return None if now is None else now.member_id or None
+
+    def consumer_group_metadata(self) -> object:
+        """As confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
+        self._open()
+        now = self._membership.group_metadata
+        generation, member_id = (UNKNOWN_GENERATION, "") if now is None else (now.generation_id, now.member_id)
+        settings = self._settings
+        return group_metadata(self._data, settings.group, generation, member_id, settings.instance_id)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise RuntimeError(CLOSED)

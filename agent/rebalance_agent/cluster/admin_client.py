@@ -1,0 +1,288 @@
+"""The admin API as the collectors need it: plain values out, `ClusterError` where the cluster does not answer."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NoReturn
+
+from confluent_kafka import (
+    OFFSET_INVALID,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
+
+from rebalance_agent.cluster.access import DENIED, Access, Presence
+from rebalance_agent.cluster.admin_answers import Asking
+from rebalance_agent.cluster.group_answers import STATES, described_group, group_state, listed_group
+from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
+
+__all__ = ["ANSWER_TIMEOUT_S", "Cluster", "GroupListing", "raise_cluster_error"]
+
+ANSWER_TIMEOUT_S = 3.0
+"""Longest wait for an answer. A broker that is up answers within milliseconds."""
+
+_TUNING = {
+    # librdkafka 2.16 waits for a group's coordinator as it has cached it, also where that broker was restarted and is
+    # another one to it by now: for ever, if it is asked again and again (its issue 5511). A coordinator that nobody
+    # asked for so long, which is less than lies between two questions of ours, it looks for anew.
+    "metadata.max.age.ms": "1000",
+}
+
+DESCRIBED_MAX = 500
+"""Topics described in one request: an answer of some hundred kilobytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """A ListGroups answer over all brokers. ``complete``: every broker answered."""
+
+    groups: tuple[ListedGroup, ...]
+    complete: bool
+
+
+def raise_cluster_error(error: KafkaException | KafkaError, doing: str) -> NoReturn:
+    """Raise ``error`` as one of ours, saying what was being done.
+
+    Raises:
+        AccessDeniedError: a right is missing.
+        ClusterError: anything else.
+    """
+    cause = error.args[0] if isinstance(error, KafkaException) else error
+    kind = AccessDeniedError if cause.code() in DENIED else ClusterError
+    raise kind(f"{doing}: {cause.str()}") from None
+
+
+class Cluster:
+    """One Kafka cluster. Thread-safe; calls return within `ANSWER_TIMEOUT_S` or raise `ClusterError`."""
+
+    def __init__(self, properties: Mapping[str, str]) -> None:
+        """Connect in the background with librdkafka ``properties``."""
+        self._trouble = ""
+        self._lost = False
+        settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
+        self._admin = AdminClient(settings)
+        self._ask = Asking(ANSWER_TIMEOUT_S)
+
+    @property
+    def access(self) -> Access:
+        """What this principal may do here."""
+        return Access(self._admin, ANSWER_TIMEOUT_S)
+
+    def identify(self) -> tuple[str, dict[str, int]]:
+        """Cluster id, and partition counts of every topic that this principal may describe."""
+        try:
+            metadata = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S)
+        except KafkaException as error:
+            self._fail(error, "reading metadata")
+        counts = {name: len(topic.partitions) for name, topic in metadata.topics.items() if topic.error is None}
+        return metadata.cluster_id or "", counts
+
+    def brokers(self) -> dict[int, tuple[str, int]]:
+        """Host and port of every broker, by node id."""
+        try:
+            metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
+        except KafkaException as error:
+            self._fail(error, "reading metadata")
+        return {node: (str(each.host), each.port) for node, each in metadata.brokers.items()}
+
+    def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
+        """Ids of ``topics`` as Kafka prints them, by name; without those of which nothing was told, whyever."""
+        names = sorted(topics)
+        ids = {}
+        for start in range(0, len(names), DESCRIBED_MAX):
+            for name, future in self._topics(names[start : start + DESCRIBED_MAX]).items():
+                with contextlib.suppress(KafkaException):
+                    ids[name] = _id_text(future.result().topic_id)
+        return ids
+
+    def topic_id(self, topic: str) -> str:
+        """The id of ``topic`` as Kafka prints it: one that was deleted and made anew under its name has another."""
+        try:
+            return _id_text(self._topics([topic])[topic].result().topic_id)
+        except KafkaException as error:
+            self._fail(error, f"asking for the id of {topic}")
+
+    def _topics(self, names: list[str]) -> dict[str, Future[Any]]:
+        return self._ask(self._admin.describe_topics, TopicCollection(names))
+
+    def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
+        """Groups in ``states`` (none given: in any). Those in a state that nobody here has a name for are left out."""
+        wanted = {STATES[state] for state in states}
+        try:
+            answer = self._ask.for_one(self._admin.list_consumer_groups, **({"states": wanted} if wanted else {}))
+        except KafkaException as error:
+            self._fail(error, "listing groups")
+        groups = tuple(group for each in answer.valid if (group := listed_group(each)))
+        if answer.errors and not answer.valid:
+            self._fail(answer.errors[0], "listing groups")
+        return GroupListing(groups, complete=not answer.errors)
+
+    def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
+        """What DescribeGroups says of ``groups``; those that are not there or cannot be described are left out."""
+        return [group for answer in self._describe(groups).values() if answer and (group := described_group(answer))]
+
+    def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
+        """Which of ``groups`` their coordinators do not have, as classic or consumer groups."""
+        answers = self._describe(groups).items()
+        return frozenset(name for name, answer in answers if answer is None or group_state(answer) is GroupState.DEAD)
+
+    def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
+        """Answers of coordinators, by group; None where they say that there is no such group."""
+        answers: dict[str, Any] = {}
+        failure = None
+        for name, future in self._ask(self._admin.describe_consumer_groups, list(groups)).items():
+            try:
+                answers[name] = future.result()
+            except KafkaException as error:
+                if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                    answers[name] = None
+                else:
+                    failure = error
+        if failure is not None and not answers:
+            self._fail(failure, "describing groups")
+        return answers
+
+    def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
+        """The offset after the last record of each partition; ``stable``: before the first open transaction."""
+        futures = self._ends([(topic, number) for number in partitions], stable)
+        try:
+            return {number: _offset(future) for (_, number), future in futures.items()}
+        except KafkaException as error:
+            self._fail(error, f"asking for the end of {topic}")
+
+    def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """The first offset of each partition that can still be read."""
+        return self._found(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
+        """The first offset of each partition with a record of that time or later; without those that have none."""
+        found = self._found(topic, partitions, OffsetSpec.for_timestamp(since_ms))
+        return {number: offset for number, offset in found.items() if offset >= 0}
+
+    def _found(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
+        asked = {TopicPartition(topic, number): spec for number in partitions}
+        futures = self._ask(self._admin.list_offsets, asked) if asked else {}
+        try:
+            return {partition.partition: _offset(future) for partition, future in futures.items()}
+        except KafkaException as error:
+            self._fail(error, f"asking for offsets of {topic}")
+
+    def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
+        """The same for partitions of any topics in one question; without those that have no leader or are gone."""
+        futures = self._ends(partitions, stable=False)
+        found, failure = {}, None
+        for partition, future in futures.items():
+            try:
+                found[partition] = _offset(future)
+            except KafkaException as error:
+                failure = error
+        if failure is not None and not found:
+            self._fail(failure, "asking for the ends of partitions")
+        return found
+
+    def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
+        """What ``groups`` have committed, outside of open transactions; without those whose coordinator says no."""
+        found, failure = {}, None
+        for name, future in self._ask(self._committed, groups).items():
+            try:
+                answer = future.result().topic_partitions or ()
+            except KafkaException as error:
+                failure = error
+            else:
+                found[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
+        if failure is not None and not found:
+            self._fail(failure, "asking for committed offsets")
+        return found
+
+    def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
+        # One group per request is all that librdkafka sends; the requests travel together.
+        ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
+        return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
+
+    def _ends(self, partitions: Iterable[Partition], stable: bool) -> dict[Partition, Future[Any]]:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(*partition): latest for partition in partitions}
+        if not asked:
+            return {}
+        level = IsolationLevel.READ_COMMITTED if stable else IsolationLevel.READ_UNCOMMITTED
+        futures = self._ask(self._admin.list_offsets, asked, isolation_level=level)
+        return {(partition.topic, partition.partition): future for partition, future in futures.items()}
+
+    def topic_setting(self, topic: str, name: str) -> str | None:
+        """One setting of a topic as it is in effect; None if brokers do not have it.
+
+        Raises:
+            AccessDeniedError: this principal has no DescribeConfigs on the topic.
+            ClusterError: the cluster does not answer, or has no such topic.
+        """
+        resource = ConfigResource(ConfigResource.Type.TOPIC, topic)
+        future = self._ask(self._admin.describe_configs, [resource])[resource]
+        try:
+            setting = future.result().get(name)
+        except KafkaException as error:
+            self._fail(error, f"reading the settings of {topic}")
+        return None if setting is None or setting.value is None else str(setting.value)
+
+    def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
+        """Create a topic with the brokers' default replication; False if it was there."""
+        topic = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config))
+        future = self._ask(self._admin.create_topics, [topic])[name]
+        try:
+            future.result()
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False
+            # Who may not create it is told so even if it is there, which is all that is needed.
+            if code in DENIED and self.access.topics([name])[name].presence is Presence.THERE:
+                return False
+            self._fail(error, f"creating topic {name}")
+        return True
+
+    def lost(self) -> bool:
+        """Whether all connections have gone down since the last time it was asked. Asks no broker."""
+        self._admin.poll(0)
+        lost, self._lost = self._lost, False
+        return lost
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._trouble = error.str()
+        if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
+            self._lost = True
+
+    def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
+        # "Timed out" alone helps nobody: what the connections ran into is told to the error callback only.
+        self._trouble = ""
+        self._admin.poll(0)
+        raise_cluster_error(error, f"{doing} ({self._trouble})" if self._trouble else doing)
+
+
+def _offset(answer: Future[Any]) -> int:
+    """The offset in an answer to ListOffsets.
+
+    Of a broker that went while it was asked, librdkafka 2.16 gives no error but this, which is none.
+
+    Raises:
+        KafkaException: it was not told.
+    """
+    offset: int = answer.result().offset
+    if offset == OFFSET_INVALID:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT, "its leader went"))  # noqa: SLF001 - librdkafka's own
+    return offset
+
+
+def _id_text(topic_id: object) -> str:
+    """Kafka prints ids in the URL-safe alphabet, librdkafka in the other one."""
+    return str(topic_id).replace("+", "-").replace("/", "_")

@@ -1,0 +1,72 @@
+"""What the client's answers about groups say, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confluent_kafka import ConsumerGroupState, ConsumerGroupType
+
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.model.partitions import TopicPartitions, existing, topic_partitions
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
+
+__all__ = ["STATES", "described_group", "group_state", "listed_group"]
+
+STATES = {
+    GroupState.PREPARING_REBALANCE: ConsumerGroupState.PREPARING_REBALANCING,
+    GroupState.COMPLETING_REBALANCE: ConsumerGroupState.COMPLETING_REBALANCING,
+    GroupState.STABLE: ConsumerGroupState.STABLE,
+    GroupState.DEAD: ConsumerGroupState.DEAD,
+    GroupState.EMPTY: ConsumerGroupState.EMPTY,
+}
+"""State -> the client's name for it."""
+
+_OURS = {theirs: ours for ours, theirs in STATES.items()}
+_TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUMER: GroupType.CONSUMER}
+
+
+def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client's own types have no annotations
+    """The state of a group that was listed or described; None where nothing here has a name for it."""
+    if answer.state is ConsumerGroupState.UNKNOWN and answer.type is ConsumerGroupType.CONSUMER:
+        # All else that such a group can be is Assigning, for a moment, before it is this.
+        return GroupState.RECONCILING
+    return _OURS.get(answer.state)
+
+
+def listed_group(answer: Any) -> ListedGroup | None:  # noqa: ANN401
+    """A group of a list; None if its state has no name here."""
+    state = group_state(answer)
+    return None if state is None else ListedGroup(answer.group_id, state, _type(answer))
+
+
+def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
+    """A group that was described; None if its state has no name here."""
+    if (state := group_state(answer)) is None:
+        return None
+    members = (
+        DescribedMember(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.host,
+            _assigned(member.assignment),
+        )
+        for member in answer.members
+    )
+    return DescribedGroup(
+        answer.group_id,
+        state,
+        _type(answer),
+        answer.partition_assignor or None,
+        tuple(sorted(members, key=lambda member: member.member_id)),
+    )
+
+
+def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
+    """A classic group's leader wrote it, and brokers do not read it: see `existing`."""
+    by_topic = topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)
+    return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
+
+
+def _type(answer: Any) -> GroupType:  # noqa: ANN401
+    return _TYPES.get(answer.type, GroupType.CLASSIC)

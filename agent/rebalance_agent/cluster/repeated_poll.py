@@ -1,0 +1,53 @@
+"""One question that a scheduler asks again and again; after failures it is asked less often."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.cluster.collector_context import Context, PollName
+from rebalance_agent.errors import ClusterError
+
+__all__ = ["Poll"]
+
+_log = logging.getLogger(__name__)
+
+
+class Poll:
+    """Call it whenever the question is due; one caller at a time. ``name`` is its part in readiness."""
+
+    def __init__(
+        self, name: PollName, ask: Callable[[], None], context: Context, backoff: Backoff | None = None
+    ) -> None:
+        """``ask`` raises `ClusterError` where the cluster does not answer."""
+        self._name = name
+        self._ask = ask
+        self._health = context.health
+        self._meters = context.meters
+        self._clock = context.clock
+        self._backoff = backoff or Backoff(most=5.0)
+        self._not_before = float("-inf")
+
+    def __call__(self) -> None:
+        """Ask, unless failures made us wait; never raises."""
+        begun = self._clock.monotonic()
+        if begun < self._not_before:
+            return
+        try:
+            self._ask()
+        except ClusterError as error:
+            self._failed(begun, str(error))
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the polling
+            _log.exception("%s failed", self._name)
+            self._failed(begun, f"internal error: {error!r}")
+        else:
+            self._backoff.reset()
+            self._health.ready(self._name)
+            self._meters.polled(self._name, self._clock.monotonic() - begun, self._clock.now_ms())
+
+    def _failed(self, begun: float, reason: str) -> None:
+        ended = self._clock.monotonic()
+        self._not_before = ended + self._backoff.next()
+        self._health.unready(self._name, reason)
+        self._meters.polled(self._name, ended - begun, None)

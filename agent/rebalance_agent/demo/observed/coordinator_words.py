@@ -1,0 +1,107 @@
+"""The coordinator's own words on the groups, without this package's decoder.
+
+Generation, protocol and members as Kafka's formatter prints its offsets topic; members and assignment as
+DescribeGroups answers (decoded by librdkafka).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from rebalance_agent.cluster.admin_answers import Asking
+from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.observed.claims_check import Words
+from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
+from rebalance_agent.testing import EmbeddedKafka
+
+__all__ = ["ONE_OFFSETS_PARTITION", "Logged", "ask", "read_formatter"]
+
+CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+FORMATTER = "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
+OFFSETS_TOPIC = "__consumer_offsets"
+ONE_OFFSETS_PARTITION = {"offsets.topic.num.partitions": "1"}
+"""Members commit all the time, so the tool never comes to an end by itself; in one partition it can be told where."""
+
+SILENCE_MS = 20_000
+"""The tool gives up after this time without a record."""
+
+ADMIN_TIMEOUT_SECONDS = 10.0
+
+Logged = Mapping[str, Any]
+"""One ``GroupMetadata`` value with Kafka's own field names."""
+
+NO_RECORD: Logged = {"generation": None, "protocol": None, "members": []}
+
+
+def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
+    """What the coordinator says of each of ``groups`` now.
+
+    Raises:
+        DemoError: Kafka's tool fails, or prints something else.
+    """
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    asking = Asking(ADMIN_TIMEOUT_SECONDS)
+    offsets = TopicPartition(OFFSETS_TOPIC, 0)
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    end = asking(admin.list_offsets, {offsets: latest})[offsets].result()
+    done = kafka.run_tool(
+        CONSOLE_CONSUMER,
+        *("--bootstrap-server", kafka.bootstrap_servers, "--topic", OFFSETS_TOPIC, "--partition", "0"),
+        *("--offset", "earliest", "--max-messages", str(end.offset), "--timeout-ms", str(SILENCE_MS)),
+        *("--formatter", FORMATTER),
+    )
+    if done.returncode:
+        raise DemoError(f"Kafka's console consumer ended with {done.returncode}: {done.stderr[-500:].strip()}")
+    logged = read_formatter(done.stdout)
+    described = asking(admin.describe_consumer_groups, list(groups))
+    return {group: _words(logged.get(group, NO_RECORD), described[group].result()) for group in groups}
+
+
+def read_formatter(text: str) -> dict[str, Logged]:
+    """Each group's last value in the formatter's output: JSON objects one after the other, not one per line.
+
+    A deleted group is left out.
+
+    Raises:
+        DemoError: the output is something else.
+    """
+    decoder = json.JSONDecoder()
+    found: dict[str, Logged] = {}
+    at = 0
+    while (at := _skip_blanks(text, at)) < len(text):
+        try:
+            record, at = decoder.raw_decode(text, at)
+            group, value = record["key"]["data"]["group"], record["value"]
+        except (KeyError, TypeError, ValueError):
+            raise DemoError(f"cannot read the output of Kafka's formatter at {text[at : at + 80]!r}") from None
+        if value is None:
+            found.pop(group, None)
+        else:
+            found[group] = value["data"]
+    return found
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _words(logged: Logged, described: Any) -> Words:  # noqa: ANN401 - confluent-kafka has no types
+    return Words(
+        generation=logged["generation"],
+        protocol=logged["protocol"],
+        clients={member["memberId"]: member["clientId"] for member in logged["members"]},
+        state=described.state.name.title().replace("_", "").replace("Rebalancing", "Rebalance"),
+        described_protocol=described.partition_assignor,
+        assignment={member.member_id: _partitions(member.assignment) for member in described.members},
+    )
+
+
+def _partitions(assignment: Any) -> TopicPartitions:  # noqa: ANN401
+    return topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)

@@ -1,0 +1,208 @@
+"""The end of the demo as one value: what each group is and went through, what each step was seen as, and the check.
+
+`to_json` is the form of ``--summary FILE``; the closing tables are drawn from the same value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rebalance_agent.demo.observed.claims_check import (
+    Claim,
+    SeenEpisode,
+    SeenStep,
+    Words,
+    group_differences,
+    step_differences,
+    strategy_differences,
+)
+from rebalance_agent.demo.observed.journal import slowest_client
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.stories import Group
+from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = [
+    "NOT_CHECKED",
+    "OK",
+    "GroupSummary",
+    "Summary",
+    "claim_of",
+    "seen_episode",
+    "seen_steps",
+    "summarise",
+    "to_json",
+]
+
+OK = "ok"
+NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSummary:
+    """One group at the end. ``stalls``: of every episode in seconds, in order; ``members``: client id -> partitions."""
+
+    client: str
+    assignor: str
+    group_type: str | None
+    generation: int | None
+    members: Mapping[str, int]
+    rebalances: int
+    stalls: tuple[float, ...]
+    check: str = NOT_CHECKED
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """All groups by name, all steps in order, each step with its differences."""
+
+    groups: Mapping[str, GroupSummary]
+    steps: tuple[tuple[SeenStep, str], ...]
+    differences: tuple[str, ...] = field(default=())
+
+
+def claim_of(newest: GenerationEvent | None, now: GroupNow) -> Claim:
+    """What we say of a group, from its newest event and its gauges."""
+    members = newest.members if newest else ()
+    return Claim(
+        generation=newest.generation if newest else None,
+        protocol=newest.assignor if newest else None,
+        assignment={member.member_id: member.assigned for member in members},
+        clients={member.member_id: member.client_id for member in members},
+        gauge_generation=now.generation,
+        gauge_members=now.members,
+        gauge_owned=now.owned,
+    )
+
+
+def seen_episode(event: GenerationEvent) -> SeenEpisode:
+    """An episode from its closing event."""
+    return SeenEpisode(
+        group=event.group,
+        trigger=event.trigger,
+        generation=event.generation,
+        causes=event.causes,
+        stall_seconds=event.stall.seconds if event.stall else None,
+        basis=event.stall.basis if event.stall else None,
+        slowest_client_id=slowest_client(event),
+        partitions={member.client_id: count_partitions(member.assigned) for member in event.members},
+    )
+
+
+def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpisode]]) -> tuple[SeenStep, ...]:
+    """Each step with the episodes of its groups between its beginning and that of the group's next step."""
+    seen = []
+    for index, run in enumerate(runs):
+        found: list[SeenEpisode] = []
+        for group, after in run.after.items():
+            until = next((later.after[group] for later in runs[index + 1 :] if group in later.after), None)
+            found += [
+                episode
+                for episode in episodes[group]
+                if episode.generation > after and (until is None or episode.generation <= until)
+            ]
+        seen.append(SeenStep(run.step.name, run.step.expected, tuple(found), run.step.slow, run.problem))
+    return tuple(seen)
+
+
+def summarise(
+    groups: tuple[Group, ...],
+    now: Mapping[str, GroupNow],
+    claims: Mapping[str, Claim],
+    episodes: Mapping[str, list[SeenEpisode]],
+    steps: tuple[SeenStep, ...],
+    words: Mapping[str, Words] | None,
+) -> Summary:
+    """Put it all together. Without the coordinator's ``words`` nothing is a difference, only said at its step."""
+    differences: list[str] = []
+    rows = {}
+    for group in groups:
+        claim = claims[group.name]
+        check = NOT_CHECKED
+        if words is not None:
+            theirs = words[group.name]
+            found = [*group_differences(claim, theirs), *strategy_differences(group.assignor, theirs)]
+            differences += [f"group {group.name}: {line}" for line in found]
+            check = "; ".join(found) or OK
+        told = episodes[group.name]
+        rows[group.name] = GroupSummary(
+            client=group.client,
+            assignor=claim.protocol or group.assignor,
+            group_type=now.get(group.name, GroupNow()).group_type,
+            generation=claim.generation,
+            members=_counts(claim),
+            rebalances=len(told),
+            stalls=tuple(each.stall_seconds for each in told if each.stall_seconds is not None),
+            check=check,
+        )
+    judged = []
+    for step in steps:
+        found = step_differences(step)
+        if words is not None:
+            differences += [f"step {step.name}: {line}" for line in found]
+        judged.append((step, "; ".join(found) or OK))
+    return Summary(rows, tuple(judged), tuple(differences))
+
+
+def _counts(claim: Claim) -> dict[str, int]:
+    counts = {claim.clients[member]: count_partitions(owned) for member, owned in claim.assignment.items()}
+    return dict(sorted(counts.items()))
+
+
+def to_json(summary: Summary) -> dict[str, Any]:
+    """The form of ``--summary FILE``."""
+    return {
+        "groups": {
+            name: {
+                "client": group.client,
+                "assignor": group.assignor,
+                "group_type": group.group_type,
+                "generation": group.generation,
+                "members": dict(group.members),
+                "rebalances": group.rebalances,
+                "stall_seconds": list(group.stalls),
+                "check": group.check,
+            }
+            for name, group in summary.groups.items()
+        },
+        "steps": [_step_json(step, check) for step, check in summary.steps],
+        "slow_consumer": next(filter(None, (_slow_json(step) for step, _ in summary.steps)), None),
+        "differences": list(summary.differences),
+    }
+
+
+def _step_json(step: SeenStep, check: str) -> dict[str, Any]:
+    return {
+        "name": step.name,
+        "expected": [{"group": each.group, "trigger": each.trigger} for each in step.expected],
+        "seen": [_episode_json(episode) for episode in step.seen],
+        "check": check,
+    }
+
+
+def _episode_json(episode: SeenEpisode) -> dict[str, Any]:
+    return {
+        "group": episode.group,
+        "trigger": episode.trigger,
+        "generation": episode.generation,
+        "causes": list(episode.causes),
+        "stall_seconds": episode.stall_seconds,
+        "basis": episode.basis,
+        "slowest": episode.slowest_client_id,
+    }
+
+
+def _slow_json(step: SeenStep) -> dict[str, Any] | None:
+    if step.slow is None:
+        return None
+    told = next((episode for episode in step.seen if episode.group == step.slow.group), None)
+    return {
+        "client_id": told.slowest_client_id if told else None,
+        "group": step.slow.group,
+        "delay_seconds": step.slow.seconds,
+        "stall_seconds": told.stall_seconds if told else None,
+        "basis": told.basis if told else None,
+    }

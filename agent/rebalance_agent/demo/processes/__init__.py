@@ -1,0 +1,1 @@
+"""The demo's child processes: members, producer, gateways; how they are started, addressed and ended."""

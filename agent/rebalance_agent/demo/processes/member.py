@@ -1,0 +1,133 @@
+"""One consumer process of the demo: ``python -m rebalance_agent.demo.processes.member --client ... --group ...``.
+
+It joins its group, processes records until it is told to leave, and then closes its consumer. The client library is
+imported by the branch that needs it: a dozen of these start at once on a small machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+
+from rebalance_agent.demo.processes import leash
+from rebalance_agent.demo.processes.orders import Orders
+from rebalance_agent.demo.stories import SLOW_SECONDS, Client
+
+__all__ = ["main"]
+
+HEARTBEAT_MS = 200
+"""Members hear of a rebalance within this time: the fast ones stop at nearly the same moment."""
+
+POLL_SECONDS = 1.0
+REBALANCE_POLL_SECONDS = SLOW_SECONDS + 1
+"""kafka-python 3.0 throws away a join that completes between two polls, and joins once more, which makes everybody join
+once more. So while a member waits to join, and always with a pattern (then every poll begins with a look for new
+topics), one poll must outlast the rebalance."""
+
+FETCH_BYTES, FETCH_MS = 100_000, 300
+"""Records come in batches: a fetch for each of them would keep a small machine busy."""
+
+METADATA_MS = 2_000
+"""Age at which clients look for new partitions and topics; their defaults are minutes."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one member until it is told to leave."""
+    options = _parse(argv)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s.%(msecs)03d %(message)s", datefmt="%H:%M:%S")
+    orders = Orders()
+    leash.hold(orders.take)
+    handled = (_kafka_python if options.client == Client.KAFKA_PYTHON else _confluent)(options, orders)
+    logging.getLogger(__name__).info("left after %d records", handled)
+    return 0
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--client", type=Client, choices=list(Client), required=True)
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--group", required=True)
+    parser.add_argument("--client-id", required=True)
+    parser.add_argument("--topics", required=True, help="a topic, or a regular expression that begins with ^")
+    parser.add_argument("--assignor", required=True)
+    parser.add_argument("--config", action="append", default=[], metavar="KEY=VALUE", help="assignor setting")
+    parser.add_argument("--session-timeout-ms", type=int, required=True)
+    parser.add_argument("--events-url", default="", help="the sidecar's, that rebalances are reported to")
+    return parser.parse_args(argv)
+
+
+def _kafka_python(options: argparse.Namespace, orders: Orders) -> int:
+    from kafka import ConsumerRebalanceListener  # noqa: PLC0415
+
+    from rebalance_agent.clients.kafka_python import KafkaConsumer  # noqa: PLC0415
+
+    class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # kafka-python is untyped
+        joined = False
+
+        def on_partitions_revoked(self, revoked: set[object]) -> None:  # noqa: ARG002
+            self.joined = False
+            orders.finish_work_in_hand()
+
+        def on_partitions_assigned(self, assigned: set[object]) -> None:  # noqa: ARG002
+            self.joined = True
+
+    listener = Listener()
+    consumer = KafkaConsumer(
+        bootstrap_servers=options.bootstrap_servers,
+        group_id=options.group,
+        client_id=options.client_id,
+        partition_assignment_strategy=[options.assignor],
+        assignor_config=dict(entry.split("=", 1) for entry in options.config),
+        events_url=options.events_url,
+        session_timeout_ms=options.session_timeout_ms,
+        heartbeat_interval_ms=HEARTBEAT_MS,
+        metadata_max_age_ms=METADATA_MS,
+        auto_offset_reset="earliest",
+        fetch_min_bytes=FETCH_BYTES,
+        fetch_max_wait_ms=FETCH_MS,
+    )
+    by_pattern = options.topics.startswith("^")
+    if by_pattern:
+        consumer.subscribe(pattern=options.topics, listener=listener)
+    else:
+        consumer.subscribe([options.topics], listener=listener)
+    handled = 0
+    while not orders.leave.is_set():
+        seconds = POLL_SECONDS if listener.joined and not by_pattern else REBALANCE_POLL_SECONDS
+        handled += sum(map(len, consumer.poll(timeout_ms=seconds * 1000).values()))
+    consumer.close()
+    return handled
+
+
+def _confluent(options: argparse.Namespace, orders: Orders) -> int:
+    from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415
+
+    def revoked(consumer: Consumer, partitions: list[TopicPartition]) -> None:  # noqa: ARG001
+        # The library gives them up itself when this returns, as the group's protocol wants it.
+        orders.finish_work_in_hand()
+
+    consumer = Consumer(
+        {
+            "bootstrap.servers": options.bootstrap_servers,
+            "group.id": options.group,
+            "client.id": options.client_id,
+            "partition.assignment.strategy": options.assignor,
+            "session.timeout.ms": options.session_timeout_ms,
+            "heartbeat.interval.ms": HEARTBEAT_MS,
+            "topic.metadata.refresh.interval.ms": METADATA_MS,
+            "auto.offset.reset": "earliest",
+        }
+    )
+    consumer.subscribe([options.topics], on_revoke=revoked)
+    handled = 0
+    while not orders.leave.is_set():
+        message = consumer.poll(POLL_SECONDS)
+        if message is not None and message.error() is None:
+            handled += 1
+    consumer.close()
+    return handled
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,69 @@
+"""The producer process of the demo: records for every topic of the stories, at a gentle rate.
+
+``python -m rebalance_agent.demo.processes.producer --bootstrap-servers ... --topics REGEX --rate N``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+
+from confluent_kafka import KafkaException, Producer
+
+from rebalance_agent.demo.processes import leash
+
+__all__ = ["main"]
+
+REFRESH_SECONDS = 2.0
+"""How often new topics are looked for."""
+
+METADATA_TIMEOUT_SECONDS = 10.0
+QUEUE_MAX = 1_000
+"""Records that wait for the broker; what does not fit is left out, as the next one is as good."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Produce until the leash ends this process."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--bootstrap-servers", required=True)
+    parser.add_argument("--topics", type=re.compile, required=True)
+    parser.add_argument("--rate", type=float, default=50.0, help="records per second over all topics")
+    options = parser.parse_args(argv)
+    leash.hold()
+    producer = Producer(
+        {
+            "bootstrap.servers": options.bootstrap_servers,
+            "client.id": "demo-producer",
+            "linger.ms": 100,
+            "queue.buffering.max.messages": QUEUE_MAX,
+        }
+    )
+    pace = threading.Event()
+    numbers = itertools.count()
+    topics: list[str] = []
+    while True:
+        # A broker that is too busy to answer is asked again; until then the topics are those that are known.
+        with suppress(KafkaException):
+            found = producer.list_topics(timeout=METADATA_TIMEOUT_SECONDS).topics
+            topics = [topic for topic in sorted(found) if options.topics.fullmatch(topic)]
+        for _ in range(int(REFRESH_SECONDS * options.rate)):
+            number = next(numbers)
+            if topics:
+                _send(producer, topics[number % len(topics)], number)
+            pace.wait(1 / options.rate)
+            producer.poll(0)
+
+
+def _send(producer: Producer, topic: str, number: int) -> None:
+    try:
+        producer.produce(topic, key=str(number), value=f"record {number}")
+    except BufferError:
+        producer.poll(0.1)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

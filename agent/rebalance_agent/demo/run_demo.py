@@ -1,0 +1,110 @@
+"""The whole demo, from the first line to the exit code."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.demo.errors import DemoError
+from rebalance_agent.demo.observed.coordinator_words import ONE_OFFSETS_PARTITION
+from rebalance_agent.demo.observed.summary import Summary, to_json
+from rebalance_agent.demo.performance import Performance
+from rebalance_agent.demo.processes.children import Children
+from rebalance_agent.demo.processes.interrupts import EXIT_INTERRUPTED, orderly_end
+from rebalance_agent.demo.screens.model_words import model_words
+from rebalance_agent.demo.screens.screen import Screen, choose
+from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS
+from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.testing import EmbeddedKafka
+
+__all__ = ["Options", "run"]
+
+PATIENT_CONTROLLER = {"broker.session.timeout.ms": "60000"}
+"""On a very busy machine the only broker must not be declared dead for being late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """The flags. ``seconds`` from when the broker is ready, 0 for no end."""
+
+    seconds: float = 90.0
+    headless: bool = False
+    check: bool = False
+    summary: Path | None = None
+
+
+def run(options: Options, clock: Clock | None = None) -> int:
+    """Run the demo: 0, or 1 if the check found differences, or 130 if Ctrl-C was the end that was waited for.
+
+    Raises:
+        RebalanceAgentError: Kafka cannot be had or started, or a process of the demo failed.
+        KeyboardInterrupt: Ctrl-C before the end, after everything was ended.
+    """
+    with orderly_end(), choose(options.headless) as screen, _run_directory(screen) as directory:
+        summary, interrupted = _perform(options, clock or SystemClock(), screen, directory.path)
+        screen.close(summary)
+        screen.say("\n" + model_words(GROUPS, STEPS, TOPICS))
+        _write(options.summary, summary)
+        directory.keep = options.check and bool(summary.differences)
+    if interrupted:
+        return EXIT_INTERRUPTED
+    return 1 if options.check and summary.differences else 0
+
+
+def _perform(options: Options, clock: Clock, screen: Screen, logs: Path) -> tuple[Summary, bool]:
+    screen.say("starting Apache Kafka ...")
+    began = clock.monotonic()
+    kafka = EmbeddedKafka(properties={**ONE_OFFSETS_PARTITION, **PATIENT_CONTROLLER})
+    kafka.start()
+    try:
+        screen.say(f"Kafka is ready after {clock.monotonic() - began:.1f} s at {kafka.bootstrap_servers}")
+        with Children(logs, clock) as children:
+            performance = Performance(options.seconds, options.check, clock, screen, kafka, children)
+            return performance.play(), performance.interrupted
+    except RebalanceAgentError:
+        kafka.keep_logs = True
+        screen.say(f"the broker's log is kept: {kafka.log_path(kafka.node_ids[0])}")
+        raise
+    finally:
+        kafka.stop()
+
+
+def _write(path: Path | None, summary: Summary) -> None:
+    if path is None:
+        return
+    try:
+        path.write_text(json.dumps(to_json(summary), indent=2) + "\n")
+    except OSError as error:
+        raise DemoError(f"--summary: {error}") from error
+
+
+@dataclass(slots=True)
+class _RunDirectory:
+    path: Path
+    keep: bool = True
+
+
+@contextmanager
+def _run_directory(screen: Screen) -> Iterator[_RunDirectory]:
+    """Where the children's logs go: kept if something went wrong, for whoever wants to know why."""
+    try:
+        directory = _RunDirectory(Path(tempfile.mkdtemp(prefix="rebalance-agent-demo-")))
+    except OSError as error:
+        raise DemoError(f"no directory for the logs: {error}") from error
+    screen.say(f"logs: {directory.path}")
+    try:
+        yield directory
+    except (KeyboardInterrupt, SystemExit):
+        directory.keep = False
+        raise
+    finally:
+        if directory.keep:
+            screen.say(f"the logs are kept: {directory.path}")
+        else:
+            shutil.rmtree(directory.path, ignore_errors=True)

@@ -1,0 +1,1 @@
+"""The demo's screens: live on a terminal, plain lines elsewhere."""

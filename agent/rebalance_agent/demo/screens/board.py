@@ -1,0 +1,170 @@
+"""What the screen shows at one moment, as plain values: both screens, live and line by line, draw from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rebalance_agent.demo.observed.claims_check import counts_text
+from rebalance_agent.demo.observed.scrape import GroupNow
+from rebalance_agent.demo.observed.summary import Summary
+from rebalance_agent.demo.stories import Group
+from rebalance_agent.demo.timetable import StepRun
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import GenerationEvent
+
+__all__ = [
+    "GROUP_HEADINGS",
+    "STEP_HEADINGS",
+    "SUMMARY_HEADINGS",
+    "Board",
+    "GroupLine",
+    "Status",
+    "StepLine",
+    "group_line",
+    "stall_text",
+    "step_line",
+    "step_rows",
+    "summary_rows",
+    "table_text",
+]
+
+
+class Status(StrEnum):
+    """How far a step is."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    OVER = "over"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLine:
+    """One group: ``cells`` under `GROUP_HEADINGS`; ``episode``: its last one."""
+
+    name: str
+    cells: tuple[str, ...]
+    episode: GenerationEvent | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepLine:
+    """One step of the timetable."""
+
+    name: str
+    text: str
+    status: Status
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything at ``elapsed_seconds`` after the broker was ready; ``addresses``: what runs where."""
+
+    elapsed_seconds: float
+    addresses: tuple[tuple[str, str], ...]
+    groups: tuple[GroupLine, ...]
+    steps: tuple[StepLine, ...]
+
+
+GROUP_HEADINGS = (
+    "group",
+    "state",
+    "gen",
+    "members",
+    "idle",
+    "last trigger",
+    "last stall",
+    "moved",
+    "skew",
+)
+SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
+STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
+
+_UNKNOWN = "-"
+
+
+def group_line(group: Group, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
+    """One group from its gauges and its last episode."""
+    cells = (
+        group.name,
+        (now.state or _UNKNOWN).removesuffix("Rebalance"),
+        _number(now.generation),
+        _number(now.members),
+        _number(now.idle_members),
+        episode.trigger if episode else _UNKNOWN,
+        stall_text(episode.stall if episode else None),
+        _number(episode.moved if episode else None),
+        _UNKNOWN if now.skew is None else f"{now.skew:.2f}",
+    )
+    return GroupLine(group.name, cells, episode)
+
+
+def step_line(run: StepRun) -> StepLine:
+    """One step as far as it is."""
+    if run.began is None:
+        return StepLine(run.step.name, run.step.text, Status.WAITING)
+    if run.over:
+        return StepLine(run.step.name, run.step.text, Status.OVER)
+    status = Status.FAILED if run.problem else Status.RUNNING
+    return StepLine(run.step.name, run.step.text, status, run.problem)
+
+
+def stall_text(stall: Stall | None) -> str:
+    """``6.21 s exact``; of a bound, both ends."""
+    if stall is None:
+        return _UNKNOWN
+    if stall.basis is Basis.EXACT:
+        return f"{stall.seconds:.2f} s exact"
+    return f"{stall.lower_seconds:.2f}-{stall.seconds:.2f} s bound"
+
+
+def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The closing table of groups, under `SUMMARY_HEADINGS`."""
+    return [
+        (
+            name,
+            group.assignor,
+            _number(group.generation),
+            counts_text(group.members) or _UNKNOWN,
+            str(group.rebalances),
+            " ".join(f"{seconds:.2f}" for seconds in group.stalls) or _UNKNOWN,
+            group.check,
+        )
+        for name, group in summary.groups.items()
+    ]
+
+
+def step_rows(summary: Summary) -> list[tuple[str, ...]]:
+    """The closing table of steps, under `STEP_HEADINGS`: one row per group that a step touches."""
+    rows: list[tuple[str, ...]] = []
+    for step, check in summary.steps:
+        for expected in step.expected:
+            seen = [episode for episode in step.seen if episode.group == expected.group]
+            known = [episode for episode in seen if episode.stall_seconds is not None]
+            rows.append(
+                (
+                    step.name,
+                    expected.group,
+                    ", ".join(episode.trigger for episode in seen) or _UNKNOWN,
+                    ", ".join(f"{episode.stall_seconds:.2f} s {episode.basis}" for episode in known) or _UNKNOWN,
+                    ", ".join(episode.slowest_client_id for episode in seen if episode.slowest_client_id) or _UNKNOWN,
+                    check,
+                )
+            )
+    return rows
+
+
+def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns aligned with blanks; the last one may be as long as it wants."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = [headings, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+def _number(value: int | None) -> str:
+    return _UNKNOWN if value is None else str(value)

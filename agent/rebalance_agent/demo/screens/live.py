@@ -1,0 +1,105 @@
+"""The live view on a terminal, drawn by rich."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.box import SIMPLE_HEAD
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from rebalance_agent.demo.observed.summary import OK, Summary
+from rebalance_agent.demo.screens.board import (
+    GROUP_HEADINGS,
+    STEP_HEADINGS,
+    SUMMARY_HEADINGS,
+    Board,
+    Status,
+    step_rows,
+    summary_rows,
+)
+
+__all__ = ["LiveScreen", "draw"]
+
+FRAMES_PER_SECOND = 4
+
+_STATES = {"Stable": "green", "Preparing": "bold yellow", "Completing": "yellow"}
+_MARKS = {
+    Status.WAITING: Text("  ", "dim"),
+    Status.RUNNING: Text("> ", "bold yellow"),
+    Status.OVER: Text("✓ ", "green"),
+    Status.FAILED: Text("! ", "bold red"),
+}
+
+
+class LiveScreen:
+    """Redraws the latest board in place; what is said stays above it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Draw on ``stream``, a terminal."""
+        self._console = Console(file=stream)
+        self._board: Board | None = None
+        self._live = Live(
+            console=self._console, get_renderable=self._draw, refresh_per_second=FRAMES_PER_SECOND, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Give the terminal back."""
+        self._live.stop()
+
+    def say(self, text: str) -> None:
+        """Print it above the view."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def show(self, board: Board) -> None:
+        """Draw this board from now on."""
+        self._board = board
+
+    def close(self, summary: Summary) -> None:
+        """Replace the view by the closing tables."""
+        self._live.stop()
+        self._console.print(_closing("groups", SUMMARY_HEADINGS, summary_rows(summary)))
+        self._console.print(_closing("timetable", STEP_HEADINGS, step_rows(summary)))
+        for line in summary.differences:
+            self._console.print(Text(f"difference: {line}", "bold red"))
+
+    def _draw(self) -> RenderableType:
+        return draw(self._board) if self._board else Text("")
+
+
+def draw(board: Board) -> RenderableType:
+    """The board as rich draws it: addresses, groups, timetable."""
+    addresses = Columns([Text(f"{name} {address}", "dim") for name, address in board.addresses], padding=(0, 2))
+    groups = Table(box=SIMPLE_HEAD, title=f"{board.elapsed_seconds:.0f} s", title_justify="left")
+    for heading in GROUP_HEADINGS:
+        groups.add_column(heading)
+    for line in board.groups:
+        groups.add_row(*(Text(cell, _STATES.get(cell, "")) for cell in line.cells))
+    steps = Table.grid()
+    for step in board.steps:
+        text = Text.assemble((f"{step.name}: ", "bold"), step.problem or step.text)
+        if step.status is Status.WAITING:
+            text.stylize("dim")
+        steps.add_row(_MARKS[step.status], text)
+    return Group(addresses, groups, steps)
+
+
+def _closing(title: str, headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    for heading in headings:
+        table.add_column(heading, no_wrap=heading in ("group", "seen as"), overflow="fold")
+    for row in rows:
+        *cells, check = row
+        table.add_row(*cells, Text(check, "green" if check == OK else ""))
+    return table

@@ -1,0 +1,62 @@
+"""What a join of the timetable costs under the eager and under the cooperative protocol, by the coordinator's model.
+
+Pure: computed from the demo's own groups, since a run shows each of them under one protocol only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from rebalance_agent.assignors.strategy_registry import STRATEGIES
+from rebalance_agent.demo import stories
+from rebalance_agent.demo.screens.board import table_text
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation import Join, Settings, SimulatedMember, Timeline, simulate
+
+__all__ = ["model_words"]
+
+HEADINGS = ("in the coordinator's model", "under", "generations", "partitions that stop")
+
+JOIN_MS = 60_000
+"""When the member joins: the others have long come to rest."""
+
+SETTINGS = Settings(latency_ms=1)
+"""Without any latency an eager group would stop for no time at all."""
+
+_COOPERATIVE = "cooperative-"
+
+
+def model_words(groups: Sequence[stories.Group], steps: Sequence[stories.Step], topics: Mapping[str, int]) -> str:
+    """A table: every join of the timetable into a group whose strategy has an eager and a cooperative form, in both.
+
+    ``topics``: topic -> partitions.
+    """
+    named = {group.name: group for group in groups}
+    joins = [action for step in steps for action in step.actions if isinstance(action, stories.Join)]
+    return table_text(HEADINGS, [row for join in joins for row in _rows(named[join.group], join.client_id, topics)])
+
+
+def _rows(group: stories.Group, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
+    eager = group.assignor.removeprefix(_COOPERATIVE)
+    both = (eager, _COOPERATIVE + eager)
+    if not STRATEGIES.keys() >= {*both}:
+        return []
+    pattern = group.topics if group.topics.startswith("^") else re.escape(group.topics)
+    known = {topic: TopicMetadata(count) for topic, count in topics.items() if re.fullmatch(pattern, topic)}
+    total = sum(each.partitions for each in known.values())
+    what = f"{joining} joins {group.name}"
+    return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
+
+
+def _join(group: stories.Group, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+    """The others start together; ``joining`` comes when they have come to rest."""
+    members = [SimulatedMember(each.client_id, tuple(known), (strategy,), config=each.config) for each in group.members]
+    return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)
+
+
+def _cost(timeline: Timeline, total: int) -> tuple[str, str]:
+    generations = sum(each.start_ms >= JOIN_MS for each in timeline.generations)
+    stopped = {each for stall in timeline.stalls if stall.stopped_ms >= JOIN_MS for each in pairs(stall.partitions)}
+    return str(generations), f"all {total}" if len(stopped) == total else f"{len(stopped)} of {total}"

@@ -1,0 +1,94 @@
+"""The screen without a terminal: one line for each thing that happens."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self, TextIO
+
+from rebalance_agent.demo.observed.journal import slowest_client
+from rebalance_agent.demo.observed.summary import Summary
+from rebalance_agent.demo.screens.board import (
+    GROUP_HEADINGS,
+    STEP_HEADINGS,
+    SUMMARY_HEADINGS,
+    Board,
+    GroupLine,
+    Status,
+    StepLine,
+    stall_text,
+    step_rows,
+    summary_rows,
+    table_text,
+)
+
+__all__ = ["PlainScreen"]
+
+
+class PlainScreen:
+    """Prints what is new on each board, and tables at the beginning of the timetable and at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Print to ``stream``."""
+        self._stream = stream
+        self._steps: dict[str, Status] = {}
+        self._episodes: dict[str, tuple[str, int]] = {}
+        self._tabled = False
+
+    def __enter__(self) -> Self:
+        """Nothing to set up."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Nothing to take down."""
+
+    def say(self, text: str) -> None:
+        """Print it."""
+        print(text, file=self._stream, flush=True)
+
+    def show(self, board: Board) -> None:
+        """Print steps that began or ended, and episodes that are new or better known."""
+        at = f"{board.elapsed_seconds:6.1f} s  "
+        if not self._tabled and any(step.status is not Status.WAITING for step in board.steps):
+            self._tabled = True
+            self.say("\n" + table_text(GROUP_HEADINGS, [line.cells for line in board.groups]) + "\n")
+        for step in board.steps:
+            if self._steps.get(step.name, Status.WAITING) != step.status:
+                self._steps[step.name] = step.status
+                self.say(at + _step_text(step))
+        for group in board.groups:
+            text = self._episode_text(group)
+            if text:
+                self.say(at + text)
+
+    def _episode_text(self, line: GroupLine) -> str:
+        event = line.episode
+        key = (event.event_id, event.revision) if event else None
+        if event is None or key is None or self._episodes.get(line.name) == key:
+            return ""
+        self._episodes[line.name] = key
+        slowest = slowest_client(event)
+        return (
+            f"{line.name}: generation {event.generation}, {event.trigger}, stall {stall_text(event.stall)}, "
+            f"moved {event.moved}"
+            + (f", slowest {slowest}" if slowest else "")
+            + (" (revised)" if event.revision else "")
+        )
+
+    def close(self, summary: Summary) -> None:
+        """Print the closing tables and the differences."""
+        self.say("\n" + table_text(SUMMARY_HEADINGS, summary_rows(summary)))
+        self.say("\n" + table_text(STEP_HEADINGS, step_rows(summary)))
+        for line in summary.differences:
+            self.say(f"difference: {line}")
+
+
+def _step_text(step: StepLine) -> str:
+    match step.status:
+        case Status.RUNNING:
+            return f"> {step.name}: {step.text}"
+        case Status.FAILED:
+            return f"! {step.name}: {step.problem}"
+        case _:
+            return f"  {step.name}: {step.status}"

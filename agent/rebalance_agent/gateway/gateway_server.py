@@ -1,0 +1,251 @@
+"""The gateway's listeners and connections: one bootstrap port, one for each broker, a relay for each client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.collector_context import Health
+from rebalance_agent.gateway.connection_interceptor import GroupPart, Talking
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.rate_limited_log import Told
+from rebalance_agent.gateway.transport.addresses import Address
+from rebalance_agent.gateway.transport.broker_connections import connected
+from rebalance_agent.gateway.transport.broker_listeners import Door, Listener, Listeners
+from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.connection_relay import Relay
+from rebalance_agent.gateway.transport.frame_memory import Room
+from rebalance_agent.gateway.transport.free_ports import bound
+from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
+from rebalance_agent.gateway.transport.splice import Pipes
+from rebalance_agent.http.server import ListenError
+
+__all__ = ["CONNECTIONS_MAX", "Gateway", "Places"]
+
+CONNECTIONS_MAX = 1_000
+"""Clients' connections at a time: a pod has some dozens; each takes two descriptors."""
+
+HANDSHAKE_SECONDS_MAX = 10.0
+"""For a client's TLS handshake."""
+
+SWEEP_SECONDS = 30.0
+"""How often it is looked for brokers that are gone."""
+
+QUIET_SECONDS = 1.0
+"""Without any connection for so long, the application beside us is gone: clients reconnect sooner."""
+
+BOOTSTRAP = "bootstrap"
+"""Readiness part: the last client that began anew reached one of the bootstrap servers."""
+
+BROKERS = "brokers"
+"""Readiness part: every broker that was named can be reached through a port of its own."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the gateway listens, and where it connects to.
+
+    ``advertised``: host told to clients in answers. ``port_base``: a broker's port is that plus its node id; 0: any
+    free one. ``to_brokers``: None for plaintext. ``from_clients``: gives the context for a client's TLS, or is None.
+    """
+
+    bootstrap: tuple[Address, ...]
+    listen: Address
+    advertised: str
+    port_base: int
+    to_brokers: ssl.SSLContext | None = None
+    from_clients: Callable[[], ssl.SSLContext] | None = None
+
+
+class Gateway:
+    """Lives in one event loop."""
+
+    def __init__(
+        self, places: Places, groups: Callable[[], GroupPart], counts: Counts, health: Health, clock: Clock
+    ) -> None:
+        """``groups`` gives the groups' part of a new connection."""
+        self._health, self._reached, self._complete = health, True, True
+        self._places, self._groups, self._counts, self._clock = places, groups, counts, clock
+        self._listeners = Listeners(
+            places.listen[0], places.port_base, places.advertised, self._accepted, self._ports_opened, clock
+        )
+        self._bootstrap = list(places.bootstrap)
+        self._pipes, self._memory = Pipes(), Room()
+        self._told = Told(_log, clock)
+        self._door: Door | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        """The bootstrap port, once `start` has listened."""
+        return self._door.port if self._door else 0
+
+    @property
+    def ports(self) -> Mapping[int, int]:
+        """Node id -> port of the brokers that are listened for."""
+        return self._listeners.ports()
+
+    async def start(self) -> None:
+        """Listen for clients that begin.
+
+        Raises:
+            ListenError: the bootstrap address cannot be listened on.
+        """
+        host, port = self._places.listen
+        try:
+            self._listeners.start()
+            self._door = Door(bound(host, port), self._came, self._told)
+        except OSError as error:
+            self._listeners.close()
+            raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+
+    async def known(self, brokers: Mapping[int, Address]) -> None:
+        """Listen for these brokers before any client has asked for them."""
+        await self._listeners.local(brokers)
+
+    async def run(self, stop: asyncio.Event, drain_seconds: float) -> None:
+        """Serve until ``stop``, then go on until every client has gone, at most ``drain_seconds``; then end."""
+        stopped = asyncio.create_task(stop.wait())
+        while not stopped.done():
+            await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)
+            self._listeners.sweep()
+        # Clients that are being closed still send their last commits and LeaveGroup, on new connections if need be.
+        await self._drained(self._clock.monotonic() + drain_seconds)
+        await self.close()
+
+    async def close(self) -> None:
+        """Take nothing more, and end what is open."""
+        if self._door:
+            self._door.close()
+        self._listeners.close()
+        connections = list(self._connections)
+        for connection in connections:
+            connection.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
+        self._pipes.close()
+
+    async def _drained(self, until: float) -> None:
+        quiet_since: float | None = None
+        while (now := self._clock.monotonic()) < until:
+            quiet_since = None if self._connections else now if quiet_since is None else quiet_since
+            if quiet_since is not None and now - quiet_since >= QUIET_SECONDS:
+                return
+            await asyncio.sleep(min(QUIET_SECONDS / 5, until - now))
+        if self._connections:
+            _log.warning("%s connections were still open at the end of the drain", len(self._connections))
+
+    def _came(self, sock: socket.socket) -> None:
+        self._accepted(sock, None)
+
+    def _accepted(self, sock: socket.socket, listener: Listener | None) -> None:
+        if len(self._connections) >= CONNECTIONS_MAX:
+            sock.close()
+            self._refused(RefusedError(Refusal.ROOM, f"{CONNECTIONS_MAX} connections are open"), "a new client")
+            return
+        task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+        task.add_done_callback(lambda _: sock.close())  # here, since it may be cancelled before it begins
+
+    async def _serve(self, sock: socket.socket, listener: Listener | None) -> None:
+        peer = _name(sock)
+        self._counts.opened()
+        if listener:
+            listener.connections += 1
+        try:
+            await self._joined(sock, peer, listener)
+        except RefusedError as error:
+            self._refused(error, peer)
+        except ConnectionError as error:
+            _log.debug("connection of %s broke: %s", peer, error)
+        except Exception:  # noqa: BLE001 - logged with its traceback
+            # A bug of ours, met by this client's bytes, is no reason to end the others.
+            self._counts.refused(Refusal.FAILED)
+            _log.exception("connection of %s failed", peer)
+        finally:
+            if listener:
+                listener.connections -= 1
+            self._counts.closed()
+
+    async def _joined(self, sock: socket.socket, peer: str, listener: Listener | None) -> None:
+        client = await self._client(sock, peer)
+        try:
+            broker = await self._broker(listener)
+        except BaseException:
+            client.abort()
+            raise
+        talk = Talking(self._listeners, self._groups())
+        await Relay(client, broker, talk, self._pipes, self._memory, self._counts, self._clock).run()
+
+    async def _client(self, sock: socket.socket, peer: str) -> Link:
+        tuned(sock)
+        if self._places.from_clients is None:
+            return PlainLink(sock, peer)
+        reader = asyncio.StreamReader(limit=COPY_BYTES)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.connect_accepted_socket(
+                lambda: protocol,
+                sock,
+                ssl=self._places.from_clients(),
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
+            )
+        except (OSError, ssl.SSLError) as error:
+            raise RefusedError(Refusal.TLS, f"no TLS handshake: {error}") from None
+        return TlsLink(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
+
+    async def _broker(self, listener: Listener | None) -> Link:
+        if listener:
+            return await connected([listener.address], self._places.to_brokers)
+        servers = tuple(self._bootstrap)  # as it is now: others turn it meanwhile
+        for number, address in enumerate(servers):
+            try:
+                link = await connected([address], self._places.to_brokers)
+            except RefusedError as error:
+                if number == len(servers) - 1:
+                    self._reaches(str(error))
+                    raise
+                continue
+            self._reaches(None)
+            # The next client begins where this one was taken.
+            self._bootstrap[:] = servers[number:] + servers[:number]
+            return link
+        raise RefusedError(Refusal.UNREACHABLE, "no bootstrap servers are set")
+
+    def _reaches(self, problem: str | None) -> None:
+        """Tell of the last attempt to reach the cluster, not of a single broker's restart."""
+        if problem is not None:
+            self._health.unready(BOOTSTRAP, problem)
+        elif not self._reached:
+            self._health.ready(BOOTSTRAP)
+        self._reached = problem is None
+
+    def _ports_opened(self, number: int, problems: Mapping[int, str]) -> None:
+        self._counts.brokers(number, len(problems))
+        if problems:
+            node, problem = next(iter(problems.items()))
+            more = f"; and {len(problems) - 1} more" if len(problems) > 1 else ""
+            self._health.unready(BROKERS, f"broker {node}: {problem}{more}")
+        elif not self._complete:
+            self._health.ready(BROKERS)
+        self._complete = not problems
+
+    def _refused(self, error: RefusedError, peer: str) -> None:
+        self._counts.refused(error.refusal)
+        self._told.warn(error.refusal, "ended the connection of %s (%s): %s", peer, error.refusal, error)
+
+
+def _name(sock: socket.socket) -> str:
+    try:
+        host, port, *_ = sock.getpeername()
+    except (OSError, ValueError):
+        return "a client that is gone"
+    return f"{host}:{port}"

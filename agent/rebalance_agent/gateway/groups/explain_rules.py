@@ -1,0 +1,117 @@
+"""What the gateway would rewrite for a group, in words; nothing is touched for it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from rebalance_agent.gateway.group_rules import Rule, Rules
+from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, serves
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.observations import DescribedGroup
+
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "stands_against"]
+
+MEMBERS_SHOWN_MAX = 20
+"""Members that are listed; of more it says how many there are."""
+
+_INDENT, _WIDTH = 12, 100
+
+_HOW = {
+    RebalanceProtocol.EAGER: "eager, for clients that give everything up before they join (range, roundrobin, sticky)",
+    RebalanceProtocol.COOPERATIVE: "cooperative, for clients that keep what they have (cooperative-sticky alone)",
+}
+
+
+def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "") -> str:
+    """The text for ``group``: its rule, what is done by it, and what of the group as it is ``now`` stands against it.
+
+    ``unknown`` says why it is not known how the group is.
+    """
+    rule = rules.of(group)
+    lines = [f"Group {_shown(group)}", ""]
+    lines += _what(rule) if rule else _nothing(rules)
+    lines += ["", *_state(rule, now, unknown)]
+    return "\n".join(lines) + "\n"
+
+
+def stands_against(rule: Rule, now: DescribedGroup) -> str:
+    """Why nothing would be rewritten for the group as it is ``now``, and what to set; empty if nothing is known of."""
+    if now.group_type is not GroupType.CLASSIC:
+        return f"in a {now.group_type} group the coordinator assigns"
+    if not now.members or not now.assignor or now.assignor == rule.strategy.name:
+        return ""
+    if now.assignor not in COMMON_ASSIGNORS:
+        return f"its members offer {_shown(now.assignor)}, which is none of Kafka's own"
+    return serves(rule.strategy, (now.assignor,))
+
+
+def _nothing(rules: Rules) -> Iterator[str]:
+    text = "None of gateway_groups matches its name: its frames pass as they come, and are only observed."
+    if patterns := ", ".join(_shown(rule.pattern.pattern) for rule in rules):
+        text += f" There are rules for {patterns}; a pattern has to match the whole name."
+    yield from _entry("Rule", text)
+
+
+def _what(rule: Rule) -> Iterator[str]:
+    strategy = rule.strategy
+    yield from _entry("Rule", _shown(str(rule)))
+    yield from _entry("Strategy", f"{strategy.name}: {strategy.summary}. It is {_HOW[strategy.protocol]}.")
+    for setting in strategy.config:
+        configured = rule.config.get(setting.name)
+        value = _shown(configured) if configured is not None else f"default {setting.default or '-'}"
+        yield from _entry("", f"{setting.name}: {value}")
+    told = "" if strategy.writer is None else " and what the strategy tells of a member"
+    yield ""
+    yield from _entry(
+        "JoinGroup",
+        f"{strategy.name} is put before the client's own assignors, which stay as they come. Its subscription "
+        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{told}. "
+        "The answer names the client's own assignor again, and shows a leader every member without what the strategy "
+        "told.",
+    )
+    yield from _entry(
+        "SyncGroup",
+        "The leader's assignment is replaced by the strategy's. If that fails or is not done in time, the leader's own "
+        "goes through. Where a name of the assignor stands, it is translated.",
+    )
+
+
+def _state(rule: Rule | None, now: DescribedGroup | None, unknown: str) -> Iterator[str]:
+    if now is None:
+        text = f"How the group is now is not known: {unknown}" if unknown else "There is no such group now."
+        yield from _entry("Now", text)
+        return
+    assignor = _shown(now.assignor) if now.assignor else "none"
+    text = f"{now.group_type} group, {now.state}, {len(now.members)} members, assignor {assignor}"
+    yield from _entry("Now", text)
+    for member in now.members[:MEMBERS_SHOWN_MAX]:
+        name = _shown(member.instance_id or member.client_id)
+        yield from _entry("", f"{name} on {_shown(member.host)}: {count_partitions(member.assigned)} partitions")
+    if len(now.members) > MEMBERS_SHOWN_MAX:
+        yield from _entry("", f"and {len(now.members) - MEMBERS_SHOWN_MAX} more")
+    if rule is not None and (verdict := _verdict(rule, now)):
+        yield from _entry("Then", verdict)
+
+
+def _entry(label: str, text: str) -> list[str]:
+    return textwrap.wrap(f"{label:<{_INDENT}}{text}", _WIDTH, subsequent_indent=" " * _INDENT, break_on_hyphens=False)
+
+
+def _verdict(rule: Rule, now: DescribedGroup) -> str:
+    name = rule.strategy.name
+    if problem := stands_against(rule, now):
+        known = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
+        condition = "" if known else " if this assignor is what its clients are configured with"
+        return f"nothing is rewritten{condition}: {problem}"
+    if not now.members or not now.assignor:
+        return "nobody is in it: what its members offer shows when they join"
+    if now.assignor == name:
+        return "it runs by the strategy"
+    return f"it runs by {name} from the first rebalance on in which every member comes through a gateway with this rule"
+
+
+def _shown(text: str) -> str:
+    """A name from outside, harmless on a terminal."""
+    return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - a line's worth

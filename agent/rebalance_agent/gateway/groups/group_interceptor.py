@@ -1,0 +1,165 @@
+"""One connection's frames of groups, each given to what handles its API."""
+
+from __future__ import annotations
+
+import logging
+import struct
+from collections import deque
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
+from rebalance_agent.gateway.groups.client_membership import Alive, Emit
+from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeats
+from rebalance_agent.gateway.groups.frame_handler import Handler
+from rebalance_agent.gateway.groups.gateway_groups import Count, Outcome, Shared
+from rebalance_agent.gateway.groups.join_group import Joins
+from rebalance_agent.gateway.groups.observed_apis import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
+from rebalance_agent.gateway.groups.sync_group import Syncs
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead
+
+__all__ = ["WAITING_MAX", "GroupTalk", "Groups"]
+
+WAITING_MAX = 1_000
+"""Requests of one connection whose answers are to be read; clients have a few under way. More pass unread."""
+
+_HANDLERS = (Joins, Syncs, Heartbeats, Leaves, Commits, TransactionCommits, Fetches, ConsumerHeartbeats)
+_LENGTH = struct.Struct(">h")
+_Waiting = tuple[RequestHead, Handler, Any]
+_logger = logging.getLogger(__name__)
+
+
+class Groups:
+    """The groups of one gateway: make it once, and a `talk` for each connection."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        emit: Emit,
+        clock: Clock,
+        *,
+        alive: Alive = lambda _process: None,
+        count: Count = lambda _outcome: None,
+        assign_seconds: float = ASSIGN_SECONDS,
+        rack: str = "",
+    ) -> None:
+        """``emit`` takes members' events, ``alive`` signs of life and ``count`` outcomes, on the event loop's thread.
+
+        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack`` is that of members
+        who tell none.
+        """
+        self._shared = Shared(rules, emit, alive, clock, count, assign_seconds, rack)
+
+    @property
+    def members(self) -> int:
+        """How many members are remembered."""
+        return len(self._shared.seats)
+
+    def talk(self) -> GroupTalk:
+        """For one more connection."""
+        return GroupTalk(self._shared)
+
+    def close(self) -> None:
+        """The gateway ends: tell what was still waited for, and assign no more."""
+        for seat in self._shared.seats:
+            seat.presence.settle()
+        self._shared.close()
+
+
+class GroupTalk:
+    """Frames of one connection in and out. Raises nothing but `DecodeError`, for what can be read by no broker."""
+
+    def __init__(self, shared: Shared) -> None:
+        """Share seats with the gateway's other connections."""
+        self._shared = shared
+        self._handlers: dict[int, Handler] = {each.API_KEY: each(shared) for each in _HANDLERS}
+        self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
+
+    def wants(self, head: RequestHead) -> bool:
+        """Whether a request is to be shown.
+
+        Of newer versions than are known here none is: they pass. Fetches are wanted only while a member was given
+        something and has not begun with it.
+        """
+        handler = self._handlers.get(head.api_key)
+        if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
+            return False
+        return head.api_key != Fetches.API_KEY or bool(self._shared.awaiting)
+
+    def observes(self, head: RequestHead) -> bool:
+        """Whether a request that is to be shown is read only for what it tells, and never changed."""
+        return not self._handlers[head.api_key].STRICT
+
+    def wants_answer(self, head: RequestHead) -> bool:
+        """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large.
+
+        ``head`` is the very object that the request was shown with: correlation ids are the client's, who may repeat
+        them. Asked of the newest request, and of the oldest when its answer is there.
+        """
+        return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
+
+    async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
+        """The frame to send to the broker.
+
+        Raises:
+            DecodeError: a JoinGroup or SyncGroup that breaks its schema.
+        """
+        handler = self._handlers.get(head.api_key)
+        if handler is None:
+            return frame
+        try:
+            opened = handler.open_request(head, frame)
+        except DecodeError:
+            if handler.STRICT:
+                raise
+            return frame
+        try:
+            step = await handler.request(opened.message, _client_id(frame), ask)
+            changed = opened.frame() if step.changed else frame
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+            self._failed(head, error)
+            return frame
+        if step.memory is not None and len(self._waiting) < WAITING_MAX:
+            self._waiting.append((head, handler, step.memory))
+        return changed
+
+    def response(self, head: RequestHead, frame: bytes) -> bytes:
+        """The frame to send to the client.
+
+        Raises:
+            DecodeError: the answer to a JoinGroup or SyncGroup breaks its schema.
+        """
+        if not self._waiting or self._waiting[0][0] is not head:
+            return frame
+        _, handler, memory = self._waiting.popleft()
+        try:
+            opened = handler.open_response(head, frame)
+        except DecodeError:
+            if handler.STRICT:
+                raise
+            return frame
+        try:
+            return opened.frame() if handler.response(opened.message, memory) else frame
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client's own bytes go on
+            self._failed(head, error)
+            return frame
+
+    def closed(self) -> None:
+        """The connection is gone; its members may come back by another."""
+        while self._waiting:
+            _, handler, memory = self._waiting.popleft()
+            handler.unanswered(memory)
+
+    def _failed(self, head: RequestHead, error: Exception) -> None:
+        self._shared.count(Outcome.FAILED)
+        text = "a fault of the gateway: API %d v%d goes on as it came"
+        _logger.error(text, head.api_key, head.api_version, exc_info=error)
+
+
+def _client_id(frame: bytes) -> str:
+    """Of a request whose header is known to be whole."""
+    (length,) = _LENGTH.unpack_from(frame, HEAD_BYTES_MIN)
+    start = HEAD_BYTES_MIN + _LENGTH.size
+    return frame[start : start + max(0, length)].decode("utf-8", "replace")

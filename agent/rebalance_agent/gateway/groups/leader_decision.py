@@ -1,0 +1,99 @@
+"""The leader's part: what the group's topics are, asked on the client's own connection, and our assignor, run aside.
+
+The whole group waits meanwhile, and so does what the client sends after its SyncGroup: all of it is done within a time
+budget, or not at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from kafka.protocol.metadata import MetadataRequest
+
+from rebalance_agent.assignors import Strategy
+from rebalance_agent.clients.participant import Participant
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.groups.client_answers import Election
+from rebalance_agent.gateway.transport.kafka_messages import Ask
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.model.subscription import TopicMetadata
+
+__all__ = ["Decided", "budget_seconds", "decide", "topics_of"]
+
+METADATA_VERSION = 4
+"""The first version that does not create the topics it asks for; every broker since 0.11 has it."""
+
+NO_ERROR, LEADER_NOT_AVAILABLE = 0, 5
+"""In the second case the partitions are there, and one of them has no leader at the moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision, and the seconds that the assignor itself took for it."""
+
+    decision: Decision
+    answers: dict[str, bytes]
+    seconds: float
+
+
+def budget_seconds(configured: float, rebalance_seconds: float, session_seconds: float) -> float:
+    """The time budget: as configured, but no more than a part of what the coordinator waits for the leader.
+
+    A quarter of the rebalance timeout, after which it gives up; and a third of the session timeout, since the client's
+    heartbeats wait behind its SyncGroup.
+    """
+    return max(0.0, min(configured, rebalance_seconds / 4, session_seconds / 3))
+
+
+async def decide(
+    strategy: Strategy, participant: Participant, election: Election, ask: Ask, executor: Executor, clock: Clock
+) -> Decided:
+    """Assign for the group of ``election``.
+
+    Raises:
+        ConnectionError: the connection is gone.
+        RebalanceAgentError: the assignor fails.
+    """
+    topics = await _ask_topics(election, ask)
+
+    def assign() -> Decided:
+        started = clock.monotonic()
+        decision = participant.decide(strategy, topics, election.members)
+        return Decided(decision, participant.answers(decision), clock.monotonic() - started)
+
+    return await asyncio.get_running_loop().run_in_executor(executor, assign)
+
+
+async def _ask_topics(election: Election, ask: Ask) -> dict[str, TopicMetadata]:
+    names = sorted({topic for member in election.members for topic in member.topics})
+    if not names:
+        return {}
+    kind = MetadataRequest.MetadataRequestTopic
+    response = await ask(
+        MetadataRequest(
+            version=METADATA_VERSION,
+            topics=[kind(version=METADATA_VERSION, name=name) for name in names],
+            allow_auto_topic_creation=False,
+        )
+    )
+    return topics_of(response, names, racks=any(member.rack for member in election.members))
+
+
+def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str, TopicMetadata]:  # noqa: ANN401
+    """Those of ``names`` that a Metadata answer knows; with their replicas' racks, if they are wanted and known."""
+    wanted = set(names)
+    rack_of = {broker.node_id: broker.rack for broker in response.brokers or () if broker.rack} if racks else {}
+    found: dict[str, TopicMetadata] = {}
+    for topic in response.topics or ():
+        if topic.name in wanted and topic.error_code in (NO_ERROR, LEADER_NOT_AVAILABLE) and topic.partitions:
+            partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
+            near = tuple(
+                tuple(sorted({rack_of[node] for node in each.replica_nodes or () if node in rack_of}))
+                for each in partitions
+            )
+            found[topic.name] = TopicMetadata(len(partitions), near if rack_of else None)
+    return found

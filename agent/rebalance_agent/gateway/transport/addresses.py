@@ -1,0 +1,119 @@
+"""Answers that say where brokers are, made to say where the gateway listens for each of them."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+from kafka.protocol.admin import DescribeClusterResponse
+from kafka.protocol.metadata import FindCoordinatorResponse, MetadataResponse
+from kafka.protocol.producer import ProduceResponse
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.transport.kafka_messages import open_response
+from rebalance_agent.gateway.transport.request_head import RequestHead
+
+__all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
+
+NODES_MAX = 2_000
+"""Brokers of a cluster: Kafka's own tests end at some hundreds, and each gets a port here."""
+
+Address = tuple[str, int]
+"""Host and port."""
+
+_ENDPOINTS_SINCE = 10
+_COORDINATORS_SINCE = 4
+_CONTROLLERS = 2
+"""``endpoint_type`` of DescribeCluster: not brokers, and no addresses of this listener (KIP-919)."""
+
+
+class Nodes(Protocol):
+    """Where the gateway listens for brokers."""
+
+    async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
+        """For each node id with its real address, the address to give to clients; listeners are opened at need.
+
+        One that has no listener gets an address that takes no connections. ``complete``: these are all the brokers
+        that the cluster has now.
+        """
+        ...
+
+
+def names_addresses(head: RequestHead) -> bool:
+    """Whether the answer to this request may name a broker's address."""
+    if head.api_key == ProduceResponse.API_KEY:
+        return head.api_version >= _ENDPOINTS_SINCE
+    return head.api_key in _REWRITES
+
+
+async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+    """The answer to ``head`` with our addresses for brokers' own; the same bytes where it names none.
+
+    Raises:
+        DecodeError: it cannot be read, so that real addresses might be in it.
+    """
+    return await _REWRITES[head.api_key](head, frame, nodes)
+
+
+async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+    """Only the brokers are read, which stand at the beginning: what follows grows with topics and partitions."""
+    version, kind = head.api_version, MetadataResponse
+    if not 0 <= version <= kind.max_version:
+        raise DecodeError(f"Metadata v{version}: known are versions up to {kind.max_version}")
+    flexible = kind.flexible_version_q(version)
+    field = kind.fields["brokers"]
+    how = {"version": version, "compact": flexible, "tagged": flexible}
+    try:
+        stream = io.BytesIO(frame)
+        kind.parse_header(stream, version=version)
+        if kind.fields["throttle_time_ms"].for_version_q(version):
+            kind.fields["throttle_time_ms"].decode(stream, **how)
+        begin = stream.tell()
+        brokers = field.decode(stream, **how) or []
+        end = stream.tell()
+    except (ValueError, struct.error) as error:
+        raise DecodeError(f"Metadata v{version} of {len(frame)} bytes breaks its schema: {error}") from None
+    await _set(brokers, nodes, complete=True)
+    return frame[:begin] + bytes(field.encode(brokers, **how)) + frame[end:]
+
+
+async def _coordinators(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+    opened = open_response(FindCoordinatorResponse, head, frame)
+    message = opened.message
+    found = message.coordinators if head.api_version >= _COORDINATORS_SINCE else [message]
+    return opened.frame() if await _set(found, nodes) else frame
+
+
+async def _cluster(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+    opened = open_response(DescribeClusterResponse, head, frame)
+    message = opened.message
+    if head.api_version and message.endpoint_type == _CONTROLLERS:
+        return frame
+    return opened.frame() if await _set(message.brokers, nodes, identified="broker_id") else frame
+
+
+async def _produced(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
+    opened = open_response(ProduceResponse, head, frame)
+    return opened.frame() if await _set(opened.message.node_endpoints, nodes) else frame
+
+
+_REWRITES: Mapping[int, Callable[[RequestHead, bytes, Nodes], Awaitable[bytes]]] = {
+    MetadataResponse.API_KEY: _metadata,
+    FindCoordinatorResponse.API_KEY: _coordinators,
+    DescribeClusterResponse.API_KEY: _cluster,
+    ProduceResponse.API_KEY: _produced,
+}
+
+
+async def _set(said: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
+    """Give each that names a broker our address for it; whether any did. An error has node id -1 and no host."""
+    named = {getattr(each, identified): each for each in said or () if getattr(each, identified) >= 0 and each.host}
+    if len(named) > NODES_MAX:
+        raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} are listened for")
+    local = await nodes.local({node: (each.host, each.port) for node, each in named.items()}, complete=complete)
+    for each in said or ():
+        if (node := getattr(each, identified)) in named:
+            each.host, each.port = local[node]
+    return bool(named)

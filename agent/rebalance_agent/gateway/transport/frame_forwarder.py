@@ -1,0 +1,160 @@
+"""One direction of a connection: frames from a link to another, in their order, read only where they must be."""
+
+from __future__ import annotations
+
+import asyncio
+import struct
+from collections.abc import Callable
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.gateway.gateway_counters import Direction
+from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.links import Link, move
+from rebalance_agent.gateway.transport.splice import Pipes
+
+__all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "Lane"]
+
+READ_BYTES = 64 * 1024
+"""Asked of a link at a time: dozens of small frames, or the beginning of a large one that is then moved."""
+
+WHOLE_SECONDS_MAX = 30.0
+"""For a frame that is read to arrive: it takes memory here while it does not. Clients' request timeouts are as long."""
+
+_LENGTH = struct.Struct(">i")
+
+
+class Lane:
+    """Frames that pass go on with as few writes as their bytes came in reads.
+
+    What is `put` may come from anywhere; it goes between two frames. Everything else is for one task.
+    """
+
+    def __init__(self, source: Link, target: Link, pipes: Pipes, direction: Direction, clock: Clock) -> None:
+        """``direction`` is told what was written, and how long after it had come."""
+        self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
+        self._clock = clock
+        self._came_at = 0.0  # the newest bytes
+        self._held = b""
+        self._run = 0  # where what passes, and is not written yet, begins in what is held
+        self._at = 0  # where the next frame begins: up to here it passes
+        self._size = 0
+        self._writing = asyncio.Lock()
+        self._writes = 0
+
+    @property
+    def blocked(self) -> int:
+        """The number of the write that has not ended yet, or -1: the same number twice is a target without room."""
+        return self._writes if self._writing.locked() else -1
+
+    async def next(self) -> int | None:
+        """Bytes of the next frame after its length; None if the source ended before it."""
+        if not await self._have(_LENGTH.size):
+            if len(self._held) > self._at:
+                raise RefusedError(Refusal.TRUNCATED, "the connection ended inside a frame's length")
+            return None
+        (self._size,) = _LENGTH.unpack_from(self._held, self._at)
+        return self._size
+
+    async def first(self, size: int) -> bytes:
+        """The first ``size`` bytes of the next frame, or all of a shorter one. They are not taken."""
+        size = min(size, self._size)
+        if not await self._have(_LENGTH.size + size):
+            raise self._truncated()
+        start = self._at + _LENGTH.size
+        return self._held[start : start + size]
+
+    async def whole(self) -> bytes:
+        """Take the next frame: it does not pass."""
+        end = self._at + _LENGTH.size + self._size
+        if end > len(self._held):
+            return await self._collected()
+        frame = self._held[self._at + _LENGTH.size : end]
+        await self.flush()
+        self._run = self._at = end
+        return frame
+
+    async def pass_on(self, registered: Callable[[], None] | None = None) -> None:
+        """Let the next frame pass as it is; ``registered`` is called when its place among the others is certain."""
+        end = self._at + _LENGTH.size + self._size
+        if end <= len(self._held):
+            if registered:
+                registered()
+            self._at = end
+            return
+        async with self._writing:
+            if registered:
+                registered()
+            data, self._held = self._held[self._run :], b""
+            rest = end - self._run - len(data)
+            self._run = self._at = 0
+            await self._write(data)
+            moved = await move(self._source, self._target, rest, self._pipes, self._came)
+            self._direction.sent(moved)
+        if moved < rest:
+            raise self._truncated()
+        self._passed()
+
+    async def put(self, frame: bytes, registered: Callable[[], None] | None = None) -> None:
+        """Send a frame of our own, or one that was taken and changed; ``registered`` as in `pass_on`."""
+        async with self._writing:
+            await self._flush()
+            if registered:
+                registered()
+            await self._write(_LENGTH.pack(len(frame)) + frame)
+
+    async def flush(self) -> None:
+        """Write what has passed."""
+        if self._run < self._at:
+            async with self._writing:
+                await self._flush()
+
+    async def _flush(self) -> None:
+        while self._run < self._at:
+            data = self._held if (self._run, self._at) == (0, len(self._held)) else self._held[self._run : self._at]
+            self._run = self._at
+            await self._write(data)
+            self._passed()
+
+    async def _write(self, data: bytes) -> None:
+        self._writes += 1
+        await self._target.write(data)
+        self._direction.sent(len(data))
+
+    async def _have(self, size: int) -> bool:
+        while len(self._held) - self._at < size:
+            await self.flush()
+            # Nothing is held while nothing is under way: most connections are idle most of the time.
+            self._held, self._run, self._at = self._held[self._at :], 0, 0
+            data = await self._source.read(READ_BYTES)
+            if not data:
+                return False
+            self._came()
+            self._held = self._held + data if self._held else data
+        return True
+
+    def _came(self) -> None:
+        self._came_at = self._clock.monotonic()
+
+    def _passed(self) -> None:
+        self._direction.passed(self._clock.monotonic() - self._came_at)
+
+    async def _collected(self) -> bytes:
+        await self.flush()
+        parts = [self._held[self._at + _LENGTH.size :]]
+        missing = self._size - len(parts[0])
+        self._held, self._run, self._at = b"", 0, 0
+        try:
+            async with asyncio.timeout(WHOLE_SECONDS_MAX):
+                while missing:
+                    data = await self._source.read(min(missing, READ_BYTES))
+                    if not data:
+                        raise self._truncated()
+                    parts.append(data)
+                    missing -= len(data)
+        except TimeoutError:
+            text = f"of a frame of {self._size} bytes {missing} did not come within {WHOLE_SECONDS_MAX:.0f} s"
+            raise RefusedError(Refusal.SLOW, text) from None
+        return b"".join(parts)
+
+    def _truncated(self) -> RefusedError:
+        return RefusedError(Refusal.TRUNCATED, f"the connection ended inside a frame of {self._size} bytes")

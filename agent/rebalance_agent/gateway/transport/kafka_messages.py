@@ -1,0 +1,88 @@
+"""Frames to kafka-python's message objects and back, for the few APIs that are read.
+
+A frame is what stands after its length: header and body. Its header is kept as it came.
+
+What kafka-python does not give back as it came: tagged fields that this build does not know (KIP-482 makes them
+optional for whoever receives them). So a frame in which nothing had to be changed goes on as it came, not encoded anew.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.transport.bounded import BoundedBytes
+from rebalance_agent.gateway.transport.request_head import RequestHead
+
+__all__ = ["Ask", "Opened", "open_request", "open_response"]
+
+Ask = Callable[[Any], Awaitable[Any]]
+"""Sends a request of our own (a kafka-python message with its version) on this connection, as the client that is
+connected; gives the answer, which the client never sees. Raises ConnectionError once the connection is gone, and
+DecodeError where the answer cannot be read."""
+
+_API_VERSIONS = 18
+_NO_SUCH_VERSION = (35).to_bytes(2, "big")
+_BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
+"""What kafka-python raises for bytes that do not follow their schema, text that is not UTF-8 included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A frame that was read: ``message`` may be changed, and ``frame()`` is then what to send instead."""
+
+    header: bytes
+    message: Any
+    version: int
+
+    def frame(self) -> bytes:
+        """Header as it came, and the message as it is now, encoded in the version that it has."""
+        return self.header + bytes(self.message.encode())
+
+
+def open_request(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa: ANN401 - kafka-python is untyped
+    """Read a request; ``kind`` is kafka-python's class of it.
+
+    Raises:
+        DecodeError: the bytes do not follow their schema, or something is left over.
+    """
+    return _open(kind, head.api_version, frame)
+
+
+def open_response(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa: ANN401
+    """Read the response to a request with ``head``.
+
+    Raises:
+        DecodeError: as `open_request`.
+    """
+    return _open(kind, head.api_version, frame)
+
+
+def _open(kind: Any, version: int, frame: bytes) -> Opened:  # noqa: ANN401
+    try:
+        stream = io.BytesIO(frame)
+        kind.parse_header(stream, version=version)
+        header = stream.tell()
+        if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] == _NO_SUCH_VERSION:
+            version = 0  # which every client can read (KIP-511); other errors come in the version that was asked for
+        message, end = _decoder(kind, version)(BoundedBytes(frame), header)
+    except _BROKEN as error:
+        raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None
+    if end != len(frame):
+        raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes ends after {end}")
+    return Opened(frame[:header], message, version)
+
+
+def _decoder(kind: Any, version: int) -> Callable[[bytes, int], tuple[Any, int]]:  # noqa: ANN401
+    """The function behind ``kind.decode``, which tells how far it read, and takes bytes that watch over it."""
+    if not 0 <= version <= kind.max_version:
+        raise ValueError(f"known are versions 0 to {kind.max_version}")
+    flexible = kind.flexible_version_q(version)
+    decoder: Callable[[bytes, int], tuple[Any, int]] = kind._struct.compiled_decode_from(  # noqa: SLF001 - see above
+        version, compact=flexible, tagged=flexible, data_class=kind[None]
+    )
+    return decoder

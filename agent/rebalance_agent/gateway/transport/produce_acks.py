@@ -1,0 +1,50 @@
+"""Whether a Produce request will be answered, from its first bytes: all that is read of it."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Awaitable, Callable
+
+from kafka.protocol.producer import ProduceRequest
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.gateway.transport.request_head import RequestHead
+
+__all__ = ["PRODUCE", "wants_no_answer"]
+
+PRODUCE: int = ProduceRequest.API_KEY
+
+_TRANSACTIONAL_SINCE = 3
+
+_OFTEN_ENOUGH_BYTES = 512
+_ALWAYS_ENOUGH_BYTES = 70_000
+"""What can stand before ``acks``: a client id and a transactional id of at most 32,767 bytes each, lengths and tags."""
+
+
+async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[bytes]]) -> bool:
+    """Whether ``acks`` is 0. ``first`` gives the first so many bytes of the request, or all of a shorter one.
+
+    Raises:
+        DecodeError: it breaks its schema, or is of a version that no broker has been offered.
+    """
+    if not 0 <= head.api_version <= ProduceRequest.max_version:
+        raise DecodeError(f"Produce v{head.api_version}: known are versions up to {ProduceRequest.max_version}")
+    try:
+        return _acks(head.api_version, await first(_OFTEN_ENOUGH_BYTES)) == 0
+    except (ValueError, struct.error):
+        pass
+    try:
+        return _acks(head.api_version, await first(_ALWAYS_ENOUGH_BYTES)) == 0
+    except (ValueError, struct.error) as error:
+        raise DecodeError(f"Produce v{head.api_version} breaks its schema: {error}") from None
+
+
+def _acks(version: int, first: bytes) -> int:
+    flexible = ProduceRequest.flexible_version_q(version)
+    fields = ProduceRequest.fields
+    stream = io.BytesIO(first)
+    ProduceRequest.parse_header(stream, version=version)
+    if version >= _TRANSACTIONAL_SINCE:
+        fields["transactional_id"].decode(stream, version=version, compact=flexible, tagged=flexible)
+    return int(fields["acks"].decode(stream, version=version, compact=flexible, tagged=flexible))

@@ -1,0 +1,87 @@
+"""A classic group's record as the value that the tracker works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from sys import intern
+from typing import Any, TypeVar
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription
+from rebalance_agent.groupprotocol.records import Record
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.groupprotocol.wire.memo import remembered
+from rebalance_agent.model.group import ClassicGroup, ClassicMember
+
+__all__ = ["CONSUMER_PROTOCOL_TYPE", "classic_group", "member_assignment", "member_subscription"]
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""Protocol type of groups whose members speak the consumer protocol; Connect and others put their own bytes there."""
+
+REMEMBERED_MAX = 4_096
+"""Subscriptions, and assignments, that are remembered by their bytes: members of a group that own nothing send equal
+subscriptions (newer ones name the generation), and most members of its next generation are given what they had."""
+
+TIMEOUTS_MAX = 256
+"""Timeouts of which one object serves all members: nearly all have their client's defaults."""
+
+_T = TypeVar("_T")
+
+
+def classic_group(record: Record) -> ClassicGroup | None:
+    """The group in a ``group_metadata`` record; None for a tombstone, an unknown value version and any other kind."""
+    value = record.value
+    if record.kind != GROUP_METADATA.kind or value is None:
+        return None
+    protocol_type = value["protocol_type"]
+    return ClassicGroup(
+        group=record.group,
+        protocol_type=protocol_type,
+        generation=value["generation"],
+        protocol=value["protocol"],
+        leader=value["leader"],
+        current_state_timestamp_ms=value.get("current_state_timestamp", -1),
+        members=tuple(_member(protocol_type, fields) for fields in value["members"]),
+        size_bytes=record.size_bytes,
+    )
+
+
+def _remembered(read: Callable[[bytes], _T]) -> Callable[[str, bytes], _T | None]:
+    known = remembered(read, REMEMBERED_MAX)
+
+    def read_or_none(protocol_type: str, data: bytes) -> _T | None:
+        if protocol_type != CONSUMER_PROTOCOL_TYPE:
+            return None
+        try:
+            return known(data)
+        except DecodeError:
+            return None
+
+    return read_or_none
+
+
+member_subscription = _remembered(decode_subscription)
+"""What a member's ``subscription`` bytes say; None where they do not parse or are of another protocol type."""
+
+member_assignment = _remembered(decode_assignment)
+"""What a member's ``assignment`` bytes say; None where they do not parse or are of another protocol type."""
+
+
+@lru_cache(TIMEOUTS_MAX)
+def _once(timeout_ms: int) -> int:
+    return timeout_ms
+
+
+def _member(protocol_type: str, fields: Mapping[str, Any]) -> ClassicMember:
+    return ClassicMember(
+        member_id=fields["member_id"],
+        instance_id=fields.get("group_instance_id"),
+        # The same in every generation, and in many groups: each is kept once.
+        client_id=intern(fields["client_id"]),
+        client_host=intern(fields["client_host"]),
+        rebalance_timeout_ms=_once(fields.get("rebalance_timeout", -1)),
+        session_timeout_ms=_once(fields["session_timeout"]),
+        subscription=member_subscription(protocol_type, fields["subscription"]),
+        assignment=member_assignment(protocol_type, fields["assignment"]),
+    )

@@ -1,0 +1,88 @@
+"""ConsumerGroupHeartbeat (KIP-848) as it travels between a consumer and its coordinator, versions 0 and 1.
+
+A member's request says what it has taken in since it last said so; the answer says what it is to have. Topics are
+their ids. ``member_epoch`` 0 joins, -1 leaves, -2 leaves for a while (a static member).
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError
+from rebalance_agent.groupprotocol.wire.primitives import INT16, INT32, STRING, UUID, Array, Codec
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct, struct_codec
+
+__all__ = ["HEARTBEAT_KEY", "HEARTBEAT_VERSIONS", "decode_heartbeat", "decode_heartbeat_answer"]
+
+HEARTBEAT_KEY = 68
+HEARTBEAT_VERSIONS = range(2)
+
+_PARTITIONS = Array(Struct(Field("topic_id", UUID), Field("partitions", Array(INT32))))
+
+_REQUEST = (
+    Field("group_id", STRING),
+    Field("member_id", STRING),
+    Field("member_epoch", INT32),
+    Field("instance_id", STRING, nullable_since=0),
+    Field("rack_id", STRING, nullable_since=0),
+    Field("rebalance_timeout_ms", INT32),
+    Field("subscribed_topic_names", Array(STRING), nullable_since=0),
+    Field("subscribed_topic_regex", STRING, since=1, nullable_since=1),
+    Field("server_assignor", STRING, nullable_since=0),
+    Field("topic_partitions", _PARTITIONS, nullable_since=0),
+)
+
+_ANSWER = (
+    Field("throttle_time_ms", INT32),
+    Field("error_code", INT16),
+    Field("error_message", STRING, nullable_since=0),
+    Field("member_id", STRING, nullable_since=0),
+    Field("member_epoch", INT32),
+    Field("heartbeat_interval_ms", INT32),
+    Field("assignment", Struct(Field("topic_partitions", _PARTITIONS)), nullable_since=0),
+)
+
+_REQUESTS = {version: struct_codec(_REQUEST, version, flexible=True) for version in HEARTBEAT_VERSIONS}
+_ANSWERS = {version: struct_codec(_ANSWER, version, flexible=True) for version in HEARTBEAT_VERSIONS}
+_SHORT = struct.Struct(">h")
+_REQUEST_HEAD_BYTES, _ANSWER_HEAD_BYTES = 8, 4
+
+
+def decode_heartbeat(version: int, frame: bytes) -> dict[str, Any]:
+    """Read a request: the whole frame after its length, header included.
+
+    Raises:
+        DecodeError: the bytes are none.
+    """
+    reader = Reader(frame)
+    try:
+        reader.take(_REQUEST_HEAD_BYTES)
+        reader.sized(_SHORT, nullable=True)  # the client id, which is never compact
+        return _body(reader, _REQUESTS[version])
+    except WireError as error:
+        raise DecodeError(error.describe(f"ConsumerGroupHeartbeatRequest v{version}")) from None
+
+
+def decode_heartbeat_answer(version: int, frame: bytes) -> dict[str, Any]:
+    """Read the answer to a request of ``version``; the frame as in `decode_heartbeat`.
+
+    Raises:
+        DecodeError: the bytes are none.
+    """
+    reader = Reader(frame)
+    try:
+        reader.take(_ANSWER_HEAD_BYTES)
+        return _body(reader, _ANSWERS[version])
+    except WireError as error:
+        raise DecodeError(error.describe(f"ConsumerGroupHeartbeatResponse v{version}")) from None
+
+
+def _body(reader: Reader, codec: Codec) -> dict[str, Any]:
+    for _ in range(reader.uvarint()):
+        reader.uvarint()
+        reader.take(reader.uvarint())
+    fields: dict[str, Any] = codec.read(reader)
+    reader.end()
+    return fields

@@ -1,0 +1,132 @@
+"""The consumer protocol: what a consumer tells its group's leader, and what the leader tells it back.
+
+Source: ``ConsumerProtocol`` of Kafka's clients; KIP-429 (v1, owned partitions), KIP-792 (v2, generation), KIP-881 (v3,
+rack). All versions only append: newer ones read as v3, and an early "v1" of other clients that ends after the fields of
+v0 owns nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import BYTES, INT32, STRING, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+from rebalance_agent.model.partitions import TopicPartitions, existing
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION, ConsumerAssignment, ConsumerSubscription
+
+__all__ = [
+    "ASSIGNMENT",
+    "NEWEST_VERSION",
+    "SUBSCRIPTION",
+    "TOPIC_PARTITIONS",
+    "decode_assignment",
+    "decode_subscription",
+    "encode_assignment",
+    "encode_subscription",
+    "from_rows",
+    "to_rows",
+]
+
+NEWEST_VERSION = 3
+"""The newest version of subscriptions and assignments that these tables know."""
+
+TOPIC_PARTITIONS = Array(Struct(Field("topic", STRING), Field("partitions", Array(INT32))))
+"""Partitions by topic, as the classic protocols write them."""
+
+SUBSCRIPTION = Message(
+    "ConsumerProtocolSubscription",
+    Field("topics", Array(STRING)),
+    Field("user_data", BYTES, nullable_since=0),
+    Field("owned_partitions", TOPIC_PARTITIONS, since=1, may_end_before=True, default=()),
+    Field("generation_id", INT32, since=2, may_end_before=True, default=UNKNOWN_GENERATION),
+    Field("rack_id", STRING, since=3, nullable_since=3, may_end_before=True, default=None),
+    versions=range(NEWEST_VERSION + 1),
+    append_only=True,
+)
+
+ASSIGNMENT = Message(
+    "ConsumerProtocolAssignment",
+    Field("assigned_partitions", TOPIC_PARTITIONS),
+    Field("user_data", BYTES, nullable_since=0),
+    versions=range(NEWEST_VERSION + 1),
+    append_only=True,
+)
+
+
+def decode_subscription(data: bytes) -> ConsumerSubscription:
+    """Read a member's ``ConsumerProtocolSubscription``.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    decoded = SUBSCRIPTION.decode(data)
+    fields = decoded.fields or {}
+    return ConsumerSubscription(
+        version=decoded.version,
+        topics=tuple(fields["topics"]),
+        user_data=fields["user_data"],
+        owned_partitions=from_rows(fields.get("owned_partitions", ())),
+        generation_id=fields.get("generation_id", UNKNOWN_GENERATION),
+        rack_id=fields.get("rack_id"),
+    )
+
+
+def encode_subscription(subscription: ConsumerSubscription) -> bytes:
+    """Write ``subscription`` in its own version; fields that this version does not have are left out.
+
+    Raises:
+        InvalidInputError: a value does not fit the protocol; names it.
+    """
+    return SUBSCRIPTION.encode(
+        subscription.version,
+        {
+            "topics": subscription.topics,
+            "user_data": subscription.user_data,
+            "owned_partitions": to_rows(subscription.owned_partitions),
+            "generation_id": subscription.generation_id,
+            "rack_id": subscription.rack_id,
+        },
+    )
+
+
+def decode_assignment(data: bytes) -> ConsumerAssignment:
+    """Read a member's ``ConsumerProtocolAssignment``.
+
+    Raises:
+        DecodeError: the bytes are not one.
+    """
+    decoded = ASSIGNMENT.decode(data)
+    fields = decoded.fields or {}
+    return ConsumerAssignment(decoded.version, from_rows(fields["assigned_partitions"]), fields["user_data"])
+
+
+def encode_assignment(assignment: ConsumerAssignment) -> bytes:
+    """Write ``assignment`` in its own version.
+
+    Raises:
+        InvalidInputError: a value does not fit the protocol; names it.
+    """
+    return ASSIGNMENT.encode(
+        assignment.version,
+        {"assigned_partitions": to_rows(assignment.partitions), "user_data": assignment.user_data},
+    )
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
+    """Rows of a `TOPIC_PARTITIONS` field as ``TopicPartitions``: a topic named twice is one topic.
+
+    Members write them: numbers that no partition has are left out, as in `existing`.
+    """
+    by_topic: dict[str, list[Collection[int]]] = {}
+    for row in rows:
+        if row["partitions"]:
+            by_topic.setdefault(row["topic"], []).append(row["partitions"])
+    found = {topic: existing(sorted(set().union(*by_topic[topic]))) for topic in sorted(by_topic)}
+    return {topic: numbers for topic, numbers in found.items() if numbers}
+
+
+def to_rows(partitions: TopicPartitions) -> list[dict[str, Any]]:
+    """``TopicPartitions`` as rows of a `TOPIC_PARTITIONS` field."""
+    return [{"topic": topic, "partitions": numbers} for topic, numbers in partitions.items()]

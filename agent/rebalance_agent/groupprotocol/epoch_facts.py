@@ -1,0 +1,198 @@
+"""Records of consumer, share and streams groups as the facts that the tracker works with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from rebalance_agent.groupprotocol.records import Record
+from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
+from rebalance_agent.groupprotocol.tables import share_groups as share
+from rebalance_agent.groupprotocol.tables import streams_groups as streams
+from rebalance_agent.groupprotocol.tables.kind import RecordTable
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochFact,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    ResolvedPattern,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.group import GroupType, is_cooperative
+from rebalance_agent.model.partitions import TopicPartitions, existing
+
+__all__ = ["EPOCH_FACTS", "about", "epoch_fact"]
+
+_Fields = Mapping[str, Any]
+
+_STATES = {0: MemberState.STABLE, 1: MemberState.UNREVOKED, 2: MemberState.UNRELEASED}
+_STREAMS_STATES = {1: MemberState.STABLE, 2: MemberState.UNREVOKED, 3: MemberState.UNRELEASED}
+
+
+def epoch_fact(record: Record) -> EpochFact | None:
+    """What the record says; None for a tombstone, an unknown value version, and kinds that tell of no rebalance."""
+    known = EPOCH_FACTS.get(record.kind)
+    return None if known is None or record.value is None else known[2](record.value)
+
+
+def about(record: Record) -> tuple[GroupType, type[EpochFact], str] | None:
+    """The group's type, the kind of fact, and the member or pattern that it is of; None for other kinds of record."""
+    known = EPOCH_FACTS.get(record.kind)
+    if known is None:
+        return None
+    subject = record.key.get("member_id", record.key.get("regular_expression", ""))
+    return known[0], known[1], str(subject)
+
+
+def _group_epoch(value: _Fields) -> GroupEpoch:
+    return GroupEpoch(value["epoch"], value.get("validated_topology_epoch", -1))
+
+
+def _target_epoch(value: _Fields) -> TargetEpoch:
+    return TargetEpoch(value["assignment_epoch"])
+
+
+def _consumer_member(value: _Fields) -> EpochMember:
+    classic = value["classic_member_metadata"]
+    assignors = [each["name"] for each in classic["supported_protocols"]] if classic else []
+    return EpochMember(
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        instance_id=value["instance_id"],
+        rack=value["rack_id"],
+        topics=tuple(value["subscribed_topic_names"]),
+        pattern=value["subscribed_topic_regex"] or None,
+        rebalance_timeout_ms=value["rebalance_timeout_ms"],
+        assignor=value["server_assignor"],
+        classic=bool(assignors),
+        session_timeout_ms=classic["session_timeout_ms"] if classic else None,
+        eager=not all(map(is_cooperative, assignors)),
+    )
+
+
+def _share_member(value: _Fields) -> EpochMember:
+    return EpochMember(
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        rack=value["rack_id"],
+        topics=tuple(value["subscribed_topic_names"]),
+    )
+
+
+def _streams_member(value: _Fields) -> EpochMember:
+    return EpochMember(
+        client_id=value["client_id"],
+        client_host=value["client_host"],
+        instance_id=value["instance_id"],
+        rack=value["rack_id"],
+        rebalance_timeout_ms=value["rebalance_timeout_ms"],
+        process=value["process_id"],
+    )
+
+
+def _target(value: _Fields) -> MemberTarget:
+    return MemberTarget(_by(value["topic_partitions"], "topic_id"))
+
+
+def _streams_target(value: _Fields) -> MemberTarget:
+    return MemberTarget(_tasks(value["active_tasks"]), _tasks((*value["standby_tasks"], *value["warmup_tasks"])))
+
+
+def _consumer_current(value: _Fields) -> CurrentAssignment:
+    return CurrentAssignment(
+        epoch=value["member_epoch"],
+        previous_epoch=value["previous_member_epoch"],
+        state=_STATES.get(value["state"], MemberState.UNKNOWN),
+        assigned=_by(value["assigned_partitions"], "topic_id"),
+        revoking=_by(value["partitions_pending_revocation"], "topic_id"),
+    )
+
+
+def _share_current(value: _Fields) -> CurrentAssignment:
+    return CurrentAssignment(
+        epoch=value["member_epoch"],
+        previous_epoch=value["previous_member_epoch"],
+        state=_STATES.get(value["state"], MemberState.UNKNOWN),
+        assigned=_by(value["assigned_partitions"], "topic_id"),
+    )
+
+
+def _streams_current(value: _Fields) -> CurrentAssignment:
+    return CurrentAssignment(
+        epoch=value["member_epoch"],
+        previous_epoch=value["previous_member_epoch"],
+        state=_STREAMS_STATES.get(value["state"], MemberState.UNKNOWN),
+        assigned=_tasks(value["active_tasks"]),
+        revoking=_tasks(value["active_tasks_pending_revocation"]),
+        standbys=_tasks((*value["standby_tasks"], *value["warmup_tasks"])),
+    )
+
+
+def _pattern(value: _Fields) -> ResolvedPattern:
+    return ResolvedPattern(tuple(value["topics"]))
+
+
+def _topology(value: _Fields) -> Topology:
+    return Topology(
+        {
+            each["subtopology_id"]: (
+                *each["source_topics"],
+                *(topic["name"] for topic in each["repartition_source_topics"]),
+            )
+            for each in value["subtopologies"]
+        },
+        value["epoch"],
+    )
+
+
+def _tasks(rows: Iterable[_Fields]) -> TopicPartitions:
+    return _by(rows, "subtopology_id")
+
+
+def _by(rows: Iterable[_Fields], name: str) -> TopicPartitions:
+    """Partitions by what they are named by; a name that comes twice is one, and see `existing`."""
+    numbers: dict[str, set[int]] = {}
+    for row in rows:
+        numbers.setdefault(row[name], set()).update(row["partitions"])
+    found = {each: existing(sorted(numbers[each])) for each in sorted(numbers)}
+    return {each: some for each, some in found.items() if some}
+
+
+def _rows(
+    group_type: GroupType, *rows: tuple[RecordTable, type[EpochFact], Callable[[_Fields], EpochFact]]
+) -> dict[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], EpochFact]]]:
+    return {table.kind: (group_type, fact, read) for table, fact, read in rows}
+
+
+EPOCH_FACTS: Mapping[str, tuple[GroupType, type[EpochFact], Callable[[_Fields], EpochFact]]] = {
+    **_rows(
+        GroupType.CONSUMER,
+        (consumer.CONSUMER_GROUP_METADATA, GroupEpoch, _group_epoch),
+        (consumer.CONSUMER_GROUP_MEMBER_METADATA, EpochMember, _consumer_member),
+        (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
+        (consumer.CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _target),
+        (consumer.CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _consumer_current),
+        (consumer.CONSUMER_GROUP_REGULAR_EXPRESSION, ResolvedPattern, _pattern),
+    ),
+    **_rows(
+        GroupType.SHARE,
+        (share.SHARE_GROUP_METADATA, GroupEpoch, _group_epoch),
+        (share.SHARE_GROUP_MEMBER_METADATA, EpochMember, _share_member),
+        (share.SHARE_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
+        (share.SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _target),
+        (share.SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _share_current),
+    ),
+    **_rows(
+        GroupType.STREAMS,
+        (streams.STREAMS_GROUP_METADATA, GroupEpoch, _group_epoch),
+        (streams.STREAMS_GROUP_MEMBER_METADATA, EpochMember, _streams_member),
+        (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA, TargetEpoch, _target_epoch),
+        (streams.STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER, MemberTarget, _streams_target),
+        (streams.STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT, CurrentAssignment, _streams_current),
+        (streams.STREAMS_GROUP_TOPOLOGY, Topology, _topology),
+    ),
+}
+"""Kind of record -> group type, kind of fact, and how to read it."""

@@ -1,0 +1,82 @@
+"""A record as a JSON-ready dict: the output of ``rebalance-agent decode``, stable for whoever parses it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from rebalance_agent.groupprotocol.classic_group import member_assignment, member_subscription
+from rebalance_agent.groupprotocol.records import UNKNOWN, Record
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+
+__all__ = ["record_json"]
+
+
+def record_json(record: Record, timestamp_ms: int | None = None) -> dict[str, Any]:
+    """The record with its fields under Kafka's names; ``timestamp_ms`` is the time of the record itself.
+
+    Bytes are base64 text. ``unknown_tags``, ``tombstone`` and ``unknown`` are there only where they say something.
+    """
+    out: dict[str, Any] = {"kind": record.kind, "key_version": record.key_version}
+    if record.kind != UNKNOWN:
+        out |= {"value_version": record.value_version, **_plain(record.key)}
+    if timestamp_ms is not None:
+        out["record_timestamp"] = timestamp_ms
+    if record.tombstone:
+        out["tombstone"] = True
+    elif record.value is not None:
+        out |= _plain(_with_members_read(record))
+    elif record.kind != UNKNOWN:
+        out["unknown"] = True
+    if record.unknown_tags:
+        out["unknown_tags"] = record.unknown_tags
+    return out
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a table describes
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return value
+
+
+def _with_members_read(record: Record) -> Mapping[str, Any]:
+    """The value; in a classic group's record with the members' bytes read where they are the consumer protocol."""
+    value = record.value or {}
+    if record.kind != GROUP_METADATA.kind:
+        return value
+    protocol_type = value["protocol_type"]
+    members = [
+        {
+            **member,
+            "subscription": _subscription(protocol_type, member["subscription"]),
+            "assignment": _assignment(protocol_type, member["assignment"]),
+        }
+        for member in value["members"]
+    ]
+    return {**value, "members": members}
+
+
+def _subscription(protocol_type: str, data: bytes) -> dict[str, Any]:
+    subscription = member_subscription(protocol_type, data)
+    if subscription is None:
+        return {"raw": data}
+    return {
+        "version": subscription.version,
+        "topics": subscription.topics,
+        "user_data": subscription.user_data,
+        "owned_partitions": subscription.owned_partitions,
+        "generation_id": subscription.generation_id,
+        "rack_id": subscription.rack_id,
+    }
+
+
+def _assignment(protocol_type: str, data: bytes) -> dict[str, Any]:
+    assignment = member_assignment(protocol_type, data)
+    if assignment is None:
+        return {"raw": data}
+    return {"version": assignment.version, "partitions": assignment.partitions, "user_data": assignment.user_data}

@@ -1,0 +1,147 @@
+"""Consumer groups (KIP-848): epochs, members, what they are to have and what they have.
+
+``state`` of a member's current assignment: 0 stable, 1 unrevoked (has yet to give up), 2 unreleased (waits for others).
+Kafka 4.0 wrote partition metadata (key version 4); since 4.1 such records are deleted.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from rebalance_agent.groupprotocol.tables.kind import (
+    TOPIC_PARTITIONS,
+    RecordTable,
+    group_key,
+    member_key,
+    target_metadata,
+    value,
+)
+from rebalance_agent.groupprotocol.wire.primitives import BYTES, INT8, INT32, INT64, STRING, UUID, Array
+from rebalance_agent.groupprotocol.wire.schema import Field, Struct
+
+__all__ = [
+    "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT",
+    "CONSUMER_GROUP_MEMBER_METADATA",
+    "CONSUMER_GROUP_METADATA",
+    "CONSUMER_GROUP_PARTITION_METADATA",
+    "CONSUMER_GROUP_REGULAR_EXPRESSION",
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER",
+    "CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA",
+    "CONSUMER_TABLES",
+]
+
+CONSUMER_GROUP_METADATA = RecordTable(
+    "consumer_group_metadata",
+    group_key("ConsumerGroupMetadataKey", 3),
+    value(
+        "ConsumerGroupMetadataValue",
+        Field("epoch", INT32),
+        Field("metadata_hash", INT64, tag=0, default=0),
+    ),
+)
+
+CONSUMER_GROUP_PARTITION_METADATA = RecordTable(
+    "consumer_group_partition_metadata",
+    group_key("ConsumerGroupPartitionMetadataKey", 4),
+    value(
+        "ConsumerGroupPartitionMetadataValue",
+        Field(
+            "topics",
+            Array(
+                Struct(
+                    Field("topic_id", UUID),
+                    Field("topic_name", STRING),
+                    Field("num_partitions", INT32),
+                    Field(
+                        "partition_metadata",
+                        Array(Struct(Field("partition", INT32), Field("racks", Array(STRING)))),
+                    ),
+                )
+            ),
+        ),
+    ),
+)
+
+_CLASSIC_MEMBER = Struct(
+    Field("session_timeout_ms", INT32),
+    Field("supported_protocols", Array(Struct(Field("name", STRING), Field("metadata", BYTES)))),
+)
+"""A member that still speaks the classic protocol, in a group that is being migrated."""
+
+CONSUMER_GROUP_MEMBER_METADATA = RecordTable(
+    "consumer_group_member_metadata",
+    member_key("ConsumerGroupMemberMetadataKey", 5),
+    value(
+        "ConsumerGroupMemberMetadataValue",
+        Field("instance_id", STRING, nullable_since=0),
+        Field("rack_id", STRING, nullable_since=0),
+        Field("client_id", STRING),
+        Field("client_host", STRING),
+        Field("subscribed_topic_names", Array(STRING)),
+        Field("subscribed_topic_regex", STRING, nullable_since=0),
+        Field("rebalance_timeout_ms", INT32),
+        Field("server_assignor", STRING, nullable_since=0),
+        # Kafka reads an absent tag as an empty struct; only an explicit null says that the member is none of those.
+        Field(
+            "classic_member_metadata",
+            _CLASSIC_MEMBER,
+            nullable_since=0,
+            tag=0,
+            default=MappingProxyType({"session_timeout_ms": 0, "supported_protocols": ()}),
+        ),
+    ),
+)
+
+CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA = RecordTable(
+    "consumer_group_target_assignment_metadata",
+    group_key("ConsumerGroupTargetAssignmentMetadataKey", 6),
+    target_metadata("ConsumerGroupTargetAssignmentMetadataValue"),
+)
+
+CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER = RecordTable(
+    "consumer_group_target_assignment_member",
+    member_key("ConsumerGroupTargetAssignmentMemberKey", 7),
+    value("ConsumerGroupTargetAssignmentMemberValue", Field("topic_partitions", TOPIC_PARTITIONS)),
+)
+
+_ASSIGNED = Array(
+    Struct(
+        Field("topic_id", UUID),
+        Field("partitions", Array(INT32)),
+        Field("assignment_epochs", Array(INT32), nullable_since=0, tag=0, default=()),
+    )
+)
+
+CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT = RecordTable(
+    "consumer_group_current_member_assignment",
+    member_key("ConsumerGroupCurrentMemberAssignmentKey", 8),
+    value(
+        "ConsumerGroupCurrentMemberAssignmentValue",
+        Field("member_epoch", INT32),
+        Field("previous_member_epoch", INT32),
+        Field("state", INT8),
+        Field("assigned_partitions", _ASSIGNED),
+        Field("partitions_pending_revocation", _ASSIGNED),
+    ),
+)
+
+CONSUMER_GROUP_REGULAR_EXPRESSION = RecordTable(
+    "consumer_group_regular_expression",
+    group_key("ConsumerGroupRegularExpressionKey", 16, Field("regular_expression", STRING)),
+    value(
+        "ConsumerGroupRegularExpressionValue",
+        Field("topics", Array(STRING)),
+        Field("version", INT64),
+        Field("timestamp", INT64),
+    ),
+)
+
+CONSUMER_TABLES = (
+    CONSUMER_GROUP_METADATA,
+    CONSUMER_GROUP_PARTITION_METADATA,
+    CONSUMER_GROUP_MEMBER_METADATA,
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA,
+    CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER,
+    CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT,
+    CONSUMER_GROUP_REGULAR_EXPRESSION,
+)

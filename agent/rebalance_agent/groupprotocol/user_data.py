@@ -1,0 +1,221 @@
+"""User data: what strategies tell each other inside a subscription. Other members write it, so nothing is believed.
+
+All numbers are big-endian. weighted-sticky: int32 weight, then to the end per topic int32 length of its UTF-8 name, the
+name, int32 count, int32 partitions. failover: one int32 priority. sticky: Kafka's ``StickyAssignor`` schema v1 (array
+of topic and partitions, then int32 generation since KIP-341) or v0 (without the generation). cooperative-sticky: one
+int32 generation, as Kafka's ``CooperativeStickyAssignor`` writes it; librdkafka and franz-go write sticky's schema.
+rack-aware-sticky: int16 version (0; newer ones append), string labels, array of topic and partitions, int32 generation.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from rebalance_agent.errors import DecodeError, InvalidInputError
+from rebalance_agent.groupprotocol.consumer_protocol import TOPIC_PARTITIONS, from_rows, to_rows
+from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData, decode_plainly
+from rebalance_agent.groupprotocol.wire.byte_reader import Reader, WireError, as_text
+from rebalance_agent.groupprotocol.wire.message import Message
+from rebalance_agent.groupprotocol.wire.primitives import INT32, STRING, Form
+from rebalance_agent.groupprotocol.wire.schema import Field
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION
+
+__all__ = [
+    "LabelledUserData",
+    "WeightedUserData",
+    "decode_cooperative_sticky",
+    "decode_labelled",
+    "decode_priority",
+    "decode_sticky",
+    "decode_weighted",
+    "encode_generation",
+    "encode_labelled",
+    "encode_priority",
+    "encode_sticky",
+    "encode_weighted",
+]
+
+_INT32 = struct.Struct(">i")
+_TOPIC_PARTITIONS = TOPIC_PARTITIONS.codec(Form(version=0, flexible=False))
+_LABELLED = Message(
+    "rack-aware-sticky user data",
+    Field("labels", STRING),
+    Field("owned", TOPIC_PARTITIONS),
+    Field("generation", INT32),
+    versions=range(1),
+    append_only=True,
+)
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedUserData:
+    """A weighted-sticky member's ``weight`` (> 0) and the partitions that it owned."""
+
+    weight: int
+    owned: TopicPartitions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledUserData:
+    """A rack-aware-sticky member's labels as text, its last assignment and the generation that was from."""
+
+    labels: str
+    owned: TopicPartitions = field(default_factory=dict)
+    generation: int = UNKNOWN_GENERATION
+
+
+def decode_weighted(data: bytes) -> WeightedUserData:
+    """Read weighted-sticky's user data.
+
+    Raises:
+        DecodeError: the bytes are not that, or the weight is not above zero.
+    """
+    return _whole("weighted-sticky user data", data, _read_weighted)
+
+
+def encode_weighted(user_data: WeightedUserData) -> bytes:
+    """Write weighted-sticky's user data, topics in the order of ``owned``.
+
+    Raises:
+        InvalidInputError: the weight is not above zero, or a number does not fit 32 bits.
+    """
+    if user_data.weight <= 0:
+        raise InvalidInputError("weight", f"must be above zero, not {user_data.weight}")
+    out = bytearray(_pack("weight", user_data.weight))
+    for topic, partitions in user_data.owned.items():
+        name = _utf8(topic)
+        out += _pack("topic", len(name)) + name + _pack("partitions", len(partitions))
+        for partition in partitions:
+            out += _pack(f"partitions of {topic}", partition)
+    return bytes(out)
+
+
+def decode_priority(data: bytes) -> int:
+    """Read failover's user data.
+
+    Raises:
+        DecodeError: the bytes are not one int32.
+    """
+    return _whole("failover user data", data, _read_int32)
+
+
+def encode_priority(priority: int) -> bytes:
+    """Write failover's user data.
+
+    Raises:
+        InvalidInputError: the priority does not fit 32 bits.
+    """
+    return _pack("priority", priority)
+
+
+def decode_sticky(data: bytes) -> StickyUserData:
+    """Read the user data of Kafka's sticky assignor, v1 or v0: only v0 ends after the partitions.
+
+    Raises:
+        DecodeError: the bytes are neither.
+    """
+    return decode_plainly(data) or _whole("sticky user data", data, _read_sticky)
+
+
+def encode_sticky(user_data: StickyUserData) -> bytes:
+    """Write the user data of Kafka's sticky assignor, v1, topics in the order of ``owned``.
+
+    Raises:
+        InvalidInputError: a number does not fit 32 bits, or a topic cannot be written.
+    """
+    out = bytearray()
+    _TOPIC_PARTITIONS.write(out, to_rows(user_data.owned))
+    return bytes(out) + _pack("generation", user_data.generation)
+
+
+def decode_cooperative_sticky(data: bytes) -> StickyUserData:
+    """Read a cooperative-sticky member's user data: four bytes are a generation, more are sticky's schema.
+
+    Sticky's schema has no four bytes of its own but v0 without a topic, which no cooperative client writes.
+
+    Raises:
+        DecodeError: the bytes are neither.
+    """
+    if len(data) == _INT32.size:
+        return StickyUserData(generation=_whole("cooperative-sticky user data", data, _read_int32))
+    return _whole("cooperative-sticky user data", data, _read_sticky)
+
+
+def encode_generation(generation: int) -> bytes:
+    """Write cooperative-sticky's user data; -1 is a member that has no generation yet.
+
+    Raises:
+        InvalidInputError: the generation does not fit 32 bits.
+    """
+    return _pack("generation", generation)
+
+
+def decode_labelled(data: bytes) -> LabelledUserData:
+    """Read rack-aware-sticky's user data. What the labels say is not looked at.
+
+    Raises:
+        DecodeError: the bytes are not that.
+    """
+    fields = _LABELLED.decode(data).fields or {}
+    return LabelledUserData(fields["labels"], from_rows(fields["owned"]), fields["generation"])
+
+
+def encode_labelled(user_data: LabelledUserData) -> bytes:
+    """Write rack-aware-sticky's user data, topics in the order of ``owned``.
+
+    Raises:
+        InvalidInputError: a text is too long, or a number does not fit 32 bits.
+    """
+    return _LABELLED.encode(
+        0, {"labels": user_data.labels, "owned": to_rows(user_data.owned), "generation": user_data.generation}
+    )
+
+
+def _read_weighted(reader: Reader) -> WeightedUserData:
+    weight = reader.number(_INT32)
+    if weight <= 0:
+        raise WireError(f"a weight of {weight}", 0)
+    rows: list[dict[str, Any]] = []
+    while reader.left:
+        topic = as_text(reader.sized(_INT32, False) or b"", reader.at)
+        count = reader.count(_INT32, _INT32.size, False) or 0
+        rows.append({"topic": topic, "partitions": reader.numbers("i", count)})
+    return WeightedUserData(weight, from_rows(rows))
+
+
+def _read_sticky(reader: Reader) -> StickyUserData:
+    owned = from_rows(_TOPIC_PARTITIONS.read(reader))
+    return StickyUserData(owned, reader.number(_INT32) if reader.left else UNKNOWN_GENERATION)
+
+
+def _read_int32(reader: Reader) -> int:
+    return reader.number(_INT32)
+
+
+def _whole(what: str, data: bytes, read: Callable[[Reader], _T]) -> _T:
+    reader = Reader(data)
+    try:
+        value = read(reader)
+        reader.end()
+    except WireError as error:
+        raise DecodeError(error.describe(what)) from None
+    return value
+
+
+def _pack(field_name: str, number: int) -> bytes:
+    try:
+        return _INT32.pack(number)
+    except struct.error:
+        raise InvalidInputError(field_name, f"{number} does not fit 32 bits") from None
+
+
+def _utf8(topic: str) -> bytes:
+    try:
+        return topic.encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError("topic", f"{topic[:40]!r} cannot be written as UTF-8") from None

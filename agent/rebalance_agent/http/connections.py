@@ -1,0 +1,300 @@
+"""Connections of a listener: one thread waits for all of them, and only a complete request head gets a worker.
+
+A client that says nothing, or a byte now and then, or is slow in its TLS handshake, therefore costs a socket and 16 KiB
+at most, and for a few seconds only. Who is slow later (sending a body, taking an answer) has a worker, and loses it
+when others wait. Knows nothing of HTTP but where a head ends.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import math
+import re
+import selectors
+import socket
+import ssl
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.http.connection import HEAD_BYTES_MAX, Connection, Limits, Phase, cut, refusal
+from rebalance_agent.http.server_tls import ServerTls
+
+__all__ = ["Connections"]
+
+TICK_S, IDLE_TICK_S = 0.1, 1.0
+"""How late a deadline may be noticed; and the pause without any connection, which a new one ends, as the end does."""
+
+DRAIN_SECONDS = 1.0
+"""After the last answer of a connection, for the client to take it: an early end would take the answer away, too."""
+
+_READ_BYTES = HEAD_BYTES_MAX
+_TLS_RECORD = 0x16  # the first byte of a TLS handshake; no request line begins with it
+_END_OF_HEAD = b"\r\n\r\n"
+_BODY = re.compile(rb"\r\n(content-length|transfer-encoding)[ \t]*:", re.IGNORECASE)
+_EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+
+_log = logging.getLogger(__name__)
+
+
+class Connections:
+    """Accepts, waits, hands on, and ends connections. ``answer`` is called in worker threads."""
+
+    def __init__(
+        self,
+        listener: socket.socket,
+        answer: Callable[[Connection], bytes | None],
+        limits: Limits,
+        clock: Clock,
+        tls: ServerTls | None = None,
+        urgent: tuple[str, ...] = (),
+        counted: Callable[[str], None] = lambda _reason: None,
+    ) -> None:
+        """``answer`` reads and writes a connection's socket; the bytes that it read too far, or None to end it.
+
+        GET requests for the paths of ``urgent`` have a worker that others never keep busy. ``counted`` is told why a
+        connection is ended before its time: slow_head, slow_answer, room, or refused.
+        """
+        self._urgent, self._counted = tuple(f"GET {path} ".encode() for path in urgent), counted
+        self._listener, self._answer, self._limits, self._clock, self._tls = listener, answer, limits, clock, tls
+        self._selector = selectors.DefaultSelector()
+        self._open: dict[Connection, None] = {}
+        self._ready: dict[bool, SimpleQueue[Connection | None]] = {False: SimpleQueue(), True: SimpleQueue()}
+        self._done: deque[tuple[Connection, bytes | None]] = deque()
+        self._stopping = threading.Event()
+        self._wake_end, self._wait_end = socket.socketpair()
+        name = f"http-{listener.getsockname()[1]}"
+        self._workers = [
+            threading.Thread(target=self._work, args=[number < 0], name=f"{name}-{number}", daemon=True)
+            for number in range(-1 if urgent else 0, limits.workers)
+        ]
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Take connections, in threads of our own."""
+        for each in (self._listener, self._wait_end, self._wake_end):
+            each.setblocking(False)
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._wait_end, selectors.EVENT_READ)
+        for worker in self._workers:
+            worker.start()
+        self._thread.start()
+
+    def stop(self, seconds: float) -> None:
+        """Take no more connections, finish what workers do (for ``seconds``), and end all."""
+        self._stopping.set()
+        self._wake()
+        self._thread.join()
+        for queue in self._ready.values():
+            for _ in self._workers:
+                queue.put(None)
+        end = self._clock.monotonic() + seconds
+        for worker in self._workers:
+            worker.join(max(0.0, end - self._clock.monotonic()))
+        for connection in tuple(self._open):
+            cut(connection)
+        for worker in self._workers:
+            worker.join()
+        for connection in tuple(self._open):
+            connection.socket.close()
+        self._open.clear()
+        self._wake_end.close()
+        self._wait_end.close()
+
+    # The thread that waits. Nothing below blocks, but for `_work`.
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._turn()
+            except Exception:  # noqa: BLE001
+                # The others must go on.
+                _log.exception("a connection went wrong")
+        for connection in tuple(self._open):
+            if connection.phase is not Phase.WORKER:
+                self._end(connection)
+        self._selector.close()
+        self._listener.close()
+
+    def _turn(self) -> None:
+        for key, _ in self._selector.select(TICK_S if self._open else IDLE_TICK_S):
+            if key.data is not None:
+                if key.data in self._open:  # it may have made room for another a moment ago
+                    self._go_on(key.data)
+            elif key.fileobj is self._listener:
+                self._accept()
+            else:
+                with contextlib.suppress(BlockingIOError):
+                    self._wait_end.recv(_READ_BYTES)
+        while self._done:
+            self._take_back(*self._done.popleft())
+        self._reap()
+
+    def _accept(self) -> None:
+        try:
+            accepted, address = self._listener.accept()
+        except OSError as error:
+            # Gone again; or no file descriptor is left, and the kernel lets the others wait.
+            if error.errno in _EXHAUSTED and not self._make_room():
+                self._stopping.wait(TICK_S)
+            return
+        accepted.setblocking(False)
+        with contextlib.suppress(OSError):
+            # Head and body are sent apart, and must not wait for each other's acknowledgement.
+            accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if len(self._open) >= self._limits.connections and not self._make_room():
+            with contextlib.suppress(OSError):
+                accepted.send(refusal("503 Service Unavailable", "too many connections"))
+            accepted.close()
+            self._counted("refused")
+            return
+        connection = Connection(accepted, address[:2], fd=accepted.fileno())
+        self._open[connection] = None
+        self._await(connection, Phase.HANDSHAKE if self._tls else Phase.HEAD, self._limits.head_seconds)
+        self._selector.register(connection.fd, selectors.EVENT_READ, connection)
+
+    def _make_room(self) -> bool:
+        """End the connection that has kept us waiting the longest."""
+        waiting = (each for each in self._open if each.phase is not Phase.WORKER)
+        longest = min(waiting, key=lambda each: each.since, default=None)
+        if longest is None:
+            return False
+        if longest.phase is not Phase.DRAIN:
+            self._counted("room")
+        self._end(longest)
+        return True
+
+    def _await(self, connection: Connection, phase: Phase, seconds: float) -> None:
+        connection.phase = phase
+        connection.since = self._clock.monotonic()
+        connection.deadline = connection.since + seconds
+
+    def _go_on(self, connection: Connection) -> None:
+        """Bytes came (or the end): as far as they lead."""
+        try:
+            if connection.phase is Phase.HANDSHAKE and not self._shake_hands(connection):
+                return
+            while piece := connection.socket.recv(_READ_BYTES):
+                if connection.phase is Phase.DRAIN or self._take_in(connection, piece):
+                    return
+        except (BlockingIOError, ssl.SSLWantReadError):
+            self._watch(connection, selectors.EVENT_READ)
+            return
+        except ssl.SSLWantWriteError:
+            self._watch(connection, selectors.EVENT_WRITE)
+            return
+        except OSError as error:
+            _log.debug("connection of %s: %s", connection.address, error)
+        except Exception:  # noqa: BLE001
+            _log.exception("connection of %s", connection.address)
+        self._end(connection)
+
+    def _shake_hands(self, connection: Connection) -> bool:
+        """Whether encryption is agreed on; what is not over yet raises ``SSLWantReadError``."""
+        if not connection.tls and self._tls:
+            first = connection.socket.recv(1, socket.MSG_PEEK)
+            if first and first[0] != _TLS_RECORD:
+                connection.socket.send(refusal("400 Bad Request", "this port speaks HTTPS"))
+                self._drain(connection)
+                return False
+            connection.socket = self._tls.wrap(connection.socket)
+            connection.tls = True
+        if isinstance(connection.socket, ssl.SSLSocket):
+            connection.socket.do_handshake()
+        connection.phase = Phase.HEAD
+        return True
+
+    def _take_in(self, connection: Connection, piece: bytes) -> bool:
+        """Add to the head; True once it is complete (or too long: the worker says so) and a worker's business."""
+        if connection.phase is Phase.IDLE:
+            self._await(connection, Phase.HEAD, self._limits.head_seconds)
+        connection.head += piece
+        if _END_OF_HEAD not in connection.head and len(connection.head) <= HEAD_BYTES_MAX:
+            return False
+        self._selector.unregister(connection.fd)
+        connection.socket.settimeout(self._limits.wait_seconds)
+        self._await(connection, Phase.WORKER, self._limits.request_seconds)
+        # What announces a body is not: its worker would wait for that.
+        urgent = bool(self._urgent) and connection.head.startswith(self._urgent)
+        connection.urgent = urgent and not _BODY.search(connection.head)
+        self._ready[connection.urgent].put(connection)
+        return True
+
+    def _take_back(self, connection: Connection, ahead: bytes | None) -> None:
+        """A worker is done with it."""
+        connection.socket.settimeout(0.0)
+        self._selector.register(connection.fd, selectors.EVENT_READ, connection)
+        if ahead is None:
+            self._drain(connection)
+            return
+        connection.head = bytearray()
+        self._await(connection, Phase.IDLE, self._limits.idle_seconds)
+        if not (ahead and self._take_in(connection, ahead)):
+            self._go_on(connection)
+
+    def _watch(self, connection: Connection, event: int) -> None:
+        if self._selector.get_key(connection.fd).events != event:
+            self._selector.modify(connection.fd, event, connection)
+
+    def _drain(self, connection: Connection) -> None:
+        """Say that nothing more will come, and wait a moment for the client to end it."""
+        self._await(connection, Phase.DRAIN, DRAIN_SECONDS)
+        with contextlib.suppress(OSError):
+            if isinstance(connection.socket, ssl.SSLSocket):
+                connection.socket.unwrap()
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(connection.socket, socket.SHUT_WR)
+
+    def _end(self, connection: Connection) -> None:
+        del self._open[connection]
+        self._selector.unregister(connection.fd)
+        connection.socket.close()
+
+    def _reap(self) -> None:
+        now = self._clock.monotonic()
+        for connection in [each for each in self._open if each.deadline <= now]:
+            if connection.phase is Phase.WORKER:
+                self._give_up(connection)
+                continue
+            if connection.phase in (Phase.HANDSHAKE, Phase.HEAD):
+                self._counted("slow_head")
+            if connection.phase is Phase.HEAD:
+                with contextlib.suppress(OSError):
+                    connection.socket.send(refusal("408 Request Timeout", "the request did not come"))
+                self._drain(connection)
+            else:
+                self._end(connection)
+        for urgent, queue in self._ready.items():
+            if queued := queue.qsize():
+                before = now - self._limits.patience_seconds
+                slow = (each for each in self._open if each.running and each.urgent is urgent and each.since < before)
+                for connection in sorted(slow, key=lambda each: each.since)[:queued]:
+                    self._give_up(connection)
+
+    def _give_up(self, connection: Connection) -> None:
+        """Take it from its worker, who will hand it back."""
+        cut(connection)
+        connection.deadline, connection.running = math.inf, False
+        self._counted("slow_answer")
+
+    # The threads that answer.
+
+    def _work(self, urgent: bool) -> None:
+        while (connection := self._ready[urgent].get()) is not None:
+            connection.since, connection.running = self._clock.monotonic(), True
+            ahead = None
+            try:
+                ahead = self._answer(connection)
+            except Exception:  # noqa: BLE001
+                _log.exception("a request went wrong")
+            connection.running = False
+            self._done.append((connection, ahead))
+            self._wake()
+
+    def _wake(self) -> None:
+        with contextlib.suppress(OSError):
+            self._wake_end.send(b".")

@@ -1,0 +1,164 @@
+"""TLS of our own listeners: a certificate with its key, and for mutual TLS who signs the clients' certificates."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.reloaded_files import Reloaded
+
+__all__ = ["EXPIRES_SOON_DAYS", "ServerTls", "TlsFiles"]
+
+EXPIRES_SOON_DAYS = 14
+"""A certificate that ends sooner is told in the log: issuers renew long before."""
+
+_DAY_S = 86_400
+_EXPIRED, _NOT_YET_VALID = 10, 9
+"""X509_V_ERR_CERT_HAS_EXPIRED and X509_V_ERR_CERT_NOT_YET_VALID of OpenSSL."""
+
+_FLIGHTS_MAX = 10
+"""Turns of a handshake: TLS 1.3 needs two, TLS 1.2 three."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class TlsFiles:
+    """PEM files of one listener. ``client_ca_file`` empty: clients need no certificate.
+
+    ``prefix`` is what the settings' names begin with, for errors.
+    """
+
+    cert_file: str
+    key_file: str
+    client_ca_file: str = ""
+    prefix: str = "tls_"
+
+    def __post_init__(self) -> None:
+        """Refuse half of a pair.
+
+        Raises:
+            InvalidInputError: naming the setting.
+        """
+        for name in ("cert_file", "key_file"):
+            if not getattr(self, name):
+                raise InvalidInputError(f"{self.prefix}{name}", "is missing: TLS takes a certificate and its key")
+
+    def context(self) -> ssl.SSLContext:
+        """A server's context of TLS 1.2 and newer.
+
+        Raises:
+            InvalidInputError: naming the setting whose file cannot be read or used.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self._load_pair(context)
+        if self.client_ca_file:
+            self._load_clients(context)
+        return context
+
+    def _load_pair(self, context: ssl.SSLContext) -> None:
+        for name, path in (("cert_file", self.cert_file), ("key_file", self.key_file)):
+            _readable(f"{self.prefix}{name}", path)
+        try:
+            # A key behind a passphrase would ask for it on the terminal.
+            context.load_cert_chain(self.cert_file, self.key_file, password=lambda: "")
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror or error
+            if reason == "KEY_VALUES_MISMATCH":
+                problem = f"the key in {self.key_file} does not belong to the certificate in {self.cert_file}"
+                raise InvalidInputError(f"{self.prefix}key_file", problem) from None
+            problem = (
+                f"{self.cert_file} and {self.key_file} must hold a certificate and its unencrypted key in PEM form"
+            )
+            raise InvalidInputError(f"{self.prefix}cert_file", f"{problem} ({reason})") from None
+
+    def _load_clients(self, context: ssl.SSLContext) -> None:
+        field = f"{self.prefix}client_ca_file"
+        _readable(field, self.client_ca_file)
+        try:
+            context.load_verify_locations(self.client_ca_file)
+        except OSError as error:
+            reason = getattr(error, "reason", None) or error.strerror
+            raise InvalidInputError(field, f"{self.client_ca_file} holds no PEM certificate ({reason})") from None
+        context.verify_mode = ssl.CERT_REQUIRED
+
+
+class ServerTls:
+    """The context of a listener, made anew when one of its files changes. Thread-safe."""
+
+    def __init__(self, files: TlsFiles, clock: Clock) -> None:
+        """Load at once.
+
+        Raises:
+            InvalidInputError: naming the setting whose file cannot be read or used.
+        """
+        self._files, self._clock = files, clock
+        paths = [path for path in (files.cert_file, files.key_file, files.client_ca_file) if path]
+        self._context = Reloaded(paths, self._load, clock)
+
+    @property
+    def mutual(self) -> bool:
+        """Whether clients must have a certificate."""
+        return bool(self._files.client_ca_file)
+
+    def context(self) -> ssl.SSLContext:
+        """The one for the next handshake."""
+        return self._context.get()
+
+    def wrap(self, connection: socket.socket) -> ssl.SSLSocket:
+        """The server's end of TLS on a connection, before its handshake."""
+        return self._context.get().wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+
+    def _load(self) -> ssl.SSLContext:
+        context = self._files.context()
+        trouble = _trouble(context, self._files.cert_file, self._clock.now_ms() / 1000)
+        if trouble:
+            _log.warning("the certificate in %s %s", self._files.cert_file, trouble)
+        return context
+
+
+def _readable(field: str, path: str) -> None:
+    try:
+        with Path(path).open("rb"):
+            pass
+    except OSError as error:
+        raise InvalidInputError(field, f"cannot read {path}: {error.strerror}") from None
+
+
+def _trouble(context: ssl.SSLContext, cert_file: str, now_s: float) -> str:
+    """What is wrong with the dates of a certificate, as a client that trusts it would find; empty if nothing is."""
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN  # so that the certificate itself can be trusted
+    client.load_verify_locations(cert_file)
+    try:
+        certificate = _shown_to(client, context)
+    except ssl.SSLCertVerificationError as error:
+        return {_EXPIRED: "has expired", _NOT_YET_VALID: "is not valid yet"}.get(error.verify_code, "")
+    except ssl.SSLError:
+        return ""  # whatever else it is, clients will say so
+    ends = str(certificate.get("notAfter", ""))
+    soon = bool(ends) and ssl.cert_time_to_seconds(ends) - now_s < EXPIRES_SOON_DAYS * _DAY_S
+    return f"expires on {ends}" if soon else ""
+
+
+def _shown_to(client: ssl.SSLContext, server: ssl.SSLContext) -> dict[str, object]:
+    """The server's certificate as a client takes it in a handshake in memory: ``ssl`` has no other way to read one."""
+    to_client, to_server = ssl.MemoryBIO(), ssl.MemoryBIO()
+    near = client.wrap_bio(to_client, to_server)
+    far = server.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(_FLIGHTS_MAX):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            near.do_handshake()
+            break
+        with contextlib.suppress(ssl.SSLWantReadError):
+            far.do_handshake()
+    return cast("dict[str, object]", near.getpeercert() or {})

@@ -1,0 +1,192 @@
+"""What was seen of one consumer, turned into events: the only place that knows their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container
+from dataclasses import replace
+from typing import Protocol
+
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.consumer_progress import Progress
+from rebalance_agent.instrumentation.membership import Membership, MembershipSource
+from rebalance_agent.instrumentation.reporter import Reporter
+from rebalance_agent.instrumentation.suppress import quietly
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
+from rebalance_agent.model.partitions import topic_partitions
+
+__all__ = ["ERROR_TEXT_MAX", "HasTopicPartition", "Witness", "error_text"]
+
+ERROR_TEXT_MAX = 1_000
+"""Characters of an exception's text: enough to know it again."""
+
+_GIVING_UP = frozenset({Callback.REVOKED, Callback.LOST})
+
+
+class HasTopicPartition(Protocol):
+    """A client's ``TopicPartition``."""
+
+    @property
+    def topic(self) -> str:
+        """The topic's name."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """The partition's number."""
+        ...
+
+
+class Witness:
+    """Reports what happens to the member ``client_id`` of ``group``. Nothing in it raises."""
+
+    def __init__(
+        self,
+        group: str,
+        client_id: str,
+        source: MembershipSource,
+        reporter: Reporter,
+        progress: Progress | None = None,
+    ) -> None:
+        """Ask ``source`` where the member stands, ``progress`` how far it came; give the events to ``reporter``."""
+        self.group = group
+        self._client_id = client_id
+        self._source = source
+        self._reporter = reporter
+        self._progress = progress
+        self._waited: tuple[float | None, float | None] = (None, None)
+        self._known = Membership()
+        self._unexplained: MemberEvent | None = None
+
+    def current(self) -> Membership:
+        """Where the member stands now."""
+        with quietly("ask the client for its generation"):
+            return self._source()
+        return Membership()
+
+    def membership(self) -> Membership:
+        """Where the member stands now; if it is in no generation, where it stood last."""
+        current = self.current()
+        if current.joined:
+            self._known = current
+        return self._known
+
+    def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
+        """The group's coordinator let the member wait so long for its answers; the next event says so."""
+        self._waited = (join_seconds, sync_seconds)
+
+    def begins(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
+        """A callback is about to run."""
+        if self._progress is not None:
+            with quietly("note how far the consumer is"):
+                concerned = [(each.topic, each.partition) for each in partitions]
+                if callback is Callback.ASSIGNED:
+                    self._progress.began(concerned)
+                else:
+                    self._progress.look(concerned)
+
+    def happened(
+        self,
+        callback: Callback,
+        partitions: Collection[HasTopicPartition],
+        membership: Membership,
+        started_ms: int,
+        timestamp_ms: int,
+        error: BaseException | None = None,
+    ) -> None:
+        """A callback ran, or the consumer left."""
+        reprocessed = self._reprocessed(callback, partitions)
+        (join_seconds, sync_seconds), self._waited = self._waited, (None, None)
+        with quietly("report a callback"):
+            concerned = topic_partitions((each.topic, each.partition) for each in partitions)
+            self._reporter.emit(
+                lambda process, sequence: self._noted(
+                    MemberEvent(
+                        event_id=process_event_id(MemberEvent.KIND, process, sequence),
+                        group=self.group,
+                        timestamp_ms=timestamp_ms,
+                        callback=callback,
+                        client_id=self._client_id,
+                        member_id=membership.member_id,
+                        generation=membership.generation,
+                        started_ms=started_ms,
+                        partitions=concerned,
+                        process=process,
+                        sequence=sequence,
+                        cluster_id=membership.cluster_id,
+                        instance_id=membership.instance_id,
+                        error=error_text(error),
+                        reprocessed_records=reprocessed,
+                        join_seconds=join_seconds,
+                        sync_seconds=sync_seconds,
+                    )
+                )
+            )
+
+    def explained(self, reason: str, callbacks: Container[Callback]) -> None:
+        """The client says why partitions went: the last event of that kind, if it is one of these, goes out again."""
+        with quietly("report a reason"):
+            event, self._unexplained = self._unexplained, None
+            if event is not None and event.callback in callbacks and reason:
+                again = replace(event, reason=reason[:ERROR_TEXT_MAX], revision=event.revision + 1)
+                self._reporter.emit(lambda _process, _sequence: again)
+
+    def assigned(
+        self,
+        assignor: str,
+        members: int,
+        timestamp_ms: int,
+        duration_seconds: float,
+        decision: Decision | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """``assign()`` ran, here in the leader. It is judged only if somebody is told."""
+        membership = self.membership()
+        self._reporter.emit(
+            lambda process, sequence: AssignEvent(
+                event_id=process_event_id(AssignEvent.KIND, process, sequence),
+                group=self.group,
+                timestamp_ms=timestamp_ms,
+                assignor=assignor,
+                client_id=self._client_id,
+                generation=membership.generation,
+                duration_seconds=duration_seconds,
+                members=members,
+                partitions=decision.partitions if decision else 0,
+                process=process,
+                sequence=sequence,
+                cluster_id=membership.cluster_id,
+                quality=_quality(decision),
+                user_data_errors=decision.assignment.user_data_errors if decision else {},
+                error=error_text(error),
+            )
+        )
+
+    def _reprocessed(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> int | None:
+        if self._progress is not None:
+            with quietly("count what is consumed once more"):
+                if callback is Callback.ASSIGNED:
+                    return self._progress.take()
+                return self._progress.given_up([(each.topic, each.partition) for each in partitions])
+        return None
+
+    def _noted(self, event: MemberEvent) -> MemberEvent:
+        if event.callback in _GIVING_UP:
+            self._unexplained = event
+        return event
+
+
+def _quality(decision: Decision | None) -> AssignmentQuality | None:
+    with quietly("judge an assignment"):
+        return decision.quality() if decision else None
+    return None
+
+
+def error_text(error: BaseException | None) -> str | None:
+    """An exception as a bounded line, whatever its own ``str()`` does; None for none."""
+    if error is None:
+        return None
+    text = type(error).__name__
+    with quietly("read an exception's text"):
+        text = f"{text}: {error}"
+    return text[:ERROR_TEXT_MAX]

@@ -1,0 +1,70 @@
+"""A wrapper around any assignor with kafka-python's methods: times ``assign()``, counts its failures, judges it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assignor_shapes import assignment_of, group_of, partition_counts
+from rebalance_agent.instrumentation.event_builder import Witness
+from rebalance_agent.instrumentation.suppress import quietly
+from rebalance_agent.model.subscription import GroupAssignment
+
+__all__ = ["InstrumentedAssignor"]
+
+
+class InstrumentedAssignor:
+    """``inner`` in every respect, watched. An ``inner`` of ours leaves its last `Decision` as ``inner.decision``."""
+
+    def __init__(self, inner: Any, witness: Witness, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
+        """Wrap ``inner``, an instance."""
+        self._inner = inner
+        self._witness = witness
+        self._clock = clock
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Everything else is the wrapped assignor's own."""
+        if name == "_inner":  # a copy that is not filled in yet
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def assign(self, cluster: Any, members: Iterable[Any]) -> Mapping[str, Any]:  # noqa: ANN401
+        """The wrapped assignor's answer or exception, unchanged."""
+        members = list(members)
+        start = self._clock.monotonic()
+        try:
+            result: Mapping[str, Any] = self._inner.assign(cluster, members)
+        except BaseException as error:
+            self._report(len(members), self._clock.monotonic() - start, None, error)
+            raise
+        seconds = self._clock.monotonic() - start
+        decision = None
+        with quietly("read an assignment"):
+            decision = self._decision(cluster, members, result)
+        self._report(len(members), seconds, decision)
+        return result
+
+    def on_assignment(self, assignment: Any, generation: Any) -> Any:  # noqa: ANN401
+        """Passed on. Clients call it in every generation, also in those that change nothing for them."""
+        self._witness.membership()
+        return self._inner.on_assignment(assignment, generation)
+
+    def _decision(self, cluster: Any, members: list[Any], result: Mapping[str, Any]) -> Decision | None:  # noqa: ANN401
+        known = getattr(self._inner, "decision", None)
+        if isinstance(known, Decision):
+            return known
+        topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
+        given = assignment_of(result)
+        return Decision(
+            group_of(topics, members, self._witness.group),
+            GroupAssignment(members=given, target=given),
+            whole="EAGER" in {protocol.name for protocol in self._inner.supported_protocols()},
+        )
+
+    def _report(
+        self, members: int, seconds: float, decision: Decision | None, error: BaseException | None = None
+    ) -> None:
+        with quietly("report an assignment"):
+            self._witness.assigned(str(self._inner.name), members, self._clock.now_ms(), seconds, decision, error)

@@ -1,0 +1,99 @@
+"""Rebalance listeners that time the user's own and tell of it.
+
+The methods are those of kafka-python's ``ConsumerRebalanceListener``. An exception of the user's listener passes
+through unchanged: whoever calls us sees what it would see without us.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
+from rebalance_agent.instrumentation.timed import Timed
+from rebalance_agent.model.events import Callback
+
+__all__ = ["AsyncRebalanceListener", "Partitions", "RebalanceListener", "is_async"]
+
+Partitions = Iterable[HasTopicPartition]
+
+
+class RebalanceListener:
+    """Times the callbacks of ``listener``; without one it only tells when they were called.
+
+    A callback without partitions is nothing that happened, with one exception: an eager member that is assigned
+    nothing is idle in a new generation. Cooperative clients call with nothing in every generation.
+    """
+
+    def __init__(self, listener: Any | None, witness: Witness, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
+        """Wrap ``listener``, the user's own if there is one."""
+        self._listener = listener
+        self._witness = witness
+        self._clock = clock
+        self._cooperative = cooperative
+
+    def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401 - whatever the user's returns
+        """The member gives ``revoked`` back."""
+        return self._call(Callback.REVOKED, revoked)
+
+    def on_partitions_assigned(self, assigned: Partitions) -> Any:  # noqa: ANN401
+        """The member has got ``assigned``."""
+        return self._call(Callback.ASSIGNED, assigned)
+
+    def on_partitions_lost(self, lost: Partitions) -> Any:  # noqa: ANN401
+        """``lost`` belong to others already."""
+        return self._call(Callback.LOST, lost)
+
+    def _call(self, callback: Callback, partitions: Partitions) -> Any:  # noqa: ANN401
+        with self._timed(callback, partitions):
+            return self._method(callback)(partitions)
+
+    def _timed(self, callback: Callback, partitions: Partitions) -> Timed:
+        concerned = tuple(partitions)  # the listener may empty the client's set
+        counts = bool(concerned) or (callback is Callback.ASSIGNED and not self._cooperative)
+        return Timed(self._witness if counts else None, self._clock, callback, concerned)
+
+    def _method(self, callback: Callback) -> Callable[[Partitions], Any]:
+        if self._listener is None:
+            return _nothing
+        # KIP-429: a listener that does not know of loss is told of a revocation.
+        known = callback is not Callback.LOST or hasattr(self._listener, _name(callback))
+        method: Callable[[Partitions], Any] = getattr(self._listener, _name(callback if known else Callback.REVOKED))
+        return method
+
+
+class AsyncRebalanceListener(RebalanceListener):
+    """The same for a listener with ``async def`` methods: each takes until it has returned."""
+
+    async def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401
+        """The member gives ``revoked`` back."""
+        return await self._wait(Callback.REVOKED, revoked)
+
+    async def on_partitions_assigned(self, assigned: Partitions) -> Any:  # noqa: ANN401
+        """The member has got ``assigned``."""
+        return await self._wait(Callback.ASSIGNED, assigned)
+
+    async def on_partitions_lost(self, lost: Partitions) -> Any:  # noqa: ANN401
+        """``lost`` belong to others already."""
+        return await self._wait(Callback.LOST, lost)
+
+    async def _wait(self, callback: Callback, partitions: Partitions) -> Any:  # noqa: ANN401
+        with self._timed(callback, partitions):
+            result = self._method(callback)(partitions)
+            return await result if inspect.isawaitable(result) else result
+
+
+def is_async(listener: object) -> bool:
+    """Whether any of the listener's methods is a coroutine function."""
+    callbacks = (Callback.REVOKED, Callback.ASSIGNED, Callback.LOST)
+    return any(inspect.iscoroutinefunction(getattr(listener, _name(callback), None)) for callback in callbacks)
+
+
+def _name(callback: Callback) -> str:
+    return f"on_partitions_{callback.value}"
+
+
+def _nothing(_partitions: Partitions) -> None:
+    return None

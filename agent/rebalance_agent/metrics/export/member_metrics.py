@@ -1,0 +1,205 @@
+"""``kafka_rebalance_member_*``: the sidecar's view of the consumers beside it, from the events that they post."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from prometheus_client.metrics import MetricWrapperBase
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
+from rebalance_agent.metrics import member_rows as rows
+from rebalance_agent.metrics.export.clients_seen import Client, ClientsSeen, Consumer
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.instruments import Instruments
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
+from rebalance_agent.model.partitions import count_partitions
+
+__all__ = ["MemberLimits", "MemberMetrics"]
+
+_TOTALS = {Callback.REVOKED: rows.REVOKED, Callback.ASSIGNED: rows.ASSIGNED, Callback.LOST: rows.LOST}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberLimits:
+    """Bounds of what a sidecar exports.
+
+    ``max_client_ids``: different (group, client id) pairs with series of their own, ``max_assignors``: different names
+    of assignors; whatever is beyond shares the label value ``_folded``. ``silent_seconds``: a consumer that has said
+    nothing for so long is gone. Between rebalances a healthy consumer has nothing to say, so this is long; of one whose
+    process says that it lives, ``lifeless_seconds`` without that word are enough: three times it can be late.
+    """
+
+    max_client_ids: int = 50
+    max_assignors: int = 10
+    silent_seconds: float = 24 * 3600
+    lifeless_seconds: float = 3 * PERIOD_SECONDS + 30
+
+
+class MemberMetrics:
+    """Turns events into metrics. A client that leaves takes its gauges along; totals stay until it would be silent.
+
+    Consumers with equal labels add up: their partitions are summed, of generation and skew the highest is shown.
+    Thread-safe.
+    """
+
+    def __init__(self, clock: Clock, limits: MemberLimits | None = None, text: TextFormat | None = None) -> None:
+        """Nothing is exported before the first event."""
+        self._clock = clock
+        self._limits = limits or MemberLimits()
+        self._instruments = Instruments(rows.MEMBER_ROWS, text)
+        self._lock = threading.Lock()
+        self._clients = ClientsSeen()
+        self._pairs: dict[tuple[str, str], float] = {}
+        self._assignors: set[tuple[str, str]] = set()
+
+    @property
+    def folded(self) -> int:
+        """(group, client id) pairs without series of their own."""
+        with self._lock:
+            return len({(client.group, client.client_id) for client in self._clients} - self._pairs.keys())
+
+    def observe(self, events: Iterable[Event]) -> None:
+        """Take in events; an event that was taken in before, and every kind but member and assign, changes nothing."""
+        with self._lock:
+            now = self._clock.monotonic()
+            for event in events:
+                if isinstance(event, MemberEvent | AssignEvent) and (client := self._clients.see(event, now)):
+                    labels = self._labels(event, now)
+                    if isinstance(event, MemberEvent):
+                        self._callback(client, event, labels)
+                    else:
+                        self._assign(client, event, labels)
+            self._expire(now)
+
+    def alive(self, process: str) -> None:
+        """A consumer's process lives, and has nothing else to say."""
+        with self._lock:
+            now = self._clock.monotonic()
+            for client in self._clients.renew(process, now):
+                pair = (client.group, client.client_id)
+                if pair in self._pairs:
+                    self._pairs[pair] = now
+
+    def consumers(self) -> list[Consumer]:
+        """Who is there now, the longest silent first."""
+        with self._lock:
+            self._expire(self._clock.monotonic())
+            return [_consumer(client) for client in self._clients]
+
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+        """Complete families with headers."""
+        with self._lock:
+            self._expire(self._clock.monotonic())
+            self._show()
+            return self._instruments.text(dialect)
+
+    def _labels(self, event: MemberEvent | AssignEvent, now: float) -> tuple[str, str]:
+        pair = (event.group, event.client_id)
+        if pair in self._pairs or len(self._pairs) < self._limits.max_client_ids:
+            if pair not in self._pairs:
+                for row in _TOTALS.values():
+                    self._instruments.counter(row).labels(*pair)
+            self._pairs[pair] = now
+        return self._shown(*pair)
+
+    def _shown(self, group: str, client_id: str) -> tuple[str, str]:
+        if (group, client_id) in self._pairs:
+            return group, client_id
+        return (group if any(group == known for known, _ in self._pairs) else FOLDED), FOLDED
+
+    def _callback(self, client: Client, event: MemberEvent, labels: tuple[str, str]) -> None:
+        stall = self._clients.callback(client, event)
+        if event.callback is Callback.LEFT:
+            self._clients.forget(client)
+            return
+        seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
+        if event.evidence is not Evidence.GATEWAY:  # which sees no callbacks
+            self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
+        self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
+        if event.reprocessed_records is not None:
+            self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
+        if event.evidence is Evidence.GATEWAY:  # which alone sees them, and tells of none by saying nothing
+            rejected = max(0, event.rejected_commits or 0)
+            self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
+        waits = (
+            (rows.STALL, stall),
+            (rows.STOP, event.stop_seconds),
+            (rows.JOIN, event.join_seconds),
+            (rows.SYNC, event.sync_seconds),
+        )
+        for row, waited in waits:
+            if waited is not None:
+                self._instruments.histogram(row).labels(labels[0]).observe(max(0.0, waited))
+
+    def _assign(self, client: Client, event: AssignEvent, labels: tuple[str, str]) -> None:
+        assignor = event.assignor
+        if assignor not in (names := {name for _, name in self._assignors}):
+            assignor = assignor if len(names) < self._limits.max_assignors else FOLDED
+        self._assignors.add((labels[0], assignor))
+        seconds = max(0.0, event.duration_seconds)
+        self._instruments.histogram(rows.ASSIGN_SECONDS).labels(labels[0], assignor).observe(seconds)
+        self._instruments.counter(rows.ASSIGN_FAILURES).labels(labels[0], assignor).inc(int(event.error is not None))
+        self._instruments.counter(rows.USER_DATA_ERRORS).labels(labels[0], assignor).inc(len(event.user_data_errors))
+        if event.quality is not None:
+            client.skew = event.quality.skew_ratio
+
+    def _show(self) -> None:
+        """Draw the gauges anew: they follow from who is there now."""
+        gauges = {row: self._instruments.gauge(row) for row in (rows.GENERATION, rows.PARTITIONS, rows.SKEW)}
+        for gauge in gauges.values():
+            gauge.clear()
+        generations: dict[tuple[str, str], int] = {}
+        partitions: dict[tuple[str, str], int] = {}
+        skews: dict[tuple[str, str], float] = {}
+        for client in self._clients:
+            labels = self._shown(client.group, client.client_id)
+            partitions[labels] = partitions.get(labels, 0) + len(client.owned)
+            if client.generation >= 0:
+                generations[labels] = max(generations.get(labels, 0), client.generation)
+            if client.skew is not None:
+                skews[labels] = max(skews.get(labels, 0.0), client.skew)
+        for row, values in ((rows.GENERATION, generations), (rows.PARTITIONS, partitions), (rows.SKEW, skews)):
+            for labels, value in values.items():
+                gauges[row].labels(*labels).set(value)
+
+    def _expire(self, now: float) -> None:
+        before = now - self._limits.silent_seconds
+        self._clients.forget_silent(before, now - self._limits.lifeless_seconds)
+        for pair in [pair for pair, seen in self._pairs.items() if seen < before]:
+            del self._pairs[pair]
+            for row in (*_TOTALS.values(), rows.REPROCESSED, rows.REJECTED_COMMITS):
+                _remove(self._instruments.counter(row), *pair)
+            if not any(pair[0] == group for group, _ in self._pairs):
+                self._expire_group(pair[0])
+
+    def _expire_group(self, group: str) -> None:
+        for callback in _TOTALS:
+            _remove(self._instruments.histogram(rows.CALLBACK_SECONDS), group, callback)
+        for row in (rows.STALL, rows.STOP, rows.JOIN, rows.SYNC):
+            _remove(self._instruments.histogram(row), group)
+        for _, assignor in [each for each in self._assignors if each[0] == group]:
+            _remove(self._instruments.histogram(rows.ASSIGN_SECONDS), group, assignor)
+            for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):
+                _remove(self._instruments.counter(row), group, assignor)
+            self._assignors.discard((group, assignor))
+
+
+def _consumer(client: Client) -> Consumer:
+    owned: dict[str, list[int]] = {}
+    for topic, number in sorted(client.owned):
+        owned.setdefault(topic, []).append(number)
+    partitions = {topic: tuple(numbers) for topic, numbers in owned.items()}
+    many = len(client.owned)
+    return Consumer(client.group, client.client_id, client.generation, many, client.skew, client.stalled_ms, partitions)
+
+
+def _remove(instrument: MetricWrapperBase, *labels: str) -> None:
+    with contextlib.suppress(KeyError):
+        instrument.remove(*labels)

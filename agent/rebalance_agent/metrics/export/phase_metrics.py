@@ -1,0 +1,36 @@
+"""How long the phases of rebalances take, over all groups."""
+
+from __future__ import annotations
+
+from rebalance_agent.metrics import phase_rows as rows
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.instruments import Instruments
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.model.events import Event, GenerationEvent
+
+__all__ = ["PhaseMetrics"]
+
+
+class PhaseMetrics:
+    """Counts each generation once, with the phases that are known of it. Thread-safe."""
+
+    def __init__(self, text: TextFormat | None = None) -> None:
+        """No generation was seen yet."""
+        self._instruments = Instruments(rows.PHASE_ROWS, text)
+
+    def observe(self, event: Event) -> None:
+        """Take in an event that the tracker made; better evidence for one already counted changes nothing."""
+        if not isinstance(event, GenerationEvent) or event.revision:
+            return
+        phases = (
+            (rows.JOIN, event.join_seconds),
+            (rows.SYNC, event.sync_seconds),
+            (rows.RECONCILE, event.reconcile_seconds),
+        )
+        for row, seconds in phases:
+            if seconds is not None:
+                self._instruments.histogram(row).observe(seconds)
+
+    def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+        """Complete families with headers."""
+        return self._instruments.text(dialect)

@@ -1,0 +1,111 @@
+"""Records of ``__consumer_offsets`` -> observations: what is skipped, counted, shown, and decoded.
+
+Nearly all records are offset commits: they are told by the first bytes of their key and never looked into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
+from rebalance_agent.groupprotocol.wire.memo import remembered
+from rebalance_agent.offsets_topic.record_decoder import decode_counted
+from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
+
+__all__ = ["GroupRecords"]
+
+_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
+"""Kinds of records that say something of a rebalance."""
+
+_FIRST_COMMIT = OFFSET_COMMIT.key.versions[0].to_bytes(2, "big")
+_BEHIND_COMMITS = (OFFSET_COMMIT.key.versions[-1] + 1).to_bytes(2, "big")
+"""Keys of commits lie between these two, and no other: one comparison each, of a million at a start."""
+
+KEYS_MAX = 20_000
+"""Keys of which it is remembered whether their group is shown: each group's come again and again. Some 4 MB."""
+
+
+class GroupRecords:
+    """Finds and decodes the records of the groups that are shown; nothing in a record can raise out of it."""
+
+    def __init__(self, context: Context) -> None:
+        """Count to the context's meters."""
+        self._shows = context.shows
+        self._meters = context.meters
+        self._clock = context.clock
+        self._shown = remembered(self._is_shown, KEYS_MAX)
+
+    def of_groups(self, messages: Sequence[TopicRecord]) -> list[tuple[TopicRecord, bytes]]:
+        """The records of shown groups among ``messages`` in their order, each with its key."""
+        keys = [message.key() or b"" for message in messages]
+        if messages:
+            self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
+        found = []
+        unknown = 0
+        for message, key in zip(messages, keys, strict=True):
+            if _FIRST_COMMIT <= key < _BEHIND_COMMITS:
+                continue
+            kind = record_kind(key)
+            shown = self._shown(key) if kind in _TOLD else False
+            if shown:
+                found.append((message, key))
+            elif shown is None or key_version(key) is None:
+                self._meters.decode_error(key_version(key))
+            elif kind == UNKNOWN:
+                unknown += 1
+        if unknown:
+            self._meters.unknown_record("key_version", unknown)
+        return found
+
+    def decode(
+        self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False
+    ) -> GroupRecord | EpochRecord | None:
+        """What a group's record says; None (and counted) where it is malformed or of an unknown version.
+
+        ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
+        """
+        record = decode_counted(self._meters, message.key() or b"", message.value())
+        if record is None or record.unknown:
+            return None
+        _, timestamp = message.timestamp()
+        now_ms = self._clock.now_ms()
+        subject = about(record)
+        if subject is None:
+            return GroupRecord(
+                record.group,
+                timestamp,
+                now_ms,
+                classic_group(record),
+                live,
+                message.partition(),
+                message.offset(),
+                replayed,
+                after_gap,
+            )
+        group_type, kind, name = subject
+        return EpochRecord(
+            record.group,
+            timestamp,
+            now_ms,
+            group_type,
+            kind,
+            epoch_fact(record),
+            name,
+            message.partition(),
+            live,
+            message.offset(),
+            replayed,
+        )
+
+    def _is_shown(self, key: bytes) -> bool | None:
+        """Whether the group of this key is shown; None where the key is malformed."""
+        try:
+            return self._shows(decode_record(key, None).group)
+        except DecodeError:
+            return None

@@ -1,0 +1,26 @@
+"""A record of ``__consumer_offsets`` decoded, and everything counted that could not be read of it."""
+
+from __future__ import annotations
+
+from rebalance_agent.cluster.collector_context import Meters
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.records import Record, decode_record, key_version
+
+__all__ = ["decode_counted"]
+
+
+def decode_counted(meters: Meters, key: bytes, value: bytes | None) -> Record | None:
+    """The record as far as this version knows it; None where it is malformed. Each of the following is counted.
+
+    Malformed records by their key's version, versions that no table knows, tagged fields that no table knows.
+    """
+    try:
+        record = decode_record(key, value)
+    except DecodeError:
+        meters.decode_error(key_version(key))
+        return None
+    if record.unknown:
+        meters.unknown_record("value_version" if record.key else "key_version")
+    if record.unknown_tags:
+        meters.unknown_tagged_fields(record.unknown_tags)
+    return record

@@ -1,0 +1,99 @@
+"""Decides when a snapshot is due, and holds it back until the events that it covers are published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Protocol
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.model.events import Event
+from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
+from rebalance_agent.tracking.observations import Backfilled, Observation, PartitionsOwned, TailReached
+
+__all__ = ["EVERY_S", "Covering", "Progress", "SnapshotKeeper"]
+
+EVERY_S = 5.0
+"""Between two snapshots: about what a restart has to read again, besides what had not settled."""
+
+
+class Progress(Protocol):
+    """What is asked of `Publisher`."""
+
+    @property
+    def queued(self) -> int:
+        """How many messages were ever queued."""
+        ...
+
+    @property
+    def told(self) -> int:
+        """How many of them, from the first on, are all acknowledged or given up."""
+        ...
+
+
+class Covering(Protocol):
+    """What is told to `SnapshotStore`."""
+
+    def cover(self, positions: Mapping[int, int]) -> None:
+        """All before ``positions`` need not be read again."""
+        ...
+
+    def serve(self) -> None:
+        """Take what Kafka has acknowledged."""
+        ...
+
+
+class SnapshotKeeper:
+    """Hears all that the tracker hears, after it, and each event before that. Used by the tracker's thread."""
+
+    def __init__(self, store: Covering, coverage: Coverage, progress: Progress | None, clock: Clock) -> None:
+        """``progress`` of the events; None where none are published."""
+        self._store = store
+        self._coverage = coverage
+        self._progress = progress
+        self._clock = clock
+        self._begun = float("-inf")
+        self._waiting: tuple[int, dict[int, int]] | None = None
+        self._last: Mapping[int, int] = {}
+
+    def event(self, event: Event) -> None:
+        """The tracker said this, and it is on its way."""
+        self._coverage.event(event)
+
+    def hear(self, observation: Observation) -> None:
+        """The tracker took this, and what it said of it is on its way."""
+        self._coverage.observed(observation)
+        if isinstance(observation, PartitionsOwned):
+            self._coverage.drop(observation.partitions)
+        elif isinstance(observation, Backfilled):
+            self._begun = float("-inf")  # there is more to cover than before
+        elif isinstance(observation, TailReached):
+            self._reached(observation.positions)
+
+    def end(self, owned: Collection[int]) -> None:
+        """Nothing more will be said: the last snapshot, of all whose events are told by now.
+
+        ``owned``: the partitions that are still ours. Of another one its new owner may have written a newer snapshot.
+        """
+        self._store.serve()
+        if self._progress is None or self._progress.told >= self._progress.queued:
+            self._waiting = (0, self._coverage.covered(self._last))
+        if self._waiting is not None:
+            queued, covered = self._waiting
+            self._waiting = (queued, {number: position for number, position in covered.items() if number in owned})
+        self._cover_if_told()
+
+    def _reached(self, positions: Mapping[int, int]) -> None:
+        self._last = positions
+        self._store.serve()
+        now = self._clock.monotonic()
+        if self._waiting is None and now - self._begun >= EVERY_S:
+            self._begun = now
+            self._waiting = (self._progress.queued if self._progress else 0, self._coverage.covered(positions))
+        self._cover_if_told()
+
+    def _cover_if_told(self) -> None:
+        if self._waiting is not None:
+            queued, covered = self._waiting
+            if self._progress is None or self._progress.told >= queued:
+                self._waiting = None
+                self._store.cover(covered)

@@ -1,0 +1,291 @@
+"""Keeps snapshots of the partitions of the offsets topic in a compacted topic, so that a restart or a takeover goes on.
+
+What a snapshot covers is decided by `Coverage`, and only counts once Kafka has acknowledged every event that it led to:
+an event that was lost with its observer comes out again at the next one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from rebalance_agent.cluster.agent_topics import KafkaProducer, create_topic
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.offsets_topic.snapshots.codec import (
+    VERSION,
+    Marker,
+    marker_key,
+    marker_value,
+    record_key,
+    record_value,
+)
+from rebalance_agent.offsets_topic.snapshots.partition import SnapshotPartition
+from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, SnapshotReader
+from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotProducer
+from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+
+__all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
+
+PENDING_BYTES_MAX = 64 * 1024 * 1024
+"""Records of one partition that wait to be covered: more means that events cannot be published for a long time."""
+
+PARTITIONS = 50
+"""Of a topic that we create before there is an offsets topic; else as many as that has."""
+
+AGAIN_S = 60.0
+"""Least time between two times that partitions are read anew for their snapshots' sake."""
+
+QUEUE_KILOBYTES_MAX = 32 * 1024
+MESSAGE_BYTES_MAX = 8 * 1024 * 1024
+"""A group's record of a megabyte, which is what the offsets topic takes by default, must fit with what we add."""
+
+TOPIC_CONFIG = {
+    "cleanup.policy": "compact",
+    "max.message.bytes": str(MESSAGE_BYTES_MAX),
+    # Only closed segments are compacted, and all that is left is read at every start.
+    "segment.bytes": str(16 * 1024 * 1024),
+    "min.cleanable.dirty.ratio": "0.1",
+}
+
+
+class SnapshotStore:
+    """Thread-safe: the tail's thread brings records, the tracker's says what is covered."""
+
+    def __init__(
+        self,
+        context: Context,
+        topic: str,
+        owner: str,
+        made_from: str,
+        *,
+        written: Callable[[int, int], None],
+        make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
+        reader: SnapshotReader | None = None,
+    ) -> None:
+        """Keep them in ``topic`` for ``owner``; ``made_from`` says of which cluster's which groups.
+
+        ``written(now_ms, size_bytes)`` is told of every snapshot that Kafka acknowledged, and of the bytes of records
+        that were sent for it.
+        """
+        self._context = context
+        self._topic = topic
+        self._owner = owner.encode()
+        self._filter = made_from
+        self._made_from = ""
+        self._count = 0
+        self._written = written
+        self._reader = reader or SnapshotReader(context, topic, self._owner)
+        self._log = structlog.get_logger("rebalance_agent.snapshots")
+        self._lock = threading.RLock()
+        self._partitions: dict[int, SnapshotPartition] = {}
+        self._again_at = float("-inf")
+        self._failing = False
+        settings = {
+            "compression.type": "zstd",
+            "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
+            "message.max.bytes": MESSAGE_BYTES_MAX,
+            "message.timeout.ms": 30_000,
+            **context.properties,
+            "acks": "all",
+            # A marker must not overtake the records that it sums up.
+            "enable.idempotence": True,
+        }
+        self._producer = SnapshotProducer(settings, context.clock, self._failed, make)
+
+    # The tail's thread
+
+    def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        begun = self._context.clock.monotonic()
+        snapshots = self._reader.load(bounds, self._made_from) if self._prepare() else {}
+        self._log.info(
+            "snapshots_loaded",
+            partitions=len(snapshots),
+            of=len(bounds),
+            records=sum(len(each.records) for each in snapshots.values()),
+            seconds=round(self._context.clock.monotonic() - begun, 3),
+        )
+        return snapshots
+
+    def _prepare(self) -> bool:
+        """Find the topic, or create it where that is allowed; and say what a snapshot is made from now.
+
+        Whether it was there, and so may hold something.
+        """
+        cluster = self._context.cluster
+        cluster_id, counts = cluster.identify()
+        self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {cluster.topic_id(OFFSETS_TOPIC)}, {self._filter}"
+        found = count = counts.get(self._topic, 0)
+        if not found:
+            wanted = counts.get(OFFSETS_TOPIC, PARTITIONS)
+            effect = "no snapshots until it is there: each start reads the whole offsets topic"
+            if create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
+                count = wanted
+        with self._lock:
+            self._count = count
+        return bool(found)
+
+    def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        with self._lock:
+            state = self._state(partition)
+            if not state.missed:
+                kept = self._reader.kept.get(partition, frozenset())
+                state.begin(base, snapshot, self._context.clock.now_ms(), kept)
+
+    def see(self, record: TopicRecord) -> None:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        with self._lock:
+            state = self._state(record.partition())
+            if state.missed:
+                return
+            state.see(record)
+            if state.seen_bytes > PENDING_BYTES_MAX:
+                self._too_large(state, "its events wait to be published")
+
+    def reached(self, positions: Mapping[int, int]) -> None:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        with self._lock:
+            for partition, position in positions.items():
+                self._state(partition).reached = position
+
+    def missing(self, partitions: Collection[int]) -> frozenset[int]:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        with self._lock:
+            if not (self._count and self._producer.working):
+                return frozenset()
+            states = [self._partitions[number] for number in partitions if number in self._partitions]
+            wanted = frozenset(state.number for state in states if state.missed and state.hopeful)
+            now = self._context.clock.monotonic()
+            if not wanted or now - self._again_at < AGAIN_S:
+                return frozenset()
+            self._again_at = now
+            self._partitions |= {number: SnapshotPartition(number) for number in wanted}
+        self._log.info("snapshots_begin_anew", topic=self._topic, partitions=len(wanted))
+        return wanted
+
+    def drop(self, partitions: Collection[int]) -> None:
+        """See `offsets_topic.snapshots.reader.Snapshots`."""
+        with self._lock:
+            for partition in partitions:
+                self._partitions.pop(partition, None)
+
+    # The thread of the membership
+
+    def stored(self, partitions: Collection[int]) -> bool:
+        """Whether each of ``partitions`` that can have a snapshot has one."""
+        with self._lock:
+            states = [self._partitions[number] for number in partitions if number in self._partitions]
+            return not self._producer.working or all(state.stored or state.missed for state in states)
+
+    def _state(self, partition: int) -> SnapshotPartition:
+        state = self._partitions.setdefault(partition, SnapshotPartition(partition))
+        if not (self._count or state.missed):
+            state.miss(hopeful=True)
+        return state
+
+    # The thread of the topics' poll
+
+    def on_topics(self, partitions: Mapping[str, int]) -> None:
+        """Partition counts of topics were read: ours may be among them now."""
+        count = partitions.get(self._topic, 0)
+        with self._lock:
+            if self._count or not (count and self._made_from):
+                return
+            self._count = count
+        self._log.info("state_topic_found", topic=self._topic, partitions=count)
+
+    # The tracker's thread
+
+    def cover(self, positions: Mapping[int, int]) -> None:
+        """All that lies before ``positions`` (by partition) need not be read again: write down what it was."""
+        with self._lock:
+            if not self._count:
+                return
+            for partition, position in positions.items():
+                state = self._partitions.get(partition)
+                if state is None:
+                    continue
+                if state.missed:
+                    state.hopeful |= state.missed_at <= position <= state.reached
+                elif state.covers(position):
+                    state.cover(position)
+                    self._write(state)
+                    # Values are as many as the offsets topic has; what is to be deleted would become ever more.
+                    if state.deletions_bytes > PENDING_BYTES_MAX:
+                        self._too_large(state, "what is to be deleted waits to be written")
+
+    def serve(self) -> None:
+        """Take what Kafka has acknowledged."""
+        self._producer.serve()
+
+    def close(self, timeout: float) -> None:
+        """Send what waits, ``timeout`` seconds at most. What is left is read again by whoever comes next."""
+        self._producer.close(timeout)
+
+    def _write(self, state: SnapshotPartition) -> None:
+        now_ms = self._context.clock.now_ms()
+        if not (self._producer.working and state.is_due(now_ms)):
+            return
+        size_bytes, partition = 0, state.number
+        for key, record in list(state.due.items()):
+            value = record.value()
+            stored = (
+                None if value is None else record_value(state.series, record.offset(), record.timestamp()[1], value)
+            )
+            if not self._send(partition, record_key(self._owner, partition, key), stored, self._back(record)):
+                return  # the queue is full: the rest follows
+            del state.due[key]
+            size_bytes += len(key) + len(stored or b"")
+        digest = state.digest
+        marker = Marker(
+            VERSION, state.series, state.position, len(digest.summands), digest.text, now_ms, self._made_from
+        )
+
+        def told(lost: str | None) -> None:
+            if lost is None:
+                self._failing, state.stored = False, True
+                self._written(now_ms, size_bytes)
+            else:
+                state.written = -1  # it is due again
+
+        if self._send(partition, marker_key(self._owner, partition), marker_value(marker), told):
+            state.written, state.marked_ms = state.position, now_ms
+
+    def _send(self, partition: int, key: bytes, value: bytes | None, told: Callable[[str | None], None]) -> bool:
+        return self._producer.send(self._topic, partition % self._count, key, value, told)
+
+    def _back(self, record: TopicRecord) -> Callable[[str | None], None]:
+        """What was not written is due again, unless a newer record of its key is, or the partition went."""
+
+        def told(lost: str | None) -> None:
+            if lost is None:
+                return
+            with self._lock:
+                state = self._partitions.get(record.partition())
+                if state and state.holds(record):
+                    state.due.setdefault(record.key() or b"", record)
+
+        return told
+
+    def _too_large(self, state: SnapshotPartition, reason: str) -> None:
+        """What was written stays true; it only covers less than it could."""
+        state.miss(hopeful=False)
+        self._context.meters.snapshot_problem("too_large")
+        self._log.warning(
+            "snapshot_ended",
+            topic=self._topic,
+            partition=state.number,
+            reason=f"{reason}: more than {PENDING_BYTES_MAX >> 20} MiB",
+            effect="the snapshot of this partition grows old, until that is done; then it begins anew",
+        )
+
+    def _failed(self, reason: str) -> None:
+        self._context.meters.snapshot_problem("write")
+        if not self._failing:
+            self._failing = True
+            self._log.warning("snapshot_not_written", topic=self._topic, reason=reason)

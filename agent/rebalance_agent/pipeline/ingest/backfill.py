@@ -1,0 +1,222 @@
+"""What `__consumer_offsets` still holds of the time before the agent, as rows of `events` with the observer's own ids.
+
+Decoding and tracking are the observer's. A task has some groups of a partition, and their records in order: memory is
+that of the groups' present states. Rows of origin ``backfill`` never take the place of others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.storagelevel import StorageLevel
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.ingest.decoding import DECODED
+from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, counted, merge_rows
+from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.tracking.log_replay import Facts
+
+__all__ = [
+    "OFFSETS_TOPIC",
+    "Gaps",
+    "PartitionRange",
+    "TopicNow",
+    "gaps",
+    "keep",
+    "ranges",
+    "records_of_files",
+    "records_of_topic",
+    "retold",
+    "topic_now",
+]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+
+_COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "topic")
+"""Of records: where nobody knows the ``offset`` it is null, and their order is that of times and then of ``place``."""
+
+_ORDER = ("partition", "offset", "timestamp_ms", "place")
+
+_BEHIND_COMMITS = "X'0002'"
+"""Keys of offset commits are below it, and they are nearly all of the topic: told by Spark, before Python sees any."""
+
+_GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
+"""SQL: the bytes of the group's name in a key, behind the key's version and their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionRange:
+    """What was read of one partition; times in epoch milliseconds, of all its records. Offsets may be unknown."""
+
+    partition: int
+    records: int
+    first_offset: int | None
+    last_offset: int | None
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Generations of a classic group that are missing between those that are left."""
+
+    group: str
+    present: int
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopicNow:
+    """The cluster, and offsets of the topic at one moment, by partition: the first, and the one after the last."""
+
+    facts: Facts
+    starts: Mapping[int, int]
+    ends: Mapping[int, int]
+
+
+def topic_now(properties: Mapping[str, str]) -> TopicNow:
+    """Ask the cluster.
+
+    Raises:
+        PipelineError: it has no such topic.
+        ClusterError: no broker answers, or a right is missing.
+    """
+    cluster = Cluster(properties)
+    cluster_id, counts = cluster.identify()
+    partitions = range(counts.get(OFFSETS_TOPIC, 0))
+    if not partitions:
+        raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+    starts, ends = (ask(OFFSETS_TOPIC, partitions) for ask in (cluster.start_offsets, cluster.end_offsets))
+    return TopicNow(Facts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
+
+
+def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: TopicNow) -> DataFrame:
+    """The topic's records up to the ends of one moment: its own end moves while it is read.
+
+    Raises:
+        PipelineError: Spark sees none of the records that are there.
+    """
+    ends = {OFFSETS_TOPIC: {str(number): end for number, end in now.ends.items()}}
+    frame = (
+        spark.read.format("kafka")
+        .options(**source_options(properties))
+        .option("subscribe", OFFSETS_TOPIC)
+        .option("startingOffsets", "earliest")
+        .option("endingOffsets", json.dumps(ends))
+        .option("groupIdPrefix", OWN_GROUPS)
+        .load()
+        .withColumns({"timestamp_ms": F.unix_millis("timestamp"), "place": F.lit(0)})
+        .select(*_COLUMNS)
+    )
+    promised = sum(max(0, end - now.starts.get(number, 0)) for number, end in now.ends.items())
+    if promised and frame.isEmpty():
+        raise PipelineError(
+            f"Spark reads no record of {OFFSETS_TOPIC}, which holds up to {promised}: internal topics need "
+            "spark.sql.streaming.kafka.useDeprecatedOffsetFetching=true, and this principal needs READ on it"
+        )
+    return frame
+
+
+def records_of_files(spark: SparkSession, folder: str) -> DataFrame:
+    """Records in files: Parquet with these columns, or lines of JSON as ``rebalance-agent decode`` takes them.
+
+    ``key`` and ``value`` (base64 in JSON), ``timestamp`` (epoch milliseconds), and where known ``partition`` and
+    ``offset``: without these, order is by time and then by place in the files.
+
+    Raises:
+        InvalidInputError: there are no such files, or they have other columns.
+    """
+    parquet = spark.read.option("pathGlobFilter", "*.parquet")
+    lines = spark.read.option("pathGlobFilter", "{*.ndjson,*.ndjson.gz,*.jsonl,*.jsonl.gz}")
+    try:
+        frame = parquet.schema(_PARQUET).parquet(folder)
+        if frame.isEmpty():
+            frame = lines.schema(_LINES).json(folder).withColumns({name: F.unbase64(name) for name in ("key", "value")})
+    except Exception as error:
+        raise InvalidInputError("--records", f"cannot read {folder}: {' '.join(str(error).split())[:300]}") from error
+    if frame.isEmpty():
+        raise InvalidInputError("--records", f"no record in *.parquet or *.ndjson of {folder}")
+    return (
+        frame.where(F.col("key").isNotNull())
+        .select("*", "_metadata")
+        .withColumns(
+            {
+                "partition": F.coalesce("partition", F.lit(0)),
+                "place": F.struct("_metadata.file_path", "_metadata.file_block_start", F.monotonically_increasing_id()),
+                "topic": F.lit(None).cast("string"),
+                # Nobody knows when: what comes of it is no event, and says so.
+                "timestamp_ms": F.coalesce("timestamp", F.lit(0)),
+            }
+        )
+        .select(*_COLUMNS)
+    )
+
+
+_PLACES = "partition int, offset long, timestamp long"
+_PARQUET = f"key binary, value binary, {_PLACES}"
+_LINES = f"key string, value string, {_PLACES}"
+
+
+def ranges(records: DataFrame) -> list[PartitionRange]:
+    """What there is of each partition."""
+    numbers = records.groupBy("partition").agg(
+        F.count("*"), F.min("offset"), F.max("offset"), F.min("timestamp_ms"), F.max("timestamp_ms")
+    )
+    return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda each: each.partition)
+
+
+def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> DataFrame:
+    """Rows as `ingest.decoded` makes them: of the groups' events, and of records that break their schema."""
+    chosen = shown or Shown()
+
+    def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from retold_rows(batches, facts, chosen)
+
+    return (
+        records.where(F.expr(f"substring(key, 1, 2) >= {_BEHIND_COMMITS}"))
+        # No group's events depend on another's, so that one partition alone can be the work of many tasks.
+        .repartition("partition", F.expr(_GROUP))
+        .sortWithinPartitions(*_ORDER)
+        .drop("place")
+        .mapInArrow(tell, DECODED)
+    )
+
+
+def keep(tables: Tables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
+    """Merge rows of `retold` (or only count them), and find where generations are missing."""
+    rows = rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        told = merge_rows(tables, rows, "backfill", clock) if write else counted(rows)
+        return told, gaps(rows)
+    finally:
+        rows.unpersist()
+
+
+def gaps(rows: DataFrame) -> list[Gaps]:
+    """Classic groups whose generations do not follow each other, those with the most missing first.
+
+    Epochs of other types may be passed over, and a group that was made anew begins anew.
+    """
+    classic = F.get_json_object("body", "$.group_type") == GroupType.CLASSIC.value
+    order = Window.partitionBy("group").orderBy("timestamp", "generation")
+    steps = (
+        rows.where("kind = 'generation' AND part = 0")
+        .select("group", "generation", "timestamp", classic.alias("classic"))
+        .withColumns({"before": F.lag("generation").over(order), "same": F.lag("classic").over(order)})
+        .where("classic")
+    )
+    missing = F.when(F.col("same"), F.greatest(F.lit(0), F.col("generation") - F.col("before") - 1))
+    found = steps.groupBy("group").agg(F.count("*"), F.sum(missing)).collect()
+    told = (Gaps(group, present, int(absent or 0)) for group, present, absent in found)
+    return sorted((each for each in told if each.missing), key=lambda each: (-each.missing, each.group))

@@ -1,0 +1,51 @@
+"""Published bytes as rows, made in Spark's Python workers.
+
+On a cluster these have this package, Arrow and pandas, and nothing else: what they import is apart from what only the
+driver needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructField, StructType
+
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row, kept, rejected_id
+from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
+
+__all__ = ["DECODED", "PLACE", "batch_of", "decode"]
+
+PLACE = ("topic", "partition", "offset", "file")
+"""Where a record was read."""
+
+_LATER = ("origin", "ingested_at", "day")
+_ODD = ("rejected_id", "reason", "key", "value", "file")
+DECODED = StructType(
+    [StructField(field.name, field.dataType) for field in EVENTS.schema if field.name not in _LATER]
+    + [StructField(name, EVENTS_REJECTED.schema[name].dataType) for name in _ODD]
+)
+"""A row of either table, decoded: ``reason`` is null in one of an event."""
+
+
+def batch_of(rows: Sequence[Mapping[str, object]]) -> pa.RecordBatch:
+    """An Arrow batch of `DECODED`'s columns; what a row does not have is null."""
+    schema = to_arrow_schema(DECODED)
+    return pa.RecordBatch.from_pylist([{name: row.get(name) for name in DECODED.names} for row in rows], schema)
+
+
+def decode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Runs in Spark's Python workers: a row out for each row in."""
+    for batch in batches:
+        yield batch_of([_row(record) for record in batch.to_pylist()])
+
+
+def _row(record: Mapping[str, Any]) -> dict[str, object]:
+    key, value, place = record["key"], record["value"], {name: record[name] for name in PLACE}
+    found = event_row(value)
+    if isinstance(found, EventRow):
+        return {**found._asdict(), **place}
+    identity = rejected_id(value, *place.values())
+    return {**place, "rejected_id": identity, "reason": str(found), "key": kept(key), "value": kept(value)}

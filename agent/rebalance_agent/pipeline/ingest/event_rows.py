@@ -1,0 +1,131 @@
+"""Bytes as somebody published them -> a row of `events`, or the reason why they are none. Pure, and knows no Spark."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from typing import NamedTuple
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.events import EVENT_KINDS, SCHEMA_VERSION, Event, GenerationEvent
+from rebalance_agent.pipeline.ingest.number_limits import require_bounds
+
+__all__ = ["EVENT_BYTES_MAX", "KEPT_BYTES_MAX", "EventRow", "Reason", "event_row", "kept", "rejected_id", "row_of"]
+
+EVENT_BYTES_MAX = 16 * 1024 * 1024
+"""Of one event: sixteen times what brokers take by default."""
+
+KEPT_BYTES_MAX = 1024 * 1024
+"""Of a rejected value that is larger than any event; all others are kept whole, for a later release may read them."""
+
+
+class Reason(NamedTuple):
+    """Why a record is no event: a ``code`` of a closed set, and words for a person."""
+
+    code: str
+    words: str
+
+    def __str__(self) -> str:
+        """Both, as the table has them."""
+        return f"{self.code}: {self.words}"
+
+
+class EventRow(NamedTuple):
+    """The columns of `events` that the event itself decides, in the table's order."""
+
+    event_id: str
+    kind: str
+    cluster_id: str
+    group: str
+    schema_version: int
+    revision: int
+    part: int
+    parts: int
+    timestamp: dt.datetime
+    body: str
+    generation: int | None
+    source: str | None
+
+
+def event_row(value: bytes | None) -> EventRow | Reason:
+    """Read one published event; whatever is wrong with it is a `Reason`, never an exception."""
+    if value is None:
+        return Reason("malformed", "the record has no value")
+    if len(value) > EVENT_BYTES_MAX:
+        return Reason("too_large", f"{len(value)} bytes, at most {EVENT_BYTES_MAX} are read; kept: {KEPT_BYTES_MAX}")
+    try:
+        body = value.decode()
+        data = json_object(body)
+        if (reason := _not_ours(data)) is not None:
+            return reason
+        event = event_from_json(data)
+        version = data["schema_version"] if isinstance(data, dict) else SCHEMA_VERSION
+        return row_of(event, body, version)
+    except UnicodeDecodeError:
+        return Reason("malformed", "is not UTF-8 text")
+    except InvalidInputError as error:
+        return Reason("malformed", _short(str(error)))
+
+
+def _not_ours(data: object) -> Reason | None:
+    """What a newer release may read."""
+    if not isinstance(data, dict):
+        return None
+    version, kind = data.get("schema_version"), data.get("kind")
+    if isinstance(version, int) and not isinstance(version, bool) and version > SCHEMA_VERSION:
+        return Reason("newer_schema", _short(f"schema_version {version}, this release reads up to {SCHEMA_VERSION}"))
+    if isinstance(kind, str) and kind not in EVENT_KINDS:
+        return Reason("unknown_kind", _short(f"kind {kind!r}, this release reads {', '.join(sorted(EVENT_KINDS))}"))
+    return None
+
+
+def row_of(event: Event, body: str, schema_version: int = SCHEMA_VERSION) -> EventRow:
+    """The row of ``event``, whose JSON is ``body``.
+
+    Raises:
+        InvalidInputError: a number that no event of ours can have.
+    """
+    if not event.event_id:
+        raise InvalidInputError("event_id", "must not be empty")
+    require_bounds(event)
+    part, parts = (event.part, event.parts) if isinstance(event, GenerationEvent) else (0, 1)
+    source = getattr(event, "source", None)
+    return EventRow(
+        _text(event.event_id),
+        event.KIND,
+        _text(event.cluster_id),
+        _text(event.group),
+        schema_version,
+        event.revision,
+        part,
+        parts,
+        dt.datetime.fromtimestamp(event.timestamp_ms / 1000, dt.UTC),
+        body,
+        getattr(event, "generation", None),
+        None if source is None else source.value,
+    )
+
+
+def rejected_id(value: bytes | None, *place: str | int | None) -> str:
+    """Of one rejected record at one place, the same however often it is read."""
+    digest = hashlib.blake2b(repr(place).encode("utf-8", "backslashreplace"), digest_size=16)
+    digest.update(value if value is not None else b"")
+    return digest.hexdigest()
+
+
+def kept(value: bytes | None) -> bytes | None:
+    """What `events_rejected` has of a key or value."""
+    return value if value is None or len(value) <= EVENT_BYTES_MAX else value[:KEPT_BYTES_MAX]
+
+
+def _text(name: str) -> str:
+    """A name that has a UTF-8 form: JSON can spell ones that have none."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+_WORDS_MAX = 500
+
+
+def _short(text: str) -> str:
+    return _text(text if len(text) <= _WORDS_MAX else text[:_WORDS_MAX] + " ...")

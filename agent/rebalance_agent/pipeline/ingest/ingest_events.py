@@ -1,0 +1,190 @@
+"""Published events into the table `events`, each exactly once; what is none into `events_rejected`, never lost.
+
+A batch is decoded by the agent's own codec and merged by ``event_id``: a batch that is done again after a crash, a
+second observer's copy and a second reading of the same file change nothing. The same function serves the stream's
+micro-batches and files at rest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import TimestampType
+from pyspark.storagelevel import StorageLevel
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.ingest.decoding import DECODED, PLACE, decode
+from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
+from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
+
+__all__ = [
+    "FILES",
+    "OWN_GROUPS",
+    "Ingested",
+    "checkpoint_of",
+    "counted",
+    "decoded",
+    "events_at_rest",
+    "events_of_files",
+    "events_of_topic",
+    "ingest_batch",
+    "merge_rows",
+    "read_again",
+    "rejected_again",
+]
+
+FILES = "{*.ndjson,*.ndjson.gz,*.ndjson.[0-9]*,*.jsonl,*.jsonl.gz}"
+"""Names of files of events, the observer's own and what it puts aside included."""
+
+OWN_GROUPS = "rebalance-agent-pipeline"
+"""How Spark's consumer groups begin: hidden by the observer, and left out by `backfill`."""
+
+_KAFKA_COLUMNS = ("key", "value", "topic", "partition", "offset", "CAST(NULL AS STRING) AS file")
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Rows that a batch had: ``events`` read as events, whether new or known, and ``rejected``."""
+
+    events: int
+    rejected: int
+
+
+def events_of_topic(
+    spark: SparkSession, properties: Mapping[str, str], topic: str, *, records_max: int, lossless: bool = True
+) -> DataFrame:
+    """The stream of a topic: binary key and value, and the place. ``records_max``: of one micro-batch.
+
+    ``lossless``: end with an error where the topic has deleted records that were never read.
+
+    Raises:
+        PipelineError: there is no such topic.
+        ClusterError: no broker answers.
+    """
+    stream = (
+        spark.readStream.format("kafka")
+        .options(**_topic_options(properties, topic))
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", str(records_max))
+        .option("failOnDataLoss", str(lossless).lower())
+    )
+    return stream.load().selectExpr(*_KAFKA_COLUMNS)
+
+
+def checkpoint_of(tables: Tables, properties: Mapping[str, str], topic: str) -> str:
+    """Where it says how far a topic was read: its own of each cluster, for offsets of one mean nothing in another.
+
+    Raises:
+        ClusterError: no broker answers.
+    """
+    cluster_id, _ = Cluster(properties).identify()
+    return f"{tables.folder}/_checkpoints/ingest-{re.sub(r'[^A-Za-z0-9_-]', '_', cluster_id)}-{topic}"
+
+
+def events_at_rest(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+    """All that the topic holds now, as `events_of_topic` has it; raises what that raises."""
+    return spark.read.format("kafka").options(**_topic_options(properties, topic)).load().selectExpr(*_KAFKA_COLUMNS)
+
+
+def _topic_options(properties: Mapping[str, str], topic: str) -> dict[str, str]:
+    # Asked here, for Spark reads a topic that is not there as one without records, and may even have it made.
+    if topic not in Cluster(properties).identify()[1]:
+        raise PipelineError(f"this cluster has no topic {topic}, or this principal may not see it")
+    return {
+        **source_options(properties),
+        "kafka.allow.auto.create.topics": "false",
+        "subscribe": topic,
+        "groupIdPrefix": OWN_GROUPS,
+    }
+
+
+def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
+    """Lines of the files in ``folder`` (`FILES`) as values, their bytes untouched; blank ones are left out.
+
+    Raises:
+        InvalidInputError: there is no such file.
+    """
+    try:
+        lines = spark.read.format("text").option("pathGlobFilter", FILES).load(folder)
+        known = bool(lines.inputFiles())
+    except AnalysisException:
+        known = False
+    if not known:
+        raise InvalidInputError("--events", f"{folder} has no files of events: {FILES.strip('{}')}")
+    return lines.where(F.length(F.trim("value")) > 0).select(
+        F.lit(None).cast("binary").alias("key"),
+        F.col("value").cast("binary").alias("value"),
+        F.lit(None).cast("string").alias("topic"),
+        F.lit(None).cast("int").alias("partition"),
+        F.lit(None).cast("long").alias("offset"),
+        F.col("_metadata.file_path").alias("file"),
+    )
+
+
+def rejected_again(tables: Tables) -> DataFrame:
+    """What was rejected for being newer than a release was, to be read by this one."""
+    newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
+    return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *PLACE)
+
+
+def decoded(records: DataFrame) -> DataFrame:
+    """Each record as the columns of an event, or as those of a rejected one (``reason`` is not null)."""
+    return records.select("key", "value", *PLACE).mapInArrow(decode, DECODED)
+
+
+def counted(rows: DataFrame) -> Ingested:
+    """How many rows of `DECODED` are of either table."""
+    counts = rows.agg(F.count("event_id"), F.count("rejected_id")).first()
+    return Ingested(int(counts[0]), int(counts[1])) if counts else Ingested(0, 0)
+
+
+def ingest_batch(tables: Tables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
+    """Decode ``records`` and merge them; safe to be done again."""
+    # In memory they would lie unpacked, and take it from those who sort and write them.
+    rows = decoded(records).persist(StorageLevel.DISK_ONLY)
+    try:
+        return merge_rows(tables, rows, origin, clock)
+    finally:
+        rows.unpersist()
+
+
+def merge_rows(tables: Tables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
+    """Merge rows of `DECODED` into both tables; they are looked at several times, so persist them."""
+    now = F.lit(dt.datetime.fromtimestamp(clock.now_ms() / 1000, dt.UTC)).cast(TimestampType())
+    done = counted(rows)
+    if done.events:
+        tables.merge(EVENTS.name, _finished(rows.where("event_id IS NOT NULL"), origin, now))
+    if done.rejected:
+        odd = rows.where("rejected_id IS NOT NULL").withColumn("ingested_at", now)
+        tables.merge(EVENTS_REJECTED.name, odd.select(*EVENTS_REJECTED.schema.names))
+    return done
+
+
+def read_again(tables: Tables, clock: Clock) -> Ingested:
+    """Read once more what was too new for the release that rejected it; what is read now is rejected no longer."""
+    records = rejected_again(tables).persist(StorageLevel.DISK_ONLY)
+    try:
+        if records.isEmpty():
+            return Ingested(0, 0)
+        result = ingest_batch(tables, records, "ingest", clock)
+        known = F.udf(lambda value: isinstance(event_row(value), EventRow), "boolean")
+        tables.remove(EVENTS_REJECTED.name, records.where(known("value")).select("rejected_id"))
+        return result
+    finally:
+        records.unpersist()
+
+
+def _finished(rows: DataFrame, origin: str, now: Column) -> DataFrame:
+    columns = {"origin": F.lit(origin), "ingested_at": now, "day": F.to_date("timestamp")}
+    return rows.withColumns(columns).select(*EVENTS.schema.names)

@@ -1,0 +1,100 @@
+"""Runs a stream to its end or until it is told to stop, says how far it is, and turns Spark's errors into one line."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.ingest.ingest_events import Ingested, ingest_batch
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+
+__all__ = ["StreamSettings", "ingest_stream"]
+
+WAIT_S = 0.2
+STOP_GRACE_S = 60.0
+"""A batch that runs when it is to stop may end, for so long; a batch that is cut short is only done again."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """``every_s``: a batch each so many seconds until it is stopped; None: all that is there now, then the end."""
+
+    checkpoint: str
+    every_s: float | None = None
+
+
+def ingest_stream(
+    tables: Tables,
+    records: DataFrame,
+    settings: StreamSettings,
+    clock: Clock,
+    stop: threading.Event,
+    tell: Callable[[Ingested], None] = lambda _ingested: None,
+) -> Ingested:
+    """Merge the stream's batches into the tables; returns what it read since it was started.
+
+    ``tell`` hears the sum after each batch.
+
+    Raises:
+        PipelineError: the stream failed; it goes on from its checkpoint when it is started again.
+    """
+    total = Ingested(0, 0)
+
+    def merge(batch: DataFrame, _number: int) -> None:
+        nonlocal total
+        done = ingest_batch(tables, batch, "ingest", clock)
+        total = Ingested(total.events + done.events, total.rejected + done.rejected)
+        tell(total)
+
+    writer = records.writeStream.foreachBatch(merge).option("checkpointLocation", settings.checkpoint)
+    if settings.every_s is None:
+        writer = writer.trigger(availableNow=True)
+    else:
+        writer = writer.trigger(processingTime=f"{settings.every_s} seconds")
+    query = writer.start()
+    try:
+        while query.isActive and not stop.wait(WAIT_S):
+            pass
+        _end(query, clock)
+        if (error := query.exception()) is not None:
+            raise PipelineError(_told(error)) from error
+    finally:
+        query.stop()
+    return total
+
+
+def _end(query: StreamingQuery, clock: Clock) -> None:
+    """Stop between two batches."""
+    pause, since = threading.Event(), clock.monotonic()
+    while query.isActive and query.status["isTriggerActive"] and clock.monotonic() - since < STOP_GRACE_S:
+        pause.wait(0.05)
+    query.stop()
+
+
+_HINTS: Mapping[str, str] = {
+    r"KAFKA_DATA_LOSS|data may have been lost|failOnDataLoss": (
+        "the topic no longer has all records since the last run: its retention is shorter than the time between runs, "
+        "or it was deleted and made again. To go on with what is there: --allow-loss"
+    ),
+    r"UnknownTopicOrPartition|unknown topic": "the topic does not exist",
+    r"TopicAuthorization|GroupAuthorization": "this principal may not read the topic: it needs READ and DESCRIBE on it",
+    r"SaslAuthentication|SslAuthentication|SSLHandshake": "the login to Kafka failed",
+    r"concurrent.*(stream|update)|CONCURRENT_STREAM_LOG_UPDATE": "another run has this checkpoint: stop one",
+}
+
+
+def _told(error: Exception) -> str:
+    """The cause in one line: what to do where that is known, else the innermost text."""
+    text = str(error)
+    for pattern, hint in _HINTS.items():
+        if re.search(pattern, text, re.IGNORECASE):
+            return hint
+    lines = [line.strip() for line in text.splitlines() if re.search(r"(Error|Exception)\b.*:", line)]
+    return f"the stream ended: {(lines[-1] if lines else ' '.join(text.split()))[:500]}"

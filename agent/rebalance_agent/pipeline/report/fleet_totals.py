@@ -1,0 +1,67 @@
+"""Reads what rebalances cost the whole fleet from the tables: by time and trigger, by hour of the week, by deploy."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment, total_cost
+from rebalance_agent.pipeline.report.report_rows import CostRow, DeployRow, StormRow, WeekRow
+from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.schemas import GROUP
+
+__all__ = ["DEPLOYS_MAX", "STORMS_MAX", "cost_rows", "deploy_rows", "storm_rows", "week_rows"]
+
+DEPLOYS_MAX = 2_000
+"""Deploys that are told of, the dearest."""
+
+STORMS_MAX = 5_000
+"""Stormy hours that are told of, the latest."""
+
+
+def cost_rows(told: DataFrame) -> tuple[CostRow, ...]:
+    """A row for each period and trigger; ``told``: whole rebalances, with their ``period``."""
+    rows = told.groupBy("period", "trigger").agg(F.count("*").alias("rebalances"), total_cost().alias("cost")).collect()
+    return tuple(CostRow(*each) for each in sorted(rows))
+
+
+def week_rows(episodes: DataFrame) -> tuple[WeekRow, ...]:
+    """A row for each hour of the week in which there was a rebalance."""
+    hour = (F.weekday("completed_at") * 24 + F.hour("completed_at")).alias("hour_of_week")
+    rows = episodes.groupBy(hour).agg(F.count("*").alias("rebalances"), total_cost().alias("cost")).collect()
+    return tuple(WeekRow(*each) for each in sorted(rows))
+
+
+def storm_rows(tables: Tables) -> tuple[StormRow, ...]:
+    """The hours in which storms began, the latest first."""
+    rows = (
+        tables.read("group_hours")
+        .where("storms > 0")
+        .orderBy(F.desc("hour"), *GROUP)
+        .limit(STORMS_MAX)
+        .select(*GROUP, epoch_ms("hour"), "rebalances")
+        .collect()
+    )
+    return tuple(StormRow(each[0], each[1], moment(each[2]), each[3]) for each in rows)
+
+
+def deploy_rows(episodes: DataFrame) -> tuple[tuple[DeployRow, ...], int]:
+    """The deploys, the dearest first, and how many there are in all."""
+    deploys = (
+        episodes.where("rollout IS NOT NULL")
+        .groupBy(*GROUP, "rollout")
+        .agg(
+            F.unix_millis(F.min(F.coalesce("started_at", "completed_at"))),
+            F.unix_millis(F.max("completed_at")),
+            F.count("*"),
+            total_cost().alias("cost"),
+            F.max("stall_seconds"),
+        )
+        .persist()
+    )
+    try:
+        rows = deploys.orderBy(F.desc("cost"), "rollout").limit(DEPLOYS_MAX).collect()
+        number = deploys.count()
+    finally:
+        deploys.unpersist()
+    return tuple(DeployRow(each[0], each[1], moment(each[3]), moment(each[4]), *each[5:]) for each in rows), number

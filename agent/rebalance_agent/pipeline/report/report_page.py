@@ -1,0 +1,65 @@
+"""The whole page: one file that needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from rebalance_agent.pipeline.report.fleet_part import fleet_section, group_table, tiles
+from rebalance_agent.pipeline.report.group_part import group_section
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, Report
+from rebalance_agent.ui.svg.assets import asset
+from rebalance_agent.ui.svg.readable import escaped, minute, name
+
+__all__ = ["page"]
+
+
+def page(report: Report) -> str:
+    """The report as HTML.
+
+    Nothing is loaded and only the page's own script may run (the Content-Security-Policy has its digest): a name that
+    would be a script stays a name even if it were not escaped.
+    """
+    style = f"{asset('look.css')}\n{asset('report.css', __package__)}"
+    script = f"{asset('tips.js')}\n{asset('report.js', __package__)}"
+    details = report.details[:DETAILS_MAX]
+    anchors = {each.key: f"group-{place + 1}" for place, each in enumerate(details) if each.key in report.by_key}
+    groups = "".join(
+        group_section(report, report.by_key[each.key], each, anchors[each.key], shown=place == 0)
+        for place, each in enumerate(details)
+        if each.key in anchors
+    )
+    clusters = sorted({each.cluster_id for each in report.groups})
+    where = ", ".join(name(each, 40) for each in clusters[:3]) + (" …" if len(clusters) > 3 else "")  # noqa: PLR2004
+    made = f", made {minute(report.made_at)}" if report.made_at else ""
+    shown = f"{minute(report.since)} to {minute(report.until)} UTC · cluster {where or 'unknown'}{made}"
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>What rebalances cost</title><style>{style}</style>"
+    )
+    header = (
+        f'<a class="skip" href="#groups">to all groups</a><header><h1>What rebalances cost</h1><p>{escaped(shown)}</p>'
+        '<nav><a href="#fleet">The fleet</a><a href="#groups">All groups</a>'
+        '<a href="#details">The worst groups</a></nav></header>'
+    )
+    main = (
+        f"<main>{tiles(report)}{fleet_section(report)}{group_table(_bounded(report), anchors)}"
+        f'<section id="details"><h2>The worst groups</h2>{groups or "<p>There is no group.</p>"}</section></main>'
+    )
+    body = f'{header}{main}<div id="tip" role="status" hidden></div><script>{script}</script>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def _bounded(report: Report) -> Report:
+    if len(report.groups) <= GROUPS_MAX:
+        return report
+    raise ValueError(f"a report tells of at most {GROUPS_MAX} groups, not of {len(report.groups)}")
+
+
+def _policy(script: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    script_only = f"script-src 'sha256-{digest}'"
+    return f"default-src 'none'; style-src 'unsafe-inline'; {script_only}; base-uri 'none'; form-action 'none'"

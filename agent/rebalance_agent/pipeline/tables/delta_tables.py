@@ -1,0 +1,273 @@
+"""Delta tables in one folder: read, merged by key, written over, appended to, kept small.
+
+Every write is one Delta transaction, and one that another writer got ahead of is tried again: a merge by key may be
+done any number of times.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from delta.tables import DeltaMergeBuilder, DeltaTable
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import AnalysisException, PySparkException
+from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import StructType
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.pipeline.errors import PipelineError
+from rebalance_agent.pipeline.tables.schemas import DRIFT_DAYS, TABLES, Table
+
+__all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "Tables"]
+
+ATTEMPTS_MAX = 10
+"""Two services that write the same table seldom collide more than once; after so many something else is wrong."""
+
+RETENTION_HOURS_MIN = 168
+"""Files of older versions are kept for a week: a reader that began with one must be able to end."""
+
+_CONFLICT = re.compile(
+    r"io\.delta\.exceptions\.\w*(Concurrent|Changed)\w*Exception|DELTA_(CONCURRENT|METADATA_CHANGED|PROTOCOL_CHANGED)"
+)
+"""Delta's ways of saying that another writer was first; its Python package 4.0 has no classes for them."""
+
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+"""How what is no path of this machine begins."""
+
+_Result = TypeVar("_Result")
+
+
+class Tables:
+    """The tables of `schemas.TABLES` as folders of ``folder``: a path, or any address that Spark's Hadoop can write."""
+
+    def __init__(self, spark: SparkSession, folder: str) -> None:
+        """Nothing is made before something is written."""
+        if not folder.strip():
+            raise InvalidInputError("tables", "must be a folder or an address such as s3a://bucket/rebalances")
+        self.spark = spark
+        # Delta takes a path that is not absolute for the name of a table.
+        self.folder = folder.rstrip("/") if _ADDRESS.match(folder) else os.path.abspath(folder)  # noqa: PTH100 - of text
+
+    def path(self, name: str) -> str:
+        """Where the table is, or will be."""
+        return f"{self.folder}/{_known(name).name}"
+
+    def exists(self, name: str) -> bool:
+        """Whether anything was ever written to it."""
+        return DeltaTable.isDeltaTable(self.spark, self.path(name))
+
+    def read(self, name: str) -> DataFrame:
+        """The table's columns as this release knows them; no rows where it is not there yet.
+
+        Columns that a newer release added are left out, those that an older one did not have are null.
+        """
+        table = _known(name)
+        if not self.exists(name):
+            return self.spark.createDataFrame([], table.schema)
+        frame = self.spark.read.format("delta").load(self.path(name))
+        return frame.select(
+            *(
+                F.col(field.name) if field.name in frame.columns else F.lit(None).cast(field.dataType).alias(field.name)
+                for field in table.schema
+            )
+        )
+
+    def merge(self, name: str, frame: DataFrame) -> None:
+        """Put each row in the place of the one of its key, if it is of a higher rank (see `schemas.Table`).
+
+        ``frame`` is read more than once: persist what is expensive. Of rows of one key in it one of the highest rank is
+        taken.
+        """
+        table = _known(name)
+        rows = _one_of_each(_checked(table, frame), table)
+        if not self.exists(name):
+            self._create(table)
+        same = " AND ".join((*(f"old.`{key}` = new.`{key}`" for key in table.keys), *_near(table, frame)))
+        _again(lambda: self._merge(table, rows, same))
+
+    def overwrite(self, name: str, frame: DataFrame) -> None:
+        """Make these rows all that there are; readers see the old ones until the new ones are complete.
+
+        A table that another release made gets our columns, and they may stay nullable.
+        """
+        table = _known(name)
+        rows = _checked(table, frame)
+        if not self.exists(name):
+            self._create(table)
+        writer = _writer(rows).mode("overwrite").partitionBy(*table.divided_by)
+        # Else without the schema: a writer's is never NOT NULL.
+        if not self._is_as_ours(table):
+            writer = writer.option("overwriteSchema", "true")
+        _again(lambda: writer.save(self.path(name)))
+
+    def append(self, name: str, frame: DataFrame) -> None:
+        """Add rows to a table without a key."""
+        table = _known(name)
+        if table.keys:
+            raise PipelineError(f"{name} has a key: rows are merged into it, so that nothing is there twice")
+        if not self.exists(name):
+            self._create(table)
+        rows = _checked(table, frame)
+        _again(lambda: _writer(rows).mode("append").option("mergeSchema", "true").save(self.path(name)))
+
+    def remove(self, name: str, keys: DataFrame) -> None:
+        """Delete the rows with these keys."""
+        table = _known(name)
+        if not self.exists(name):
+            return
+        same = " AND ".join(f"old.`{key}` <=> gone.`{key}`" for key in table.keys)
+        gone = keys.select(*table.keys).distinct().alias("gone")
+        _again(
+            lambda: (
+                DeltaTable.forPath(self.spark, self.path(name))
+                .alias("old")
+                .merge(gone, same)
+                .whenMatchedDelete()
+                .execute()
+            )
+        )
+
+    def expire(self, name: str, column: str, before: dt.date) -> int:
+        """Delete rows whose ``column`` is before a day (UTC); how many there were."""
+        if not self.exists(name):
+            return 0
+        old = F.col(column) < F.lit(before)
+        count = self.read(name).where(old).count()
+        if count:
+            _again(lambda: DeltaTable.forPath(self.spark, self.path(name)).delete(old))
+        return count
+
+    def compact(self, name: str, retention_hours: int = RETENTION_HOURS_MIN) -> tuple[int, int]:
+        """Join small files, and remove those of older versions; files before and after."""
+        if retention_hours < RETENTION_HOURS_MIN:
+            raise InvalidInputError("retention_hours", f"must be at least {RETENTION_HOURS_MIN}: readers need them")
+        if not self.exists(name):
+            return 0, 0
+        before = self.files(name)
+        table = DeltaTable.forPath(self.spark, self.path(name))
+        _again(lambda: table.optimize().executeCompaction())
+        table.vacuum(retention_hours)
+        return before, self.files(name)
+
+    def files(self, name: str) -> int:
+        """Data files of the present version."""
+        if not self.exists(name):
+            return 0
+        detail = DeltaTable.forPath(self.spark, self.path(name)).detail().select("numFiles").first()
+        return int(detail[0]) if detail else 0
+
+    def _is_as_ours(self, table: Table) -> bool:
+        """Whether the columns are ours in their order, NOT NULL where ours are."""
+        have = DeltaTable.forPath(self.spark, self.path(table.name)).toDF().schema
+        return _columns(have) == _columns(table.schema)
+
+    def _create(self, table: Table) -> None:
+        builder = DeltaTable.createIfNotExists(self.spark).location(self.path(table.name)).addColumns(table.schema)
+        if table.divided_by:
+            builder = builder.partitionedBy(*table.divided_by)
+        try:
+            _again(builder.execute)
+        except AnalysisException as error:
+            raise PipelineError(f"cannot make the table {self.path(table.name)}: {_line(error)}") from error
+
+    def _merge(self, table: Table, rows: DataFrame, same: str) -> None:
+        """First what is new, then what is better.
+
+        A merge that may do both writes again each file in which it finds a key, and what is known is told again all the
+        time by those who know no more. In this order nothing is lost to a writer who adds worse of a key meanwhile.
+        """
+
+        def merge(source: DataFrame) -> DeltaMergeBuilder:
+            return self._delta(table).alias("old").merge(source.alias("new"), same).withSchemaEvolution()
+
+        merge(rows).whenNotMatchedInsertAll().execute()
+        known = self._delta(table).toDF().alias("old")
+        better = rows.alias("new").join(known, F.expr(same) & _higher(table), "left_semi")
+        if not better.isEmpty():
+            merge(better).whenMatchedUpdateAll(_higher(table)).execute()
+
+    def _delta(self, table: Table) -> DeltaTable:
+        return DeltaTable.forPath(self.spark, self.path(table.name))
+
+
+def _known(name: str) -> Table:
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise PipelineError(f"there is no table {name!r}; the tables are {', '.join(TABLES)}") from None
+
+
+def _checked(table: Table, frame: DataFrame) -> DataFrame:
+    """The frame with the table's columns in their order.
+
+    Raises:
+        PipelineError: it has others; a stage's `select` is not the table's schema.
+    """
+    have = {field.name: field.dataType.simpleString() for field in frame.schema}
+    want = {field.name: field.dataType.simpleString() for field in table.schema}
+    if have != want:
+        odd = sorted(set(have.items()) ^ set(want.items()))
+        raise PipelineError(f"rows for {table.name} have other columns than the table: {odd}")
+    return frame.select(*(F.col(f"`{name}`") for name in want))
+
+
+def _columns(schema: StructType) -> list[tuple[str, str, bool]]:
+    return [(field.name, field.dataType.simpleString(), field.nullable) for field in schema]
+
+
+def _one_of_each(frame: DataFrame, table: Table) -> DataFrame:
+    """One row of each key: of the highest rank, and of equal ones the one that was read first where that is known."""
+    if not table.keys:
+        raise PipelineError(f"{table.name} has no key to merge by: append to it")
+    order = [F.expr(expression).desc() for expression in table.rank]
+    order += [F.col(name).asc_nulls_last() for name in ("partition", "offset") if name in frame.columns]
+    window = Window.partitionBy(*(F.col(f"`{key}`") for key in table.keys)).orderBy(*(order or [F.lit(0)]))
+    return frame.withColumn("_place", F.row_number().over(window)).where("_place = 1").drop("_place")
+
+
+def _higher(table: Table) -> Column:
+    """Whether the new row is of a higher rank: by the first expression that differs. Without a rank it always is."""
+    higher = F.lit(not table.rank)
+    for expression in reversed(table.rank):
+        new, old = (F.expr(_of_side(table, expression, side)) for side in ("new", "old"))
+        higher = (new > old) | (new.eqNullSafe(old) & higher)
+    return higher
+
+
+def _of_side(table: Table, expression: str, side: str) -> str:
+    """The expression with its columns taken from one side of a merge."""
+    columns = {field.name for field in table.schema}
+    return " ".join(f"{side}.`{word}`" if word in columns else word for word in expression.split(" "))
+
+
+def _near(table: Table, rows: DataFrame) -> Iterator[str]:
+    """Only folders in which the row of a key can be; a merge looks through nothing else."""
+    if "day" in table.divided_by:
+        days = rows.agg(F.min("day"), F.max("day")).first()
+        if days and days[0]:
+            first, last = days[0] - dt.timedelta(DRIFT_DAYS), days[1] + dt.timedelta(DRIFT_DAYS)
+            yield f"old.day BETWEEN DATE'{first}' AND DATE'{last}'"
+
+
+def _writer(rows: DataFrame) -> DataFrameWriter:
+    return rows.write.format("delta")
+
+
+def _again(write: Callable[[], _Result]) -> _Result:
+    for _ in range(ATTEMPTS_MAX - 1):
+        try:
+            return write()
+        except (Py4JJavaError, PySparkException) as error:
+            if not _CONFLICT.search(str(error)):
+                raise
+            # Nothing was written: Delta found another's commit before it made ours.
+    return write()
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:500]

@@ -1,0 +1,156 @@
+"""Events -> table `generations`: a row per generation or epoch, of which the parts are joined.
+
+A row that ``closes_episode`` speaks of the whole episode, as its event does; the other generations of a cooperative or
+reconciled episode have no stall and no follow-ups, and only their own step's moves. So what episodes cost is a sum over
+the closing rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import StringType
+
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.pipeline.tables.schemas import GENERATIONS, GROUP
+
+__all__ = ["SCHEMA", "generations", "joined_body"]
+
+SCHEMA = GENERATIONS.schema
+
+_COPIED = (
+    "group_type",
+    "previous_generation",
+    "episode_generation",
+    "closes_episode",
+    "followups",
+    "epoch_kind",
+    "assignor",
+    "protocol",
+    "trigger",
+    "causes",
+    "moved",
+    "needed",
+    "revoked",
+    "assigned",
+    "lost",
+    "unassigned",
+    "noop",
+    "skew_ratio",
+    "imbalance",
+    "slowest_member_id",
+    "slowest_seconds",
+    "flapping",
+    "topics",
+)
+"""Fields of an event's JSON that are columns as they are."""
+
+_EVENT = ", ".join(
+    (
+        *(f"{name} {SCHEMA[name].dataType.simpleString()}" for name in _COPIED),
+        "phases STRUCT<started_ms: BIGINT, joined_ms: BIGINT, completed_ms: BIGINT>",
+        "stall STRUCT<basis: STRING, seconds: DOUBLE, partition_seconds: DOUBLE>",
+        "members ARRAY<STRUCT<member_id: STRING, client_id: STRING>>",
+    )
+)
+"""What is read of an event's JSON."""
+
+_ROLLOUT = "started_ms BIGINT, first_generation BIGINT, last_generation BIGINT"
+
+_ONE_EVENT = ("cluster_id", "group", "generation", "timestamp", "revision", "parts")
+"""What the parts of one event have in common."""
+
+
+def generations(events: DataFrame) -> DataFrame:
+    """Rows of table ``events``, each event once and in its highest revision -> rows of table ``generations``.
+
+    An event of which a part is missing is left out until that has come.
+    """
+    whole = _whole(events.where(F.col("kind") == GenerationEvent.KIND))
+    parsed = whole.withColumn("event", F.from_json("body", _EVENT)).withColumns(
+        {name: F.col("event")[name] for name in _COPIED}
+    )
+    return _with_rollout(parsed.withColumns(_derived(F.col("event"))), events).select(*SCHEMA.names)
+
+
+def joined_body(bodies: Sequence[str]) -> str:
+    """JSON of an event from that of its parts, in order; fields that this release does not know stay."""
+    parts = [json.loads(body) for body in bodies]
+    members = [member for part in parts for member in part["members"]]
+    whole = {**parts[0], "members": members, "part": 0, "parts": 1}
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+_join = F.udf(joined_body, StringType())
+
+
+def _whole(events: DataFrame) -> DataFrame:
+    """Events of one part as they are, and those of several joined under the first one's id."""
+    said = ("event_id", "source", "origin", "body")
+    # Few groups are so large that their events are split: only those are moved about.
+    pieces = (
+        events.where("parts > 1")
+        .groupBy(*_ONE_EVENT)
+        .agg(F.sort_array(F.collect_list(F.struct("part", *said))).alias("pieces"))
+        .where(F.size("pieces") == F.col("parts"))
+    )
+    first = F.col("pieces")[0]
+    joined = pieces.select(
+        *_ONE_EVENT[:-1],
+        *(first[name].alias(name) for name in said[:-1]),
+        _join(F.transform("pieces", lambda piece: piece["body"])).alias("body"),
+    )
+    return events.where("parts = 1").select(*joined.columns).unionByName(joined)
+
+
+def _derived(event: Column) -> dict[str, Column]:
+    phases, stall, members = event["phases"], event["stall"], event["members"]
+    classic = event["group_type"] == GroupType.CLASSIC.value
+    join = _seconds(phases["started_ms"], phases["joined_ms"])
+    sync = _seconds(phases["joined_ms"], phases["completed_ms"])
+    slowest = F.filter(members, lambda member: member["member_id"] == event["slowest_member_id"])
+    return {
+        "completed_at": F.timestamp_millis(phases["completed_ms"]),
+        "started_at": F.timestamp_millis(phases["started_ms"]),
+        "join_seconds": F.when(classic, join),
+        "sync_seconds": F.when(classic, sync),
+        "reconcile_seconds": F.when(~classic, sync),
+        "stall_seconds": stall["seconds"],
+        "stall_basis": stall["basis"],
+        "stalled_partition_seconds": stall["partition_seconds"],
+        "member_count": F.size(members),
+        "partition_count": F.aggregate(F.map_values(event["topics"]), F.lit(0), lambda total, count: total + count),
+        "excess": F.when(event["needed"].isNotNull(), F.greatest(event["moved"] - event["needed"], F.lit(0))),
+        "slowest_client_id": F.get(slowest, F.lit(0))["client_id"],
+    }
+
+
+def _seconds(begin_ms: Column, end_ms: Column) -> Column:
+    """Seconds between two moments, 0 if the clocks disagree; null where one of them is not known."""
+    return F.when(begin_ms.isNotNull() & end_ms.isNotNull(), F.greatest(end_ms - begin_ms, F.lit(0)) / 1000)
+
+
+def _with_rollout(rows: DataFrame, events: DataFrame) -> DataFrame:
+    """The deploy that a generation belongs to: its first, if two observers told of one under two ids."""
+    told = (
+        events.where(F.col("kind") == RolloutEvent.KIND)
+        .withColumn("rollout", F.from_json("body", _ROLLOUT))
+        .groupBy(*GROUP)
+        .agg(F.sort_array(F.collect_list(F.struct("rollout.*", "timestamp", "event_id"))).alias("rollouts"))
+    )
+
+    def holds(deploy: Column) -> Column:
+        return (
+            F.col("generation").between(deploy["first_generation"], deploy["last_generation"])
+            & (F.col("completed_at") >= F.timestamp_millis(deploy["started_ms"]))
+            & (F.col("completed_at") <= deploy["timestamp"])
+        )
+
+    mine = F.filter("rollouts", holds)
+    return rows.join(told, [*GROUP], "left").withColumn("rollout", F.get(mine, F.lit(0))["event_id"])

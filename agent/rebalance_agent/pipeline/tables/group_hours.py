@@ -1,0 +1,211 @@
+"""Generations and events -> table `group_hours`: what each hour cost a group, and how it went on.
+
+A rebalance counts in the hour in which it completed; the time that partitions stood still is spread over the hours in
+which they did. There is a row for each hour in which something happened or in which the group had members: from its
+first known generation until it went or, if it is still there, until the last event of its cluster.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.events import AbortedEvent, GroupGoneEvent
+from rebalance_agent.pipeline.tables.percentiles import in_order, percentile
+from rebalance_agent.pipeline.tables.schemas import GROUP, GROUP_HOURS
+
+__all__ = ["INTERVAL_HOURS_MAX", "SCHEMA", "STORM_GAP_SECONDS", "STORM_REBALANCES", "group_hours"]
+
+SCHEMA = GROUP_HOURS.schema
+
+STORM_GAP_SECONDS = 60
+"""Rebalances that are at most this apart belong together."""
+
+STORM_REBALANCES = 5
+"""So many that belong together are a storm: with fewer, a few members came one after the other."""
+
+INTERVAL_HOURS_MAX = 366 * 24
+"""How long a generation, or a stall, counts at most: a time that is wrong makes no more rows than a year has hours."""
+
+_HOUR_MS = 3_600_000
+
+_SUMS = (
+    *("rebalances", "noops", "followups", "moved", "moved_excess"),
+    *("aborted", "storms", "stalled_partition_seconds", "served_seconds"),
+)
+"""What is zero, and not unknown, where there was nothing to add up."""
+
+
+def group_hours(
+    generations: DataFrame,
+    events: DataFrame,
+    *,
+    storm_gap_seconds: int = STORM_GAP_SECONDS,
+    storm_rebalances: int = STORM_REBALANCES,
+) -> DataFrame:
+    """Rows of tables ``generations`` and ``events`` -> rows of table ``group_hours``."""
+    episodes = generations.where("closes_episode")
+    facts = (
+        _aborted(events),
+        _served(generations, events),
+        _stalled(episodes),
+        _storms(episodes, storm_gap_seconds, storm_rebalances),
+    )
+    lived = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), facts)
+    # Apart from these, for most hours have no rebalance, and what is told of one is dear to add up.
+    rebalanced = _by_hours(_completed(episodes), _of_rebalances())
+    hours = _by_hours(lived, _of_time()).join(rebalanced, [*GROUP, "hour"], "full").fillna(0, _SUMS)
+    return (
+        hours.withColumns(
+            {
+                "hour": F.timestamp_millis(F.col("hour") * _HOUR_MS),
+                "by_trigger": F.coalesce("by_trigger", F.expr("CAST(map() AS MAP<STRING, BIGINT>)")),
+                "flapping": F.coalesce("flapping", F.expr("CAST(array() AS ARRAY<STRING>)")),
+                # What stood still before anybody could count must not exceed the whole.
+                "partition_seconds": F.greatest("served_seconds", "stalled_partition_seconds"),
+                **{f"stall_p{percent}": percentile(F.col("stalls"), percent) for percent in (50, 95, 99)},
+                "stall_max": F.array_max("stalls"),
+                "slowest_seconds": F.col("slowest.seconds"),
+                "slowest_client_id": F.col("slowest.client_id"),
+            }
+        )
+        .withColumn(
+            "availability",
+            F.when(F.col("partition_seconds") > 0, 1 - F.col("stalled_partition_seconds") / F.col("partition_seconds")),
+        )
+        .select(*SCHEMA.names)
+    )
+
+
+def _by_hours(facts: DataFrame, totals: list[Column]) -> DataFrame:
+    return facts.groupBy(*GROUP, "hour").agg(*totals)
+
+
+def _of_time() -> list[Column]:
+    """Of facts that have the columns which they know, and null in the others."""
+    return [
+        F.sum("aborted").alias("aborted"),
+        F.sum("storms").alias("storms"),
+        F.sum("stalled").alias("stalled_partition_seconds"),
+        F.sum("served").alias("served_seconds"),
+        F.max("skew_ratio").alias("skew_max"),
+    ]
+
+
+def _of_rebalances() -> list[Column]:
+    counts = [each for kind in Trigger for each in (F.lit(kind.value), F.count_if(F.col("trigger") == kind.value))]
+    flapping = F.array_sort(F.array_distinct(F.flatten(F.collect_list("flapping"))))
+    return [
+        F.count("trigger").alias("rebalances"),
+        F.map_filter(F.create_map(*counts), lambda _trigger, count: count > 0).alias("by_trigger"),
+        F.count_if("noop").alias("noops"),
+        *(F.sum(name).alias(name) for name in ("followups", "moved", "moved_excess")),
+        in_order("stall_seconds").alias("stalls"),
+        flapping.alias("flapping"),
+        F.max("slowest").alias("slowest"),
+    ]
+
+
+def _completed(episodes: DataFrame) -> DataFrame:
+    """As the observer counts: an episode that leaves the group Empty costs, and is not a rebalance completed."""
+    slowest = F.struct(F.col("slowest_seconds").alias("seconds"), F.col("slowest_client_id").alias("client_id"))
+    return episodes.select(
+        *GROUP,
+        _hour(_ms(F.col("completed_at"))).alias("hour"),
+        F.when(F.col("member_count") > 0, F.col("trigger")).alias("trigger"),
+        "noop",
+        "followups",
+        "stall_seconds",
+        "moved",
+        F.col("excess").alias("moved_excess"),
+        "flapping",
+        F.when(F.col("slowest_seconds").isNotNull(), slowest).alias("slowest"),
+    )
+
+
+def _aborted(events: DataFrame) -> DataFrame:
+    missing = F.from_json("body", "generations BIGINT")["generations"]
+    return events.where(F.col("kind") == AbortedEvent.KIND).select(
+        *GROUP, _hour(_ms(F.col("timestamp"))).alias("hour"), F.coalesce(missing, F.lit(1)).alias("aborted")
+    )
+
+
+def _served(generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Partition-seconds and skew of each generation until the next one."""
+    # A clock that is ahead must not make every group live on.
+    ends = events.groupBy("cluster_id").agg(
+        F.max(F.least(_ms(F.col("timestamp")), _ms(F.col("ingested_at")))).alias("end")
+    )
+    steps = generations.select(
+        *GROUP,
+        "generation",
+        _ms(F.col("completed_at")).alias("begin"),
+        F.when(F.col("member_count") > 0, F.col("partition_count")).otherwise(0).alias("partitions"),
+        F.when(F.col("closes_episode"), F.col("skew_ratio")).alias("skew_ratio"),
+    ).unionByName(
+        events.where(F.col("kind") == GroupGoneEvent.KIND).select(
+            *GROUP, _ms(F.col("timestamp")).alias("begin"), F.lit(0).alias("partitions")
+        ),
+        allowMissingColumns=True,
+    )
+    order = Window.partitionBy(*GROUP).orderBy("begin", F.asc_nulls_last("generation"))
+    spans = (
+        steps.withColumn("next", F.lead("begin").over(order))
+        .where("partitions > 0")
+        .join(F.broadcast(ends), "cluster_id")
+        .withColumn("end", F.coalesce("next", "end"))
+    )
+    return _by_hour(spans).select(
+        *GROUP, "hour", (F.col("seconds") * F.col("partitions")).alias("served"), "skew_ratio"
+    )
+
+
+def _stalled(episodes: DataFrame) -> DataFrame:
+    """An episode's stalled partition-seconds, spread evenly over the time of its longest stall."""
+    end = _ms(F.col("completed_at"))
+    length = F.round(F.least(F.col("stall_seconds") * 1000, F.lit(float(INTERVAL_HOURS_MAX * _HOUR_MS))))
+    length = F.greatest(length.cast("long"), F.lit(1))
+    spans = episodes.where("stall_seconds > 0").withColumns({"begin": end - length, "end": end})
+    share = F.col("stalled_partition_seconds") * (F.col("seconds") * 1000 / (F.col("end") - F.col("begin")))
+    # Before a group's first assignment nobody knew how many partitions there would be: its start is not served time.
+    started = F.when(F.col("trigger") == Trigger.GROUP_STARTED.value, share)
+    return _by_hour(spans).select(*GROUP, "hour", share.alias("stalled"), started.alias("served"))
+
+
+def _storms(episodes: DataFrame, gap_seconds: int, rebalances: int) -> DataFrame:
+    """A storm counts in the hour in which it begins."""
+    return (
+        episodes.where("member_count > 0")
+        .groupBy(*GROUP, F.session_window("completed_at", f"{gap_seconds} seconds").alias("session"))
+        .agg(F.count("*").alias("rebalances"))
+        .where(F.col("rebalances") >= rebalances)
+        .select(*GROUP, _hour(_ms(F.col("session.start"))).alias("hour"), F.lit(1).alias("storms"))
+    )
+
+
+def _by_hour(spans: DataFrame) -> DataFrame:
+    """A row for each ``hour`` that ``begin`` to ``end`` touches, and how many ``seconds`` of it lie in there."""
+    begin = F.greatest(F.col("begin"), F.col("end") - INTERVAL_HOURS_MAX * _HOUR_MS)
+    hours = F.sequence(_hour(F.col("begin")), _hour(F.col("end")))
+    hour_begins = F.col("hour") * _HOUR_MS
+    inside = F.least(F.col("end"), hour_begins + _HOUR_MS) - F.greatest(F.col("begin"), hour_begins)
+    return (
+        spans.where("end > begin")
+        .withColumn("begin", begin)
+        .withColumn("hour", F.explode(hours))
+        .withColumn("seconds", inside / 1000)
+        .where("seconds > 0")
+    )
+
+
+def _ms(moment: Column) -> Column:
+    """Milliseconds since the epoch: all times of events are whole ones, and so are their differences."""
+    return F.unix_millis(moment)
+
+
+def _hour(epoch_ms: Column) -> Column:
+    """The number of the hour since the epoch."""
+    return F.floor(epoch_ms / _HOUR_MS)

@@ -1,0 +1,55 @@
+"""Generations -> table `members`: a row per member of each generation."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+
+from rebalance_agent.pipeline.tables.schemas import MEMBERS
+
+__all__ = ["SCHEMA", "count_in_ranges", "members"]
+
+SCHEMA = MEMBERS.schema
+
+_MEMBERS = """members ARRAY<STRUCT<
+    member_id: STRING, instance_id: STRING, client_id: STRING, host: STRING, rack: STRING,
+    topics: ARRAY<STRING>, owned: MAP<STRING, STRING>, assigned: MAP<STRING, STRING>,
+    stop_seconds: DOUBLE, session_timeout_ms: INT, rebalance_timeout_ms: INT,
+    where: STRUCT<pod: STRING, node: STRING, workload: STRING, image: STRING>
+>>"""
+"""What is read of an event's JSON."""
+
+
+def members(generations: DataFrame) -> DataFrame:
+    """Rows of table ``generations`` -> rows of table ``members``; an Empty group has none."""
+    each = generations.select(
+        "event_id",
+        "cluster_id",
+        "group",
+        "generation",
+        "completed_at",
+        F.explode(F.from_json("body", _MEMBERS)["members"]).alias("member"),
+    )
+    said = each.select("event_id", "cluster_id", "group", "generation", "completed_at", "member.*")
+    return said.withColumns(
+        {
+            # Kafka writes a client's address with a slash, and a rack that is not set as an empty one.
+            "host": F.ltrim(F.col("host"), F.lit("/")),
+            "rack": F.nullif("rack", F.lit("")),
+            "partitions": count_in_ranges(F.col("assigned")),
+            "owned": count_in_ranges(F.col("owned")),
+            **{name: F.col("where")[name] for name in ("pod", "node", "workload", "image")},
+        }
+    ).select(*SCHEMA.names)
+
+
+def count_in_ranges(partitions: Column) -> Column:
+    """How many partitions there are in a map of topic to ranges such as ``0-4,7``."""
+    spans = F.split(F.array_join(F.map_values(partitions), ","), ",")
+    return F.aggregate(spans, F.lit(0), lambda total, span: total + _length(span))
+
+
+def _length(span: Column) -> Column:
+    first, last = F.substring_index(span, "-", 1), F.substring_index(span, "-", -1)
+    # Most are of one partition, and need not be taken apart.
+    return F.when(span == "", 0).when(~span.contains("-"), 1).otherwise(last.cast("int") - first.cast("int") + 1)

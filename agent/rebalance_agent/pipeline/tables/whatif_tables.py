@@ -1,0 +1,277 @@
+"""Generations -> tables `whatif` and `fidelity`: every recorded past replayed through every strategy.
+
+Groups go to the tasks in pieces of bounded size (`CHUNK_BYTES`), so that a group of any length fits. The end of one
+leads into the next, which so begins with what members have, and figures add up. A group with an event that no task
+should hold (`EVENT_BYTES_MAX`) is refused by name. What a piece comes to (its *study*) is worked out once, for both
+tables and for `recommendations`. All thinking is in the room ``advice``; the command line asks the same functions.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+
+import pandas as pd
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
+from pyspark.sql.types import IntegerType, StringType, StructField, StructType
+
+from rebalance_agent.advice import Fidelity, FidelityLine, Outcome, WhatIf, fidelity, history_of, merged, what_if
+from rebalance_agent.advice.figures import Figures
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import event_from_json, value_from_json, value_to_json
+from rebalance_agent.model.events import AssignEvent
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.pipeline.tables.schemas import FIDELITY, GROUP, WHATIF
+
+__all__ = [
+    "CHUNK_BYTES",
+    "EVENT_BYTES_MAX",
+    "STUDIES",
+    "Study",
+    "fidelities",
+    "read_studies",
+    "studies",
+    "study_of",
+    "whatif",
+]
+
+CHUNK_BYTES = 8 << 20
+"""Characters of JSON of one piece: parsed it takes some ten times as much, in each of a worker's tasks."""
+
+LEAD_SHARE = 8
+"""This part of a piece, or its last generation, leads into the next one: enough for the episode that the end cuts."""
+
+EVENT_BYTES_MAX = 64 << 20
+"""Characters of one generation's JSON, parts joined: a quarter of a million members."""
+
+OBJECTS_NEW_MAX = 100_000
+"""Between two looks of Python's collector in a worker, which is a process that is all ours. With its 700 it looked
+through a piece's objects again and again: an eighth of the time."""
+
+TASKS_PER_CORE = 4
+_SHUFFLES = "spark.sql.shuffle.partitions"
+
+STUDIES = StructType(
+    [
+        StructField("cluster_id", StringType(), nullable=False),
+        StructField("group", StringType(), nullable=False),
+        StructField("chunk", IntegerType(), nullable=False),
+        StructField("study", StringType(), nullable=False),
+    ]
+)
+"""``study``: JSON of a `Study`; ``chunk`` numbers a group's pieces, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What one piece of a group's past comes to; not ``readable``: nothing, and so is the whole group refused."""
+
+    found: WhatIf
+    fidelity: Fidelity
+    readable: bool = True
+
+
+def studies(generations: DataFrame, events: DataFrame) -> DataFrame:
+    """Rows of tables ``generations`` and ``events`` -> a row for each piece of each group; see `STUDIES`.
+
+    Of the events only those count in which leaders say that they assigned.
+    """
+    pieces = _with_reports(_pieces(generations), generations, events)
+    # Bodies are nearly all of the bytes: they come last, so that they are moved about once and not by each step before.
+    bodies = generations.where(F.length("body") <= EVENT_BYTES_MAX).select("event_id", "body")
+    rows = pieces.join(bodies, "event_id", "left").select(
+        *GROUP,
+        "chunk",
+        "leads",
+        "event_id",
+        # Of a group that is refused nothing may reach a task.
+        F.when(F.col("largest") <= EVENT_BYTES_MAX, F.col("body")).alias("body"),
+        "largest",
+        "instrumented",
+        "generation",
+    )
+    return rows.repartition(_tasks(rows), *GROUP, "chunk").groupBy(*GROUP, "chunk").applyInPandas(_study_rows, STUDIES)
+
+
+def _tasks(rows: DataFrame) -> int:
+    """Some for each core, for groups differ: who has the long ones would be waited for."""
+    spark = rows.sparkSession
+    return max(TASKS_PER_CORE * spark.sparkContext.defaultParallelism, int(spark.conf.get(_SHUFFLES) or 0))
+
+
+def _pieces(generations: DataFrame) -> DataFrame:
+    """By ``event_id`` the number of the piece (``chunk``), and ``leads``: it is of the piece before, and leads into it.
+
+    ``largest``: characters of the group's largest event.
+    """
+    whole = Window.partitionBy(*GROUP)
+    # To the last tie, so that the pieces of two runs are the same.
+    ordered = whole.orderBy("completed_at", "generation", "event_id")
+    sized = generations.select(*GROUP, "event_id", "generation", "completed_at", F.length("body").alias("size"))
+    end = F.sum("size").over(ordered.rowsBetween(Window.unboundedPreceding, Window.currentRow))
+    placed = (
+        sized.withColumns({"end": end, "largest": F.max("size").over(whole)})
+        .withColumn("_piece", ((F.col("end") - F.col("size")) / CHUNK_BYTES).cast("int"))
+        # A generation may be larger than a piece: so that numbers follow each other, and the next is the one after.
+        .withColumn("chunk", F.dense_rank().over(whole.orderBy("_piece")) - 1)
+        .withColumns({"next": F.lead("chunk").over(ordered), "last": F.max("chunk").over(whole)})
+    )
+    late = F.col("end") > (F.col("_piece") + 1) * CHUNK_BYTES - CHUNK_BYTES // LEAD_SHARE
+    leading = (late & (F.col("chunk") < F.col("last"))) | (F.col("next") > F.col("chunk"))
+    known = F.col("largest") <= EVENT_BYTES_MAX
+    twice = known & leading & (F.col("size") <= CHUNK_BYTES)
+    return (
+        placed.withColumn("leads", F.explode(F.when(twice, F.array(F.lit(0), F.lit(1))).otherwise(F.array(F.lit(0)))))
+        .withColumns(
+            {
+                "chunk": F.when(known, F.col("chunk") + F.col("leads")).otherwise(0),
+                "leads": F.col("leads") == 1,
+            }
+        )
+        .select(*GROUP, "chunk", "leads", "event_id", "largest", "generation")
+    )
+
+
+def whatif(studied: DataFrame) -> DataFrame:
+    """Rows of `studies` -> rows of table ``whatif``."""
+    return studied.groupBy(*GROUP).applyInPandas(_rows_of(_whatif_rows), WHATIF.schema).select(*WHATIF.schema.names)
+
+
+def fidelities(studied: DataFrame) -> DataFrame:
+    """Rows of `studies` -> rows of table ``fidelity``."""
+    rows = studied.groupBy(*GROUP).applyInPandas(_rows_of(_fidelity_rows), FIDELITY.schema)
+    return rows.select(*FIDELITY.schema.names)
+
+
+def read_studies(rows: pd.DataFrame) -> Study:
+    """One group's rows as one study."""
+    ordered = rows.sort_values("chunk")
+    read = [value_from_json(Study, json.loads(text)) for text in ordered["study"]]
+    if (refused := next((each for each in read if not each.readable), None)) is not None:
+        return refused
+    lines: dict[tuple[str, str], list[FidelityLine]] = {}
+    for study in read:
+        for line in study.fidelity.lines:
+            lines.setdefault((line.assignor, line.implementation), []).append(line)
+    return Study(merged([each.found for each in read]), Fidelity(tuple(reduce(add, some) for some in lines.values())))
+
+
+def _with_reports(pieces: DataFrame, generations: DataFrame, events: DataFrame) -> DataFrame:
+    """With column ``instrumented``: whether a leader said that it assigned in that generation."""
+    # Each is asked for once: to find the kind of an event, Spark reads the bodies of all.
+    told = (
+        events.where(F.col("kind") == AssignEvent.KIND)
+        .where(F.get_json_object("body", "$.error").isNull())
+        .select("cluster_id", "group", F.get_json_object("body", "$.generation").cast("long").alias("generation"))
+        .groupBy("group", "generation")
+        .agg(F.collect_set("cluster_id").alias("told_by"))
+    )
+    clusters = generations.groupBy("group").agg(F.count_distinct("cluster_id").alias("clusters"))
+    # Sidecars may not know the cluster; then it is plain only of a group that no two clusters have.
+    here = F.array_contains("told_by", F.col("cluster_id"))
+    somewhere = F.array_contains("told_by", F.lit("")) & (F.col("clusters") == 1)
+    rows = pieces.join(told, ["group", "generation"], "left").join(clusters, "group")
+    return rows.withColumn("instrumented", F.coalesce(here | somewhere, F.lit(False)))
+
+
+def _study_rows(key: tuple[str, str, int], rows: pd.DataFrame) -> pd.DataFrame:
+    gc.set_threshold(OBJECTS_NEW_MAX)
+    cluster_id, group, chunk = key
+    study = json.dumps(value_to_json(study_of(cluster_id, group, rows)))
+    return pd.DataFrame({"cluster_id": [cluster_id], "group": [group], "chunk": [chunk], "study": [study]})
+
+
+def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
+    """What a piece comes to; ``rows`` as `studies` makes them, in any order."""
+    if rows["body"].isna().any():
+        size = int(rows["largest"].iloc[0])
+        reason = f"too large: a generation of {size} characters of JSON, more than {EVENT_BYTES_MAX}"
+        return _refused(cluster_id, group, reason)
+    events = (event_from_json(json.loads(body)) for body in rows["body"])
+    try:
+        history = history_of(events, frozenset(rows["event_id"][rows["leads"]]))
+    except InvalidInputError as error:
+        # Each part of an event is within the bounds, and the whole, put together, need not be.
+        return _refused(cluster_id, group, f"too large: a generation that cannot be read: {error}")
+    instrumented = frozenset(int(each) for each in rows["generation"][rows["instrumented"]])
+    return Study(what_if(history), fidelity(history, instrumented))
+
+
+def _refused(cluster_id: str, group: str, reason: str) -> Study:
+    """A group that no task can hold, by name."""
+    refused = tuple(Outcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
+    found = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
+    return Study(found, Fidelity(), readable=False)
+
+
+_Row = Mapping[str, object]
+
+
+def _rows_of(make: Callable[[Study], Iterator[_Row]]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    def rows(studied: pd.DataFrame) -> pd.DataFrame:
+        columns = {"cluster_id": studied["cluster_id"].iloc[0], "group": studied["group"].iloc[0]}
+        return _frame([{**columns, **row} for row in make(read_studies(studied))])
+
+    return rows
+
+
+def _frame(rows: Sequence[_Row]) -> pd.DataFrame:
+    # Whole numbers with gaps must not become floats on the way.
+    return pd.DataFrame(list(rows), dtype=object)
+
+
+def _whatif_rows(study: Study) -> Iterator[_Row]:
+    found = study.found
+    recorded = {f"recorded_{name}": value for name, value in _columns(found.recorded).items() if name != "needed"}
+    for each in found.outcomes:
+        columns = _columns(each.figures if each.refused is None else Figures())
+        yield {
+            "strategy": each.strategy,
+            "protocol": each.protocol.value,
+            "refused": each.refused,
+            "generations": each.figures.generations,
+            **columns,
+            "recorded_assignor": found.assignor,
+            "recorded_protocol": found.protocol.value,
+            **recorded,
+            "modelled_stalled_partition_seconds": _stalled(found.predicted),
+        }
+
+
+def _columns(figures: Figures) -> dict[str, object]:
+    known = figures.generations > 0
+    return {
+        "moved": figures.moved if known else None,
+        "needed": figures.moved - figures.excess if known else None,
+        "excess": figures.excess if known else None,
+        "skew_mean": figures.skew_mean,
+        "skew_max": figures.skew_max if known else None,
+        "imbalance_mean": figures.imbalance_mean,
+        "stalled_partition_seconds": _stalled(figures),
+    }
+
+
+def _stalled(figures: Figures) -> float | None:
+    return figures.stalled_partition_seconds if figures.stalls else None
+
+
+def _fidelity_rows(study: Study) -> Iterator[_Row]:
+    for line in study.fidelity.lines:
+        yield {
+            "assignor": line.assignor,
+            "implementation": line.implementation,
+            "checked": line.checked,
+            "same_moves": line.same_moves,
+            "same_skew": line.same_skew,
+            "same_assignment": line.same_assignment,
+            "not_comparable": line.not_comparable,
+            "agreeing": line.agreeing,
+            "reason": line.reason,
+            "difference": line.difference,
+        }

@@ -1,0 +1,158 @@
+"""What is normal for each group, as the pipeline computes it: topic ``rebalance-baselines``, which is read whole."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from array import array
+from typing import NamedTuple
+
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.cluster.worker import Worker
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.baseline import HOURS_OF_WEEK, GroupBaseline, baseline_from_json, hour_of_week
+
+__all__ = ["BASELINES_MAX", "BASELINES_PART", "BASELINE_AGE_MAX_MS", "Baseline", "Baselines", "BaselinesReader"]
+
+BASELINES_PART = "baselines"
+"""Its name in readiness."""
+
+BASELINES_MAX = 20_000
+"""Groups whose baselines are kept, 4 kB each: more than one observer reports with any comfort."""
+
+BASELINE_AGE_MAX_MS = 35 * 86_400_000
+"""What nobody computed anew for five weeks is no longer what is normal."""
+
+TOPIC_AGAIN_S = 60.0
+"""How often the topic is looked for, and whether it has more partitions: it changes once a day, if at all."""
+
+READ_MAX = 500
+WAIT_S = 0.5
+TUNING = {"fetch.wait.max.ms": "5000", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "4096"}
+
+_NUMBERS = 3
+
+_log = logging.getLogger(__name__)
+
+
+class Baseline(NamedTuple):
+    """Normal stalls of one group at one hour of the week, in seconds; None where nobody knows."""
+
+    p50: float | None
+    p95: float | None
+    p99: float | None
+
+
+class _Packed(NamedTuple):
+    """A group's hours, three numbers each, NaN for None: as objects they would take six times as much."""
+
+    computed_ms: int
+    seconds: array[float]
+
+
+class Baselines:
+    """The newest baseline of each group. Safe to use from several threads.
+
+    ``version`` rises with every change, so that a renderer knows when its text is stale.
+    """
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self.version = 0
+        self._lock = threading.Lock()
+        self._groups: dict[str, _Packed] = {}
+
+    def put(self, baseline: GroupBaseline) -> bool:
+        """Take in a baseline in place of the group's earlier one; False where there is no room for one group more."""
+        seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
+        for hour in baseline.hours:
+            told = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
+            for index, each in enumerate(told, hour.hour_of_week * _NUMBERS):
+                seconds[index] = math.nan if each is None else each
+        with self._lock:
+            if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:
+                return False
+            self._groups[baseline.group] = _Packed(baseline.computed_ms, seconds)
+            self.version += 1
+        return True
+
+    def drop(self, group: str) -> None:
+        """Nothing is known of the group any more."""
+        with self._lock:
+            if self._groups.pop(group, None) is not None:
+                self.version += 1
+
+    def clear(self) -> None:
+        """Nothing is known of any group any more."""
+        with self._lock:
+            if self._groups:
+                self._groups.clear()
+                self.version += 1
+
+    def at(self, group: str, now_ms: int) -> Baseline | None:
+        """What is normal for ``group`` at the hour of ``now_ms``; None where nobody knows, or has known for long."""
+        with self._lock:
+            packed = self._groups.get(group)
+        if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
+            return None
+        first = hour_of_week(now_ms) * _NUMBERS
+        p50, p95, p99 = (None if math.isnan(each) else each for each in packed.seconds[first : first + _NUMBERS])
+        return None if p50 is None else Baseline(p50, p95, p99)
+
+
+class BaselinesReader:
+    """Keeps ``baselines`` as the topic has them, of this cluster's groups; without the topic there are none."""
+
+    def __init__(self, context: Context, topic: str, cluster_id: str, baselines: Baselines) -> None:
+        """Baselines of another cluster's groups are passed over."""
+        self._context = context
+        self._topic = topic
+        self._cluster_id = cluster_id
+        self._baselines = baselines
+        self._full = False
+        self.worker = Worker(BASELINES_PART, self._follow, context.health, denied=self._denied)
+
+    def _denied(self, _reason: str) -> None:
+        # Poorer and not broken: the degraded mode says so, and the metric is absent.
+        self._context.health.ready(BASELINES_PART)
+
+    def _follow(self, stop: threading.Event) -> None:
+        with TopicReader(self._context.properties, self._topic, TUNING) as reader:
+            looked = float("-inf")
+            while not stop.is_set():
+                if (now := self._context.clock.monotonic()) - looked >= TOPIC_AGAIN_S:
+                    looked = now
+                    count = reader.partitions()
+                    if not count:
+                        self._baselines.clear()
+                    reader.begin(dict.fromkeys(range(len(reader.positions), count), BEGINNING))
+                    self._context.health.ready(BASELINES_PART)
+                    self.worker.working()
+                if not reader.positions:
+                    stop.wait(WAIT_S)
+                    continue
+                for record in reader.read(READ_MAX, WAIT_S):
+                    self.take(record)
+
+    def take(self, record: TopicRecord) -> None:
+        """Take in one record of the topic."""
+        key, value = record.key() or b"", record.value()
+        if value is None:
+            self._forget(key)
+            return
+        try:
+            baseline = baseline_from_json(value)
+        except InvalidInputError as error:
+            self._context.meters.baseline_malformed()
+            _log.debug("no baseline at %s-%d, offset %d: %s", self._topic, record.partition(), record.offset(), error)
+            return
+        if baseline.cluster_id == self._cluster_id and not self._baselines.put(baseline) and not self._full:
+            self._full = True
+            _log.warning("baselines of more than %d groups: the others are not shown", BASELINES_MAX)
+
+    def _forget(self, key: bytes) -> None:
+        prefix = f"{self._cluster_id}:".encode()
+        if key.startswith(prefix):
+            self._baselines.drop(key.removeprefix(prefix).decode("utf-8", "replace"))

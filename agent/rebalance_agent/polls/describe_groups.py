@@ -1,0 +1,43 @@
+"""DescribeGroups: a first picture where the backfill takes long, and the whole one where records may not be read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.repeated_poll import Poll
+from rebalance_agent.tracking.observations import GroupDescribed
+
+__all__ = ["BATCH_MAX", "DescribePoll"]
+
+BATCH_MAX = 100
+"""Groups per request. A group costs about 1 ms: a batch never holds a broker up for long."""
+
+
+class DescribePoll:
+    """Describes the listed groups while ``wanted()``; puts one `GroupDescribed` each."""
+
+    def __init__(self, context: Context, wanted: Callable[[], bool]) -> None:
+        """``wanted`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
+        self._context = context
+        self._wanted = wanted
+        self._groups: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+        self.poll = Poll("describe", self._ask, context)
+
+    def on_groups(self, groups: Iterable[str]) -> bool:
+        """All groups were listed; whether some are new, so that there is something to describe now."""
+        with self._lock:
+            before, self._groups = self._groups, tuple(sorted(groups))
+            return not set(before) >= set(self._groups)
+
+    def _ask(self) -> None:
+        with self._lock:
+            groups = self._groups
+        for start in range(0, len(groups), BATCH_MAX):
+            if self._context.inbox.closed or not self._wanted():
+                return
+            asked = self._context.clock.now_ms()
+            for group in self._context.cluster.describe_groups(groups[start : start + BATCH_MAX]):
+                self._context.inbox.offer(GroupDescribed(asked, group))

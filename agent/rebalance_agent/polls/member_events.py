@@ -1,0 +1,151 @@
+"""What members said of themselves: events ``member`` and ``assign`` in ``rebalance-events``, from its end on.
+
+Of what they said before, enough is read to learn where quiet members are: they say it only when they have something to
+tell.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
+from rebalance_agent.cluster.worker import Worker
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import MEMBER_PARTITIONS_MAX, event_from_json, json_object
+from rebalance_agent.model.events import EVENT_KINDS, AssignEvent, MemberEvent
+from rebalance_agent.tracking.observations import MemberReported
+
+__all__ = ["EVENT_BYTES_MAX", "KIND_HEADER", "MEMBERS_PART", "REWIND_MORE_MS", "MemberEvents", "parse_report"]
+
+KIND_HEADER = "kind"
+"""Record header with the event's kind, so that readers need not parse what they do not want."""
+
+EVENT_BYTES_MAX = 1 << 20
+"""A member's event names at most its own partitions; brokers refuse larger records by default."""
+
+MEMBERS_PART = "member_events"
+"""Its name in readiness."""
+
+REWIND_MORE_MS = 60_000
+"""Reports of a rebalance that was not settled yet came up to so long before: it had begun, and reports may be late."""
+
+REWIND_MAX_MS = 600_000
+"""Older reports are of rebalances that nobody revises any more."""
+
+PAST_RECORDS = 500
+"""Records of each partition, before those that count, that places are learned from: some tenths of a second in all."""
+
+READ_MAX = 1_000
+WAIT_S = 0.25
+ABSENT_WAIT_S = 0.5
+TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
+
+_KINDS = (MemberEvent.KIND, AssignEvent.KIND)
+_HEADERS = frozenset(kind.encode() for kind in _KINDS)
+
+
+class MemberEvents:
+    """Puts `MemberReported` for groups that ``shows`` lets through; another cluster's events are passed over."""
+
+    def __init__(self, context: Context, topic: str, cluster_id: str) -> None:
+        """Read ``topic``; events without a cluster id count as ``cluster_id``'s."""
+        self._context = context
+        self._topic = topic
+        self._cluster_id = cluster_id
+        self._partitions = 0
+        self._rewind_ms: int | None = None
+        self._rewinding = threading.Lock()
+        self._past_until: dict[int, int] = {}
+        self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
+
+    def on_topics(self, partitions: Mapping[str, int]) -> None:
+        """Partition counts were read: the topic may have grown. Called from any thread."""
+        self._partitions = partitions.get(self._topic, 0)
+
+    def _denied(self, _reason: str) -> None:
+        # Poorer and not broken: the degraded mode says so, and stalls stay bounds.
+        self._context.health.ready(MEMBERS_PART)
+
+    def rewind(self, since_ms: int) -> None:
+        """Read again what came since then, for groups that are new here; a report that is known changes nothing.
+
+        Called from any thread.
+        """
+        earliest_ms = self._context.clock.now_ms() - REWIND_MAX_MS
+        wanted_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
+        with self._rewinding:
+            # One that still waits is of other groups.
+            self._rewind_ms = wanted_ms if self._rewind_ms is None else min(wanted_ms, self._rewind_ms)
+
+    def _follow(self, stop: threading.Event) -> None:
+        with TopicReader(self._context.properties, self._topic, TUNING) as reader:
+            if count := reader.partitions():
+                self._begin(reader, self._context.cluster.end_offsets(self._topic, range(count)))
+            self._context.health.ready(MEMBERS_PART)
+            self.worker.working()
+            self._await_topic(reader, stop)
+            while not stop.is_set():
+                if self._partitions > len(reader.positions):
+                    reader.begin(dict.fromkeys(range(len(reader.positions), self._partitions), BEGINNING))
+                if (since_ms := self._rewind_ms) is not None:
+                    self._go_back(reader, since_ms)
+                    with self._rewinding:
+                        if self._rewind_ms == since_ms:
+                            self._rewind_ms = None  # not before: brokers that did not answer are asked again
+                for message in reader.read(READ_MAX, WAIT_S):
+                    self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
+
+    def _await_topic(self, reader: TopicReader, stop: threading.Event) -> None:
+        """A topic that is made just now is news: its reports are wanted before their rebalances settle."""
+        while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
+            self._partitions = reader.partitions()
+
+    def _go_back(self, reader: TopicReader, since_ms: int) -> None:
+        earlier = self._context.cluster.offsets_since(self._topic, list(reader.positions), since_ms)
+        reader.end(earlier)
+        self._begin(reader, earlier)
+
+    def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
+        """What counts begins at ``offsets``."""
+        starts = self._context.cluster.start_offsets(self._topic, offsets)
+        self._past_until.update(offsets)
+        reader.begin({each: max(starts[each], offset - PAST_RECORDS) for each, offset in offsets.items()})
+
+    def take(self, message: TopicRecord, *, past: bool = False) -> None:
+        """Take in one record of the topic; ``past``: it only tells where members are."""
+        if (kind := _kind(message)) is not None and kind not in _HEADERS:
+            return
+        try:
+            event = parse_report(message.value())
+        except InvalidInputError:
+            self._context.meters.event_malformed()
+            return
+        if event is None:
+            return
+        if not past:
+            self._context.meters.events_received(event.KIND)
+        if event.cluster_id not in ("", self._cluster_id) or not self._context.shows(event.group):
+            return
+        self._context.inbox.put(MemberReported(self._context.clock.now_ms(), event, past))
+
+
+def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
+    """Read a published event; None for the kinds that are not members' own.
+
+    Raises:
+        InvalidInputError: it is no event, or beyond a bound.
+    """
+    if not value or len(value) > EVENT_BYTES_MAX:
+        raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")
+    data = json_object(value)
+    kind = data.get("kind") if isinstance(data, dict) else None
+    if isinstance(kind, str) and kind in EVENT_KINDS and kind not in _KINDS:
+        return None
+    event = event_from_json(data, partitions_max=MEMBER_PARTITIONS_MAX)
+    return event if isinstance(event, MemberEvent | AssignEvent) else None
+
+
+def _kind(message: TopicRecord) -> bytes | None:
+    return next((value for name, value in message.headers() or () if name == KIND_HEADER), None)

@@ -1,0 +1,63 @@
+"""The listener for posted events: where, who may post, and the TLS around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from rebalance_agent.api.events_endpoint import EventsApp
+from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.http.server_tls import ServerTls
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls
+from rebalance_agent.runtime.settings.roles import TakingSettings, split_address
+
+__all__ = ["events_endpoint", "events_server"]
+
+
+def events_endpoint(settings: TakingSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
+    """Where events are posted to, who may, and the TLS around it; None without.
+
+    Raises:
+        InvalidInputError: naming the setting whose file cannot be used, or that is missing to let others than this
+            machine post events.
+    """
+    host, port = split_address(settings.events_listen)
+    bearer = bearer_of("events_token_file", settings.events_token_file, clock)
+    tls = events_tls(settings, clock)
+    try:
+        return EventsSettings(host, port, bearer, mutual_tls=bool(tls and tls.mutual)), tls
+    except InvalidInputError as error:
+        raise InvalidInputError("events_token_file", error.problem) from None
+
+
+def events_server(
+    settings: TakingSettings,
+    accept: Callable[[Sequence[Event], int], None],
+    metrics: AgentMetrics,
+    clock: Clock,
+    alive: Callable[[str], None] = lambda _process: None,
+) -> HttpServer:
+    """A server that is still to be started; ``accept`` and ``alive`` as in `EventsApp`.
+
+    Raises:
+        InvalidInputError: see `events_endpoint`.
+    """
+    endpoint, tls = events_endpoint(settings, clock)
+    if endpoint.bearer and not tls and not is_loopback(endpoint.host):
+        log = structlog.get_logger("rebalance_agent.posts")
+        log.warning("token_unencrypted", listen=settings.events_listen, help="set events_tls_cert_file")
+    return HttpServer(
+        endpoint.host,
+        endpoint.port,
+        EventsApp(accept, clock, endpoint, metrics.request_rejected, alive),
+        body_bytes_max=endpoint.body_bytes_max,
+        tls=tls,
+        counted=metrics.connection_cut,
+    )

@@ -1,0 +1,150 @@
+"""What a gateway needs beside a sidecar's: its address, TLS on both sides, rules, brokers, and a port for each."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import struct
+from collections.abc import Iterator, Mapping
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.gateway.gateway_server import Places
+from rebalance_agent.gateway.groups import Rules, parse_rules, stands_against
+from rebalance_agent.gateway.transport.addresses import Address
+from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
+from rebalance_agent.gateway.transport.broker_connections import connected
+from rebalance_agent.gateway.transport.close_reason import RefusedError
+from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.local_checks import free_address
+from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
+from rebalance_agent.runtime.processes.gateway import places
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+
+__all__ = ["gateway_findings"]
+
+GROUPS_MAX = 20
+"""Groups that are looked at, of all rules together: a pod's are a few."""
+
+ANSWER_SECONDS = 5.0
+"""For a broker to say which versions it speaks."""
+
+_HEAD = struct.Struct(">ihhih")
+_ASKED = _HEAD.pack(_HEAD.size - 4, API_VERSIONS, 0, 7, -1)
+"""ApiVersions v0: what brokers answer before any login."""
+
+
+def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
+    """What it refuses to start with is found by the functions by which it refuses."""
+    try:
+        where = places(settings, properties, clock)
+    except InvalidInputError as error:
+        yield Finding("gateway", Status.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}")
+        return
+    yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients begin there")
+    if settings.gateway_tls_cert_file:
+        yield Finding(f"file {settings.gateway_tls_cert_file}", Status.OK, detail="can be read and used")
+    rules = parse_rules(settings.gateway_groups)
+    for rule in rules:
+        how = rule.strategy.protocol.value
+        yield Finding(f"rule {rule}", Status.OK, detail=f"for clients that give partitions up the {how} way")
+    if not list(rules):
+        yield Finding("gateway_groups", Status.SKIPPED, detail="no group gets a strategy: frames are only passed on")
+    servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
+    yield from servers
+    if any(each.reached for each in servers):
+        yield from _cluster(settings, Cluster(properties), where, rules)
+
+
+def _cluster(settings: GatewaySettings, cluster: Cluster, where: Places, rules: Rules) -> Iterator[Finding]:
+    try:
+        brokers = cluster.brokers()
+    except ClusterError as error:
+        detail = f"are known as soon as a client asks for them: {error}"
+        yield Finding("brokers", Status.SKIPPED, detail=detail)
+        return
+    known = dict(sorted(brokers.items())[:SERVERS_MAX])
+    yield from _reached({f"broker {node}": address for node, address in known.items()}, where.to_brokers)
+    if where.port_base:
+        yield from (_port(where.port_base + node, node, settings) for node in known)
+    if len(brokers) > SERVERS_MAX:
+        left = len(brokers) - SERVERS_MAX
+        yield Finding("more brokers", Status.SKIPPED, detail=f"{left} of {len(brokers)} and their ports were not tried")
+    yield from _groups(cluster, rules)
+
+
+def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
+    """The groups that a rule matches, and whether anything stands against it in them as they are now."""
+    try:
+        names = sorted(each.group for each in cluster.list_groups().groups if rules.of(each.group))
+        described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
+    except ClusterError as error:
+        yield Finding("groups", Status.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
+        return
+    if list(rules) and not names:
+        detail = "none that a rule names is there now, or none that may be described (Describe on Group)"
+        yield Finding("groups", Status.SKIPPED, detail=detail)
+    for now in described:
+        if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
+            continue
+        name, purpose = f"group {now.group[:200]!r}", f"gets {rule.strategy.name}"
+        if problem := stands_against(rule, now):
+            yield Finding(name, Status.FAILED, purpose, problem, fix="correct --gateway-groups, or the clients")
+        else:
+            yield Finding(name, Status.OK, purpose, f"{len(now.members)} members, {now.assignor or 'no assignor'}")
+    if len(names) > GROUPS_MAX:
+        left = len(names) - GROUPS_MAX
+        yield Finding("more groups", Status.SKIPPED, detail=f"{left} of {len(names)} were not looked at")
+
+
+def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
+    name, fix = f"port {port} of broker {node}", "choose another base: --gateway-port-base"
+    purpose = "clients reach the broker by it"
+    if port > PORT_MAX:
+        return Finding(name, Status.FAILED, purpose, "there is none of that number", fix=fix)
+    host = settings.gateway_listen.rpartition(":")[0]
+    found = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
+    detail, ephemeral = found.detail, ephemeral_ports()
+    if found.status is Status.OK and port in ephemeral:
+        detail += f", but any connection may have it: the system gives out {ephemeral.start} to {ephemeral.stop - 1}"
+    return Finding(name, found.status, purpose, detail, fix=fix if found.fix else "")
+
+
+def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> Iterator[Finding]:
+    """One finding for each, in order; all are tried at once."""
+
+    async def each() -> list[str]:
+        return await asyncio.gather(*(_trouble(address, tls) for address in addresses.values()))
+
+    how = "its certificate is trusted" if tls else "without TLS"
+    for (name, (host, port)), problem in zip(addresses.items(), asyncio.run(each()), strict=True):
+        full, purpose = f"gateway to {name}", "its clients' connections go there"
+        if problem:
+            fix = "correct bootstrap.servers, security.protocol or ssl.*"
+            yield Finding(full, Status.FAILED, purpose, problem, fix=fix, reached=False)
+        else:
+            yield Finding(full, Status.OK, purpose, f"{host}:{port} answers, {how}", reached=True)
+
+
+async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
+    """Why the gateway cannot join a client to this address; empty if it can."""
+    if problem := address_problem(address):
+        return problem
+    try:
+        link = await connected([address], tls)
+    except RefusedError as error:
+        return str(error)
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS):
+            await link.write(_ASKED)
+            answer = await link.read(_HEAD.size)
+    except (TimeoutError, ConnectionError):
+        answer = b""
+    finally:
+        link.abort()
+    if answer[4:8] == _ASKED[8:12]:
+        return ""
+    return "something answers, and not as Kafka does" if answer else "it takes connections, and answers nothing"

@@ -1,0 +1,178 @@
+"""What a role needs of its own machine and of those it sends to: files, addresses to listen on, the webhook."""
+
+from __future__ import annotations
+
+import os
+import socket
+import ssl
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from pathlib import Path
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.listeners.events_listener import events_endpoint
+from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls, token_file, web_tls, webhook_tls
+from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
+from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.settings.roles import AgentSettings, TakingSettings, split_address
+from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
+from rebalance_agent.runtime.sinks.file_sink import EventsFile
+from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+
+__all__ = ["free_address", "local_findings"]
+
+_WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - compared with, not listened on
+
+_SERVER = "rebalance-agent"
+"""What our listeners say of themselves in each answer, in those that refuse, too (the header Server)."""
+
+_NO_CHECK_TIME = 0x200000
+"""OpenSSL's X509_V_FLAG_NO_CHECK_TIME: whose a certificate is, and not whether it has expired."""
+
+
+def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
+    """One finding for each thing that the settings name; files and listeners first.
+
+    What a role refuses to start with is found by the functions by which it refuses.
+    """
+    yield from _files(settings, clock)
+    yield free_address(settings, "listen", settings.listen, "metrics, health and the API are served there")
+    if isinstance(settings, TakingSettings) and settings.events_listen:
+        yield _events_listen(settings, clock)
+    if settings.events_file:
+        yield _events_file(settings)
+    if settings.events_webhook:
+        yield _webhook(settings, clock)
+
+
+def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
+    # The first path that is set names the row: one alone of those that belong together is wrong, too.
+    tls = settings.tls_cert_file or settings.tls_key_file or settings.tls_client_ca_file
+    wanted: list[tuple[str, Callable[[], object]]] = [
+        (tls, lambda: web_tls(settings, clock)),
+        (settings.web_token_file, lambda: bearer_of("web_token_file", settings.web_token_file, clock)),
+    ]
+    if settings.events_webhook:
+        token = settings.events_webhook_token_file
+        wanted.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
+    if isinstance(settings, TakingSettings) and settings.events_listen:
+        tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
+        wanted += [
+            (tls, lambda: events_tls(settings, clock)),
+            (settings.events_token_file, lambda: bearer_of("events_token_file", settings.events_token_file, clock)),
+        ]
+    for path, load in wanted:
+        if path:
+            yield _built(f"file {path}", "", load) or Finding(f"file {path}", Status.OK, detail="can be read and used")
+
+
+def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
+    """What is wrong where a role could not ``build`` what it needs."""
+    try:
+        build()
+    except InvalidInputError as error:
+        return Finding(name, Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
+    return None
+
+
+def _events_listen(settings: TakingSettings, clock: Clock) -> Finding:
+    purpose = "members' events are posted there"
+    refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
+    return refused or free_address(settings, "events_listen", settings.events_listen, purpose)
+
+
+def free_address(settings: AgentSettings, setting: str, address: str, purpose: str) -> Finding:
+    """Whether ``address``, of the ``setting`` of that name, can be listened on, or is by an agent that runs."""
+    name = f"{setting} {address}"
+    host, port = split_address(address)
+    try:
+        family, kind, *_, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with closing(socket.socket(family, kind)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(where)
+    except OSError as error:
+        if _agent_answers(settings):
+            return Finding(name, Status.OK, purpose, "an agent listens there now")
+        flag = "--" + setting.replace("_", "-")
+        return Finding(
+            name, Status.FAILED, purpose, f"cannot be listened on: {error.strerror}", fix=f"choose another: {flag}"
+        )
+    return Finding(name, Status.OK, purpose, "is free")
+
+
+def _agent_answers(settings: AgentSettings) -> bool:
+    """Whether one of ours has the web port of these settings; a check beside a running agent is no failure.
+
+    With TLS it has the certificate of the settings. Tokens are not sent: an agent that asks for one is one.
+    """
+    host, port = split_address(settings.listen)
+    host = _WILDCARDS.get(host, host)
+    try:
+        with closing(_connection(host, port, settings.tls_cert_file)) as connection:
+            connection.connect()
+            if settings.tls_client_ca_file:
+                return True  # that certificate is all that whoever has none of a client's gets to see
+            connection.request("GET", "/healthz")
+            return connection.getresponse().getheader("Server") == _SERVER
+    except (OSError, HTTPException):
+        return False
+
+
+def _connection(host: str, port: int, certificate: str) -> HTTPConnection:
+    """Straight there, whatever proxy the environment names; with a ``certificate`` only to who has its key."""
+    if not certificate:
+        return HTTPConnection(host, port, timeout=TIMEOUT_S)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False  # it is for the name by which others come
+    context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    context.load_verify_locations(certificate)
+    return HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context)
+
+
+def _events_file(settings: AgentSettings) -> Finding:
+    path, bytes_max, files_max = settings.events_file, settings.events_file_bytes, settings.events_file_count
+    name, purpose = f"events_file {path}", "events are appended to it"
+    fix = "give this user the right to write there, or choose another: --events-file"
+    if _missing(path):
+        # Not made to see whether it can be: a check changes nothing.
+        if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
+            return Finding(name, Status.FAILED, purpose, "cannot be written", fix=fix)
+    elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
+        return replace(refused, fix=fix)
+    return Finding(name, Status.OK, purpose, "can be written")
+
+
+def _missing(path: str) -> bool:
+    try:
+        Path(path).stat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False  # who opens it is told why that cannot be
+    return False
+
+
+class _NotCounted:
+    """Counts of sinks that are made and never opened."""
+
+    def events_published(self, kind: str, sink: str, number: int = 1) -> None: ...
+
+    def events_dropped(self, where: str, number: int = 1) -> None: ...
+
+
+def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
+    target = webhook_target(settings.events_webhook)
+    # Without its path, which may be a secret.
+    name, purpose = f"events_webhook {target.scheme}://{target.host}:{target.port}", "events are posted to it"
+    alone = settings.model_copy(update={"events_file": ""})
+    if refused := _built(name, purpose, lambda: SinkSet(alone, _NotCounted(), clock)):
+        return refused
+    trouble = connection_trouble(target.host, target.port)
+    if not trouble and target.scheme == "https":
+        trouble = tls_trouble(target.host, target.port, webhook_tls(settings, clock).get())
+    if trouble:
+        return Finding(name, Status.FAILED, purpose, trouble[0], fix=trouble[1])
+    return Finding(name, Status.OK, purpose, "takes connections; nothing was posted")

@@ -1,0 +1,66 @@
+"""Everything that is checked of a role, in order: this machine, the way to the cluster, the cluster, the rights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.local_checks import local_findings
+from rebalance_agent.runtime.preflight.rights_checks import rights_findings
+from rebalance_agent.runtime.preflight.server_checks import Reached, other_brokers, reach, servers_of
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import AgentSettings
+from rebalance_agent.runtime.sinks.publisher import events_producer
+
+__all__ = ["findings"]
+
+
+def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
+    """One finding after the other, as they are made; librdkafka's ``properties`` are complete."""
+    yield from local_findings(settings, clock)
+    if isinstance(settings, GatewaySettings):
+        from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings  # noqa: PLC0415 - others have no kafka-python
+
+        yield from gateway_findings(settings, properties, clock)
+        if not settings.events_topic:
+            return  # its clients log in, and it may have no login of its own
+    servers = servers_of(properties)
+    if not servers:
+        yield Finding("cluster", Status.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
+        return
+    if settings.events_topic:
+        yield from _refused_producer(settings.events_topic, properties)
+    reached: list[Reached] = []
+    for each in reach(servers, properties, clock):
+        reached.append(each)
+        yield each.finding
+    clusters = {each.cluster_id for each in reached if each.finding.reached}
+    if not clusters:
+        yield Finding("cluster", Status.SKIPPED, detail="no server could be reached, so nothing more is known")
+        return
+    brokers = {node: address for each in reached for node, address in (each.brokers or {}).items()}
+    yield _cluster(clusters, brokers)
+    for each in other_brokers(brokers, servers, properties, clock):
+        yield each.finding
+    try:
+        yield from rights_findings(settings, properties, clock)
+    except ClusterError as error:
+        yield Finding("rights", Status.FAILED, detail=str(error), fix="look after the cluster, and check again")
+
+
+def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
+    """What the role refuses to start with: consumers take properties that no safe producer does."""
+    try:
+        events_producer(properties)
+    except InvalidInputError as error:
+        purpose = "events are published there, each once"
+        yield Finding(f"events_topic {topic}", Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
+
+
+def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:
+    if len(clusters) > 1:
+        several = f"the servers belong to different clusters: {', '.join(sorted(clusters))}"
+        return Finding("cluster", Status.FAILED, detail=several, fix="leave one cluster's in bootstrap.servers")
+    return Finding("cluster", Status.OK, detail=f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}")

@@ -1,0 +1,167 @@
+"""Which rights each role needs, why, and what it is without one of them. Docs and `check` are drawn from this list.
+
+Read and Write imply Describe (Kafka's own authorizer), so that is not listed beside them. Describe on Cluster is never
+needed: groups that a principal may describe are listed to it, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from rebalance_agent.cluster.acls import allow_command
+from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+
+__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights", "rights_table"]
+
+ADMIN_ONLY = "admin-only"
+"""The mode without the coordinator's own log."""
+
+EVERYTHING = "*"
+"""The name of a right to every topic or group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One ACL. ``mode`` names what the agent is without it; several rights may have one mode.
+
+    ``some_do``: with rights to only some of everything (by prefix) the agent works for those.
+    """
+
+    operation: Literal["Create", "Describe", "DescribeConfigs", "Read", "Write"]
+    resource: Literal["Group", "Topic"]
+    name: str
+    mode: str
+    why: str
+    lost: str
+    prefixed: bool = False
+    some_do: bool = False
+
+    def __str__(self) -> str:
+        """As people say it."""
+        prefixed = "prefix " if self.prefixed else ""
+        return f"{self.operation} on {self.resource} {prefixed}'{self.name}'"
+
+
+def agent_rights(settings: AgentSettings) -> tuple[Right, ...]:
+    """What the role with these settings needs, most important first."""
+    if isinstance(settings, ObserverSettings):
+        return (
+            *_group_rights(settings),
+            *_event_rights(settings.events_topic, read=True),
+            *_replica_rights(settings.replicas_group),
+            *_state_rights(settings.state_topic),
+            *_baselines_rights(settings.baselines_topic),
+        )
+    return _event_rights(settings.events_topic, read=False)
+
+
+def _group_rights(settings: ObserverSettings) -> tuple[Right, ...]:
+    some_do = settings.groups_allow != ".*"
+    return (
+        Right(
+            "Read",
+            "Topic",
+            OFFSETS_TOPIC,
+            ADMIN_ONLY,
+            "the coordinator's own log: generations, assignments, what moved, when it ended",
+            'groups are only described, source="admin": no generations, no aborted rebalances, no stalls',
+        ),
+        Right(
+            "Describe",
+            "Group",
+            EVERYTHING,
+            "groups-hidden",
+            "sees classic rebalances begin (ListGroups), describes groups until the log was read",
+            "a classic rebalance is seen only when it ends, so its stall is a wider bound; nothing is described; "
+            "no skew by lag",
+            some_do=some_do,
+        ),
+        Right(
+            "Describe",
+            "Topic",
+            EVERYTHING,
+            "topics-hidden",
+            "partition counts and topic ids",
+            "counts of hidden topics come from assignments: unassigned partitions and topic growth are not seen; "
+            "topics of consumer, share and streams groups show by id",
+            some_do=some_do,
+        ),
+        Right(
+            "DescribeConfigs",
+            "Topic",
+            OFFSETS_TOPIC,
+            "limit-unknown",
+            "the largest record that the log may hold",
+            "how near a group's record is to that limit is not shown (rebalance_agent_offsets_message_max_bytes)",
+        ),
+    )
+
+
+def _event_rights(topic: str, *, read: bool) -> tuple[Right, ...]:
+    if not topic:
+        return ()
+    write = Right(
+        "Write",
+        "Topic",
+        topic,
+        "events-unpublished",
+        "publishes the events",
+        "events are counted as dropped (rebalance_agent_events_dropped_total); metrics and log go on",
+    )
+    create = Right(
+        "Create",
+        "Topic",
+        topic,
+        "events-unpublished",
+        "creates the topic where it is missing",
+        "no events until somebody creates the topic",
+    )
+    heard = Right(
+        "Read",
+        "Topic",
+        topic,
+        "members-unheard",
+        "reads what sidecars report of their members",
+        "members' own times are not known: stalls stay bounds, callbacks and pods are not told",
+    )
+    return (write, heard, create) if read else (write, create)
+
+
+def _replica_rights(group: str) -> tuple[Right, ...]:
+    if not group:
+        return ()
+    why = "shares the groups to report with the other replicas"
+    lost = "this replica gets no share and reports no group: /readyz is 503, part `ownership`"
+    return (Right("Read", "Group", group, "unshared", why, lost),)
+
+
+def _state_rights(topic: str) -> tuple[Right, ...]:
+    if not topic:
+        return ()
+    lost = "each start reads the whole offsets topic, and rebalances that ended unwatched or unsettled are not told"
+    return (
+        Right("Write", "Topic", topic, "state-unsaved", "keeps snapshots to go on from after a restart", lost),
+        Right("Read", "Topic", topic, "state-unsaved", "takes up the snapshots of its predecessor", lost),
+        Right("Create", "Topic", topic, "state-unsaved", "creates the topic where it is missing", lost),
+    )
+
+
+def _baselines_rights(topic: str) -> tuple[Right, ...]:
+    if not topic:
+        return ()
+    why = "takes up what the pipeline says is normal for each group, where one runs"
+    return (Right("Read", "Topic", topic, "baselines-unread", why, "kafka_rebalance_stall_baseline_seconds is absent"),)
+
+
+def acl_command(right: Right, principal: str, servers: str) -> str:
+    """The command that gives ``right`` to ``principal``; a line for a shell."""
+    return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)
+
+
+def rights_table(settings: AgentSettings) -> str:
+    """A Markdown table of the rights of a role."""
+    rows = ["| right | what for | degraded mode | without it |", "| --- | --- | --- | --- |"]
+    rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,102 @@
+"""Findings about rights: what the brokers say is allowed, and where that is nothing, what happens when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.acls import principal_of
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
+from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.probes import Proof, Verdict, prove
+from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right, acl_command, agent_rights
+from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
+
+__all__ = ["rights_findings"]
+
+READ_S = 5.0
+"""Longest wait for a first record of the offsets topic, or for its end."""
+
+READ_WAIT_S = 0.1
+READ_MAX = 100
+NOWHERE = -1
+
+_STATUS = {
+    Verdict.HELD: Status.OK,
+    Verdict.MISSING: Status.MISSING,
+    Verdict.UNTOLD: Status.SKIPPED,
+    Verdict.NEEDLESS: Status.SKIPPED,
+}
+
+
+def rights_findings(settings: AgentSettings, properties: Mapping[str, str], clock: Clock) -> Iterator[Finding]:
+    """A finding for each right of the role.
+
+    Raises:
+        ClusterError: the cluster does not answer any more.
+    """
+    cluster = Cluster(properties)
+    rights = agent_rights(settings)
+    principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
+    for right, proof in prove(rights, cluster.access).items():
+        seen = _seen(right, proof, settings, properties, cluster, clock)
+        missing = seen.verdict is Verdict.MISSING
+        yield Finding(
+            str(right),
+            _STATUS[seen.verdict],
+            right.why,
+            seen.detail,
+            right.lost if missing else "",
+            right.mode if missing else "",
+            acl_command(right, principal, servers) if missing else "",
+        )
+
+
+def _seen(
+    right: Right,
+    proof: Proof,
+    settings: AgentSettings,
+    properties: Mapping[str, str],
+    cluster: Cluster,
+    clock: Clock,
+) -> Proof:
+    """The proof with what was seen of the thing itself."""
+    if proof.verdict is Verdict.MISSING:
+        return proof
+    if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
+        return _read(properties, clock)
+    if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
+        if right.resource == "Topic":
+            return Proof(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are seen"))
+        listed = cluster.list_groups().groups
+        shows = NameFilter(settings.groups_allow, settings.groups_deny)
+        count = sum(shows(each.group) for each in listed)
+        return Proof(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
+    return proof
+
+
+def _read(properties: Mapping[str, str], clock: Clock) -> Proof:
+    try:
+        with TopicReader(properties, OFFSETS_TOPIC, {}) as reader:
+            partitions = reader.partitions()
+            if not partitions:
+                return Proof(Verdict.UNTOLD, "the topic is not there yet: brokers create it for the first group")
+            reader.begin(dict.fromkeys(range(partitions), BEGINNING))
+            # A record moves its partition's position from here, and so does the end of an empty partition.
+            reader.positions = dict.fromkeys(range(partitions), NOWHERE)
+            end = clock.monotonic() + READ_S
+            while set(reader.positions.values()) == {NOWHERE}:
+                if clock.monotonic() > end:
+                    return Proof(Verdict.UNTOLD, f"nothing came of its {partitions} partitions within {READ_S:g} s")
+                reader.read(READ_MAX, READ_WAIT_S)
+    except AccessDeniedError:
+        return Proof(Verdict.MISSING)
+    return Proof(Verdict.HELD, f"read of one of its {partitions} partitions")
+
+
+def _and(detail: str, more: str) -> str:
+    return f"{detail}; {more}" if detail else more

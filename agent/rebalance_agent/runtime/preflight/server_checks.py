@@ -1,0 +1,157 @@
+"""Servers, each for itself: a bootstrap server that is down is not noticed as long as another one answers."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.acls import mechanism_of
+from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
+from rebalance_agent.runtime.preflight.diagnosis import diagnose, split_server
+from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.settings.kafka_config import without_secrets
+
+__all__ = ["SERVERS_MAX", "Reached", "other_brokers", "reach", "servers_of"]
+
+SERVERS_MAX = 50
+"""Servers that are tried one by one; in a larger cluster the rest are left out, and the report says so."""
+
+AT_ONCE = 8
+
+ANSWER_S = 6.0
+"""Longest wait for one server: its TLS, its login, its answer."""
+
+POLL_S = 0.02
+
+LOST_MAX = 3
+"""Connections that the server may close on us until that is the answer."""
+
+_R = TypeVar("_R")
+
+_TRANSIENT = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT)  # noqa: SLF001
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What was found of a server, and of the cluster behind it: its id and the brokers' addresses by node id."""
+
+    finding: Finding
+    cluster_id: str = ""
+    brokers: Mapping[int, str] | None = None
+
+
+def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The entries of ``bootstrap.servers``, each once."""
+    return tuple(dict.fromkeys(filter(None, map(str.strip, properties.get("bootstrap.servers", "").split(",")))))
+
+
+def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[Reached]:
+    """Try each of ``servers``, several at once; in the order in which they end."""
+    yield from _in_parallel(
+        [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
+    )
+    if len(servers) > SERVERS_MAX:
+        left = len(servers) - SERVERS_MAX
+        yield Reached(Finding("more servers", Status.SKIPPED, detail=f"{left} of {len(servers)} were not tried"))
+
+
+def other_brokers(
+    brokers: Mapping[int, str], tried: Iterable[str], properties: Mapping[str, str], clock: Clock
+) -> Iterator[Reached]:
+    """Try the addresses that brokers gave for themselves (``advertised.listeners``), except those already ``tried``."""
+    known = set(tried)
+    others = [(node, address) for node, address in sorted(brokers.items()) if address not in known]
+    yield from _in_parallel(
+        [
+            partial(_reach, f"broker {node} at {address}", address, properties, clock)
+            for node, address in others[:SERVERS_MAX]
+        ]
+    )
+
+
+def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) -> Reached:
+    try:
+        host, port = split_server(server)
+    except ValueError:
+        finding = Finding(
+            name, Status.FAILED, detail="is not host:port", fix="correct bootstrap.servers", reached=False
+        )
+        return Reached(finding)
+    begun = clock.monotonic()
+    told: list[KafkaError] = []
+    settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": told.append}
+    admin = AdminClient(settings)
+    try:
+        answer = _await(admin, told, clock)
+    except KafkaException as error:
+        what, fix = diagnose(host, port, properties, without_secrets(_reason(told, error.args[0]), properties))
+        return Reached(Finding(name, Status.FAILED, detail=what, fix=fix, reached=False))
+    took_ms = round((clock.monotonic() - begun) * 1000)
+    finding = Finding(name, Status.OK, detail=f"{_security(properties)}; answered in {took_ms} ms", reached=True)
+    return Reached(finding, answer.cluster_id or "", {node.id: f"{node.host}:{node.port}" for node in answer.nodes})
+
+
+def _await(admin: AdminClient, told: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type
+    future = admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S)
+    end = clock.monotonic() + ANSWER_S
+    while not future.done() and clock.monotonic() < end:
+        admin.poll(POLL_S)
+        # librdkafka would try again until the end of time; nothing gets better by that.
+        lost = [error for error in told if error.code() == KafkaError._TRANSPORT]  # noqa: SLF001
+        if decisive := [error for error in told if error.code() not in _TRANSIENT] or lost[LOST_MAX:]:
+            raise KafkaException(decisive[0])
+    if not future.done():
+        raise KafkaException(KafkaError(KafkaError._TIMED_OUT, f"no answer within {ANSWER_S:g} s"))  # noqa: SLF001
+    return future.result()
+
+
+def _reason(told: Iterable[KafkaError], last: KafkaError) -> str:
+    """What says most: a verdict, else how a connection ended, else that there was no answer."""
+    for codes in ((), (KafkaError._TRANSPORT,)):  # noqa: SLF001
+        for error in told:
+            if error.code() in codes or (not codes and error.code() not in _TRANSIENT):
+                # Without the address, which the row has: "sasl_ssl://kafka:9093/bootstrap: ..."
+                return re.sub(r"^\S+://\S+: ", "", error.str())
+    return last.str()
+
+
+def _security(properties: Mapping[str, str]) -> str:
+    protocol = properties.get("security.protocol", "plaintext").upper()
+    return f"{protocol} with {mechanism_of(properties)}" if protocol.startswith("SASL") else protocol
+
+
+def _in_parallel(calls: Sequence[Callable[[], _R]]) -> Iterator[_R]:
+    """Results as they come. Threads are daemons: Ctrl-C waits for none of them."""
+    waiting = deque(calls)
+    results: SimpleQueue[Future[_R]] = SimpleQueue()
+
+    def work() -> None:
+        while waiting:
+            with suppress(IndexError):  # another thread was faster
+                results.put(_carried_out(waiting.popleft()))
+
+    for _ in range(min(AT_ONCE, len(calls))):
+        threading.Thread(target=work, daemon=True).start()
+    for _ in calls:
+        yield results.get().result()
+
+
+def _carried_out(call: Callable[[], _R]) -> Future[_R]:
+    future: Future[_R] = Future()
+    try:
+        future.set_result(call())
+    except Exception as error:  # noqa: BLE001 - raised where the result is asked for
+        future.set_exception(error)
+    return future

@@ -1,0 +1,1 @@
+"""The three roles as processes (observer, sidecar, gateway), and what every process needs."""

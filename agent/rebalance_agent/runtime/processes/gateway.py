@@ -1,0 +1,215 @@
+"""``rebalance-agent gateway``: a sidecar that also stands between its consumers and the brokers."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import threading
+from collections.abc import Mapping, Sequence
+
+import structlog
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway, Places
+from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
+from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.http.server_tls import ServerTls, TlsFiles
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.processes.sidecar import Sidecar
+from rebalance_agent.runtime.settings.broker_tls import broker_tls
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import split_address
+
+__all__ = ["GATEWAY", "GatewayRole", "places"]
+
+GATEWAY = "gateway"
+"""Readiness part: clients can connect."""
+
+STOP_CHECK_SECONDS = 0.2
+"""How often it is noticed that the process shall stop: a signal can wake no event loop of another thread."""
+
+DESCRIPTORS_MAX = 2 * CONNECTIONS_MAX + NODES_MAX + 500
+"""Two for each connection, one for each broker's port, and room for pipes, posts and scrapes."""
+
+KAFKA_PORT = 9092
+ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+
+
+def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Places:
+    """Where to listen and connect.
+
+    Raises:
+        InvalidInputError: naming the setting that is missing, contradicts another, or whose file cannot be used.
+    """
+    if not properties.get("bootstrap.servers"):
+        raise InvalidInputError("kafka.bootstrap.servers", "is missing: the gateway needs brokers to connect to")
+    host, port = split_address(settings.gateway_listen)
+    if not is_loopback(host) and not settings.gateway_beyond_loopback:
+        raise InvalidInputError(
+            "gateway_listen",
+            f"{host} can be reached from other machines: set gateway_beyond_loopback to true if that is meant",
+        )
+    advertised = settings.gateway_advertised_host or host
+    if advertised in ANY_ADDRESS:
+        raise InvalidInputError("gateway_advertised_host", f"is missing: clients cannot connect to {host}")
+    return Places(
+        _servers(properties["bootstrap.servers"]),
+        (host, port),
+        advertised,
+        settings.gateway_port_base,
+        to_brokers=broker_tls(properties),
+        from_clients=tls.context if (tls := _client_tls(settings, clock)) else None,
+    )
+
+
+class GatewayRole:
+    """One gateway with its sidecar. The connections have a thread and an event loop of their own."""
+
+    def __init__(self, settings: GatewaySettings, properties: Mapping[str, str], *, clock: Clock | None = None) -> None:
+        """``properties`` are librdkafka's, complete.
+
+        Raises:
+            InvalidInputError: naming the setting that is wrong, or whose file cannot be used.
+        """
+        self._settings, self._properties = settings, properties
+        self._clock = clock or SystemClock()
+        self._log = structlog.get_logger("rebalance_agent.gateway")
+        self._places = places(settings, properties, self._clock)
+        self._counts = Counts(TextFormat(settings.cluster_name))
+        self._sidecar = Sidecar(settings, properties, clock=clock, role=Role.GATEWAY, pages=(self._counts.text,))
+        self._gateway: Gateway | None = None
+        self._failure: BaseException | None = None
+
+    @property
+    def gateway_port(self) -> int:
+        """Where clients begin, once `run` listens."""
+        return self._gateway.port if self._gateway else 0
+
+    @property
+    def port(self) -> int:
+        """Where /metrics is served, once `run` listens."""
+        return self._sidecar.port
+
+    @property
+    def events_port(self) -> int:
+        """Where events are posted to, once `run` listens."""
+        return self._sidecar.events_port
+
+    def run(self, stop: threading.Event) -> None:
+        """Serve until ``stop`` is set, and then until the clients have gone, for a bounded time.
+
+        Raises:
+            ListenError: an address cannot be listened on.
+        """
+        self._sidecar.health.starting((GATEWAY,))
+        ended, listening = threading.Event(), threading.Event()
+        thread = threading.Thread(target=self._loop, args=(stop, ended, listening), name="gateway")
+        thread.start()
+        try:
+            listening.wait()
+            if self._failure is None:
+                self._sidecar.run(ended)
+        finally:
+            stop.set()
+            thread.join()
+        if self._failure:
+            raise self._failure
+
+    def _loop(self, stop: threading.Event, ended: threading.Event, listening: threading.Event) -> None:
+        try:
+            asyncio.run(self._serve(stop, listening))
+        except BaseException as error:  # noqa: BLE001 - told by the main thread
+            self._failure = error
+        finally:
+            listening.set()
+            ended.set()
+
+    async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
+        _allow_descriptors()
+        groups = Groups(
+            parse_rules(self._settings.gateway_groups),
+            self._emit,
+            self._clock,
+            alive=self._sidecar.alive,
+            count=self._counts.outcome,
+            assign_seconds=self._settings.gateway_assign_seconds,
+            rack=self._settings.gateway_rack,
+        )
+        gateway = Gateway(self._places, groups.talk, self._counts, self._sidecar.health, self._clock)
+        await gateway.start()
+        self._gateway = gateway
+        self._log.info("gateway_listening", port=gateway.port, port_base=self._places.port_base)
+        self._sidecar.health.ready(GATEWAY)
+        listening.set()
+        learning = asyncio.create_task(self._learn(gateway))
+        stopped = asyncio.Event()
+        watching = asyncio.create_task(_watch(stop, stopped))
+        try:
+            await gateway.run(stopped, self._settings.gateway_drain_seconds)
+        finally:
+            learning.cancel()
+            watching.cancel()
+            await gateway.close()
+            groups.close()
+
+    async def _learn(self, gateway: Gateway) -> None:
+        """Listen for all brokers early: after a restart clients come to their ports without asking where they are."""
+        cluster, backoff = Cluster(self._properties), Backoff(most=60.0)
+        while True:
+            try:
+                brokers = await asyncio.to_thread(cluster.brokers)
+            except ClusterError as error:
+                # Where brokers ask for SASL and only the clients have it, they tell us by what they ask.
+                self._log.info("brokers_unknown", reason=str(error), help="known as soon as a client asks for them")
+                await asyncio.sleep(backoff.next())
+                continue
+            await gateway.known(brokers)
+            return
+
+    def _emit(self, event: Event | Sequence[Event]) -> None:
+        self._sidecar.accept(event if isinstance(event, Sequence) else (event,), 0)
+
+
+async def _watch(stop: threading.Event, stopped: asyncio.Event) -> None:
+    while not stop.is_set():  # noqa: ASYNC110 - a signal handler sets it, which no event loop hears
+        await asyncio.sleep(STOP_CHECK_SECONDS)
+    stopped.set()
+
+
+def _allow_descriptors() -> None:
+    """Take as many descriptors as connections may need, if this process may: shells give 1,024 by default."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS_MAX if hard == resource.RLIM_INFINITY else min(DESCRIPTORS_MAX, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _client_tls(settings: GatewaySettings, clock: Clock) -> ServerTls | None:
+    cert, key, clients = (
+        settings.gateway_tls_cert_file,
+        settings.gateway_tls_key_file,
+        settings.gateway_tls_client_ca_file,
+    )
+    return ServerTls(TlsFiles(cert, key, clients, "gateway_tls_"), clock) if cert or key or clients else None
+
+
+def _servers(text: str) -> tuple[Address, ...]:
+    """Addresses of ``bootstrap.servers`` as librdkafka reads them: a protocol before, and no port, are allowed."""
+    found = []
+    for server in filter(None, (each.strip() for each in text.split(","))):
+        address = server.rpartition("://")[2]
+        try:
+            has_port = ":" in address.rpartition("]")[2] if address.startswith("[") else ":" in address
+            found.append(split_address(address if has_port else f"{address}:{KAFKA_PORT}"))
+        except ValueError as error:
+            raise InvalidInputError("kafka.bootstrap.servers", f"{server}: {error}") from None
+    if not found:
+        raise InvalidInputError("kafka.bootstrap.servers", "names no server")
+    return tuple(found)

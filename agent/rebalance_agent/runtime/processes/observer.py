@@ -1,0 +1,203 @@
+"""``rebalance-agent observe``: a watch over one cluster, its metrics, and the publisher of its events."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+
+import structlog
+
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.baselines_page import BaselinesPage
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.group_samples import SeriesLimits
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.events import Event, Workload
+from rebalance_agent.polls.baseline_reader import Baselines, BaselinesReader
+from rebalance_agent.runtime.listeners.events_listener import events_server
+from rebalance_agent.runtime.listeners.listener_security import bearer_of, web_tls
+from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
+from rebalance_agent.runtime.preflight.rights_watch import watch_rights
+from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
+from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.processes.ticker import Pulse
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import ObserverSettings, split_address
+from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
+from rebalance_agent.runtime.sinks.pending_events import Relay
+from rebalance_agent.runtime.watch.cluster_watch import Watch, watch_context, watch_parts
+from rebalance_agent.runtime.watch.episode_log import log_event
+from rebalance_agent.tracking.views import GroupView
+from rebalance_agent.ui.page.site import GroupPages, Site
+
+__all__ = ["Observer"]
+
+JOIN_S = 2.0
+"""Longest wait at stop for the thread that reads baselines: it looks at its stop signal several times a second."""
+
+
+class Observer:
+    """One observer of one cluster; without ``bootstrap.servers`` it idles."""
+
+    def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
+        """``properties`` are librdkafka's, complete.
+
+        Raises:
+            InvalidInputError: naming the setting whose file or URL cannot be used.
+        """
+        self._settings = settings
+        self._properties = properties
+        self._clock = clock or SystemClock()
+        self._watch: Watch | None = None
+        self._stopped = float("-inf")
+        self._log = structlog.get_logger("rebalance_agent.observer")
+        readiness = Readiness()
+        text = TextFormat(settings.cluster_name)
+        limits = SeriesLimits(
+            max_member_series=settings.max_member_series,
+            top_topics=settings.top_topics,
+            topic_shown=NameFilter(settings.topics_allow, settings.topics_deny),
+        )
+        self._page = GroupsPage(self.views, self._clock, limits, text)
+        self._baselines = Baselines()
+        normal = BaselinesPage(self._baselines, self.views, self._clock, text)
+        self._phases = PhaseMetrics(text)
+        self._history = History()
+        self._configured = "bootstrap.servers" in properties
+        self._metrics = AgentMetrics(
+            Role.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
+        )
+        self._health = LoggedHealth(readiness, self._metrics.reconnected)
+        host, port = split_address(settings.listen)
+        api = Api(self.views, self._history, self._clock)
+        web = WebApp(
+            (self._page.pieces, normal.text, self._phases.text, self._metrics.text),
+            readiness,
+            site=Site(readiness, groups=GroupPages(api, self._history, self._clock)),
+            api=api,
+            config=lambda: shown_settings(settings),
+            bearer=bearer_of("web_token_file", settings.web_token_file, self._clock),
+            health_open=not settings.web_token_for_health,
+        )
+        self._server = HttpServer(
+            host,
+            port,
+            web,
+            tls=web_tls(settings, self._clock),
+            urgent=HEALTH_PATHS,
+            counted=self._metrics.connection_cut,
+        )
+        self._sinks = SinkSet(settings, self._metrics, self._clock)
+        self._posted = Relay(Workload(), lambda number: self._metrics.events_dropped("agent", number))
+        self._posts = (
+            events_server(settings, self._accept, self._metrics, self._clock) if settings.events_listen else None
+        )
+
+    @property
+    def port(self) -> int:
+        """Where /metrics is served, once `run` listens."""
+        return self._server.port
+
+    @property
+    def events_port(self) -> int:
+        """Where sidecars post to, once `run` listens; 0 if nowhere."""
+        return self._posts.port if self._posts else 0
+
+    def views(self) -> tuple[GroupView, ...]:
+        """Every group now; none before the cluster answered. From any thread."""
+        return self._watch.views() if self._watch else ()
+
+    def run(self, stop: threading.Event) -> None:
+        """Observe until ``stop`` is set, then end within a bounded time.
+
+        Raises:
+            ListenError: the address cannot be listened on.
+        """
+        with ExitStack() as stack:
+            if self._configured:
+                self._health.starting((CLUSTER, *watch_parts(self._settings)))
+            if self._posts:
+                stack.callback(self._posted.close)
+                self._posts.start()
+                stack.callback(self._posts.stop)
+            self._server.start()
+            stack.callback(self._server.stop)
+            self._log.info("listening", port=self.port, **({"events_port": self.events_port} if self._posts else {}))
+            if self._configured:
+                self._observe(stop, stack)
+            else:
+                self._log.warning("idle", reason="no bootstrap.servers configured")
+            stop.wait()
+            self._stopped = self._clock.monotonic()
+            self._log.info("stopping")
+
+    def _observe(self, stop: threading.Event, stack: ExitStack) -> None:
+        context = watch_context(self._properties, self._settings, Inbox(), self._health, self._metrics, self._clock)
+        cluster = context.cluster
+        cluster_id = identify_cluster(cluster, self._health, stop)
+        if stop.is_set():
+            return
+        self._log.info("connected", cluster=cluster_id)
+        # The last to end: a snapshot covers that whose events the sinks have delivered.
+        last = stack.enter_context(ExitStack())
+        sinks = self._sinks.open(stack), self._sinks.connect(self._properties, cluster)
+
+        def publish(event: Event) -> None:
+            log_event(event)
+            self._phases.observe(event)
+            for each in sinks:
+                each.publish(event, cluster_id)
+            self._history.observe(event)
+
+        watch = Watch(
+            context,
+            self._settings,
+            cluster_id,
+            publish,
+            self._page.refresh,
+            reported=self._history.observe,
+            progress=self._sinks.publisher,
+            snapshot_written=self._metrics.snapshot_written,
+        )
+        watch.start(stack)
+        last.callback(lambda: watch.close(self._left_s()))
+        self._watch = watch
+        giving_back = Pulse(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
+        giving_back.start()
+        stack.callback(giving_back.stop)
+        if topic := self._settings.baselines_topic:
+            reading = BaselinesReader(context, topic, cluster_id, self._baselines).worker
+            reading.start()
+            stack.callback(reading.join, JOIN_S)
+            stack.callback(reading.stop)
+        if self._posts:
+            # Through the topic all replicas hear of it, whichever was asked.
+            publisher = self._sinks.publisher
+            self._posted.connect(cluster_id, publisher.publish if publisher else self._report)
+            stack.callback(self._posts.stop)
+        watch_rights(self._settings, self._properties, cluster.access, self._health, stack, watch.denied)
+
+    def _accept(self, events: Sequence[Event], dropped: int) -> None:
+        """Take in posted events, and how many were lost before on their way. Does not block."""
+        if dropped:
+            self._metrics.events_dropped("member", dropped)
+        self._posted.put(events)
+
+    def _report(self, event: Event, cluster_id: str) -> None:
+        if self._watch and not self._watch.report(event, cluster_id):
+            self._metrics.events_dropped("agent")
+
+    def _left_s(self) -> float:
+        """Of the time that stopping may take."""
+        return max(0.0, self._stopped + self._settings.stop_seconds - self._clock.monotonic())

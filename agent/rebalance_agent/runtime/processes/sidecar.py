@@ -1,0 +1,194 @@
+"""``rebalance-agent sidecar``: takes the events of the consumers beside it, exports them, and publishes them on."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+import structlog
+
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.http.server import HttpServer
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.member_metrics import MemberMetrics
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.events import WHERE_MAX, Event, Workload
+from rebalance_agent.runtime.listeners.events_listener import events_server
+from rebalance_agent.runtime.listeners.listener_security import bearer_of, web_tls
+from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, Page, WebApp
+from rebalance_agent.runtime.preflight.rights_watch import watch_rights
+from rebalance_agent.runtime.processes.logged_health import LoggedHealth
+from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster, watch_cluster
+from rebalance_agent.runtime.settings.redacted import shown_settings
+from rebalance_agent.runtime.settings.roles import SidecarSettings, split_address
+from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
+from rebalance_agent.runtime.sinks.pending_events import Relay
+from rebalance_agent.ui.page.site import Site
+
+__all__ = ["Sidecar", "workload"]
+
+NAMELESS_S = 5.0
+"""How long a file and a webhook wait for the cluster's id, which events name if it is known: most answer at once."""
+
+
+def workload(environment: Mapping[str, str] = os.environ) -> Workload:
+    """Where this pod runs, from ``POD_NAME``, ``NODE_NAME``, ``WORKLOAD`` and ``IMAGE``; unset or empty is None."""
+
+    def text(name: str) -> str | None:
+        return environment.get(name, "")[:WHERE_MAX] or None
+
+    return Workload(text("POD_NAME"), text("NODE_NAME"), text("WORKLOAD"), text("IMAGE"))
+
+
+class Sidecar:
+    """One sidecar; without ``bootstrap.servers`` it publishes to a file or a webhook at most."""
+
+    def __init__(
+        self,
+        settings: SidecarSettings,
+        properties: Mapping[str, str],
+        *,
+        where: Workload | None = None,
+        clock: Clock | None = None,
+        role: Role = Role.SIDECAR,
+        pages: Sequence[Page] = (),
+    ) -> None:
+        """``properties`` are librdkafka's, complete. ``pages`` are shown on /metrics, too, by a gateway (``role``).
+
+        Raises:
+            InvalidInputError: naming the setting whose file or URL cannot be used, or that is missing to let others
+                than this machine post events.
+        """
+        self._settings = settings
+        self._properties = properties
+        self._log = structlog.get_logger("rebalance_agent.sidecar")
+        clock = clock or SystemClock()
+        text, readiness = TextFormat(settings.cluster_name), Readiness()
+        self._members = MemberMetrics(clock, text=text)
+        self._metrics = AgentMetrics(role, readiness, configured=False, folded=lambda: self._members.folded, text=text)
+        self._sinks = SinkSet(settings, self._metrics, clock)
+        publishes = bool(settings.events_topic) or self._sinks.local
+        self._configured = "bootstrap.servers" in properties and publishes
+        self._metrics.configured(self._configured)
+        self._health = LoggedHealth(readiness, self._metrics.reconnected)
+        where = where or workload()
+        self._kafka = Relay(where, self._dropped) if self._configured and settings.events_topic else None
+        self._local = Relay(where, self._dropped)
+        host, port = split_address(settings.listen)
+        web = WebApp(
+            (self._members.text, *pages, self._metrics.text),
+            readiness,
+            site=Site(readiness, consumers=self._members.consumers),
+            config=lambda: shown_settings(settings),
+            bearer=bearer_of("web_token_file", settings.web_token_file, clock),
+            health_open=not settings.web_token_for_health,
+        )
+        self._web = HttpServer(
+            host,
+            port,
+            web,
+            tls=web_tls(settings, clock),
+            urgent=HEALTH_PATHS,
+            counted=self._metrics.connection_cut,
+        )
+        self._events = events_server(settings, self.accept, self._metrics, clock, self._members.alive)
+
+    @property
+    def health(self) -> LoggedHealth:
+        """What /readyz tells."""
+        return self._health
+
+    @property
+    def port(self) -> int:
+        """Where /metrics is served, once `run` listens."""
+        return self._web.port
+
+    @property
+    def events_port(self) -> int:
+        """Where events are posted to, once `run` listens."""
+        return self._events.port
+
+    def alive(self, process: str) -> None:
+        """A consumer's process lives, and has nothing else to say."""
+        self._members.alive(process)
+
+    def accept(self, events: Sequence[Event], dropped: int) -> None:
+        """Take in posted events, and how many their sender lost before. Does not block."""
+        for event in events:
+            self._metrics.events_received(event.KIND)
+        if dropped:
+            self._metrics.events_dropped("member", dropped)
+        self._members.observe(events)
+        self._local.put(events)
+        if self._kafka:
+            self._kafka.put(events)
+
+    def run(self, stop: threading.Event) -> None:
+        """Serve until ``stop`` is set, then send what waits and end within a bounded time.
+
+        Raises:
+            ListenError: an address cannot be listened on.
+        """
+        with ExitStack() as stack:
+            if self._configured:
+                self._health.starting((CLUSTER,))
+            # The events' listener first: who is told that the sidecar is ready may post.
+            self._events.start()
+            stack.callback(self._events.stop)
+            self._web.start()
+            stack.callback(self._web.stop)
+            self._log.info("listening", port=self.port, events_port=self.events_port)
+            with ExitStack() as publishing:
+                if not (self._kafka or self._sinks.local):
+                    self._log.warning("not_publishing", reason="no bootstrap.servers or no events_topic configured")
+                self._publish(stop, publishing)
+                stop.wait()
+                self._log.info("stopping")
+
+    def _publish(self, stop: threading.Event, stack: ExitStack) -> None:
+        """Give events to the sinks until ``stop`` is set; ``stack`` ends that: first the posts, then the sinks."""
+        local = self._sinks.open(stack)
+        if self._kafka:
+            stack.callback(self._kafka.close)
+
+        def nameless() -> None:
+            self._local.connect("", local.publish)
+
+        stack.callback(nameless)
+        # Posts end before the sinks do: what was accepted is sent.
+        stack.callback(self._events.stop)
+        if not self._configured:
+            nameless()
+            return
+        cluster = Cluster(self._properties)
+        with _after(NAMELESS_S, nameless):
+            cluster_id = identify_cluster(cluster, self._health, stop)
+        if not cluster_id and stop.is_set():
+            return
+        self._log.info("connected", cluster=cluster_id)
+        self._local.connect(cluster_id, local.publish)
+        if self._kafka:
+            self._kafka.connect(cluster_id, self._sinks.connect(self._properties, cluster).publish)
+        watch_rights(self._settings, self._properties, cluster.access, self._health, stack)
+        watch_cluster(cluster, self._health, stop)
+
+    def _dropped(self, number: int) -> None:
+        self._metrics.events_dropped("agent", number)
+
+
+@contextmanager
+def _after(seconds: float, call: Callable[[], None]) -> Iterator[None]:
+    """Call it in a thread of its own after so long, unless the block has ended by then."""
+    timer = threading.Timer(seconds, call)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()

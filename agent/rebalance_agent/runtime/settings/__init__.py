@@ -1,0 +1,1 @@
+"""Settings: flags > environment > file > defaults. Every name is checked; secrets are never shown."""

@@ -1,0 +1,108 @@
+"""Flags, help and documentation tables drawn from a settings model, so that none of them can drift."""
+
+from __future__ import annotations
+
+import argparse
+import typing
+from typing import Any
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
+from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
+
+__all__ = ["add_flags", "flag_values", "kafka_flags", "settings_table"]
+
+
+def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
+    """Give ``parser`` one flag for every setting of the ``models``, with its default and environment name."""
+    parser.add_argument(
+        "--config", metavar="FILE", default=None, help=f"YAML or TOML file with settings (env {ENV_PREFIX}CONFIG)"
+    )
+    parser.add_argument(
+        "--bootstrap-servers", metavar="HOST:PORT,...", default=None, help="short for --kafka bootstrap.servers=..."
+    )
+    fields = {name: field for model in models for name, field in model.model_fields.items()}
+    for name, field in fields.items():
+        parser.add_argument(
+            _flag(name),
+            action="append" if name == "kafka" else "store",
+            metavar="KEY=VALUE" if name == "kafka" else _metavar(field),
+            default=None,
+            help=f"{field.description} (default {_default(field) or 'none'}; env {_environment(name)})".replace(
+                "%", "%%"
+            ),
+        )
+
+
+def flag_values(options: argparse.Namespace, model: type[AgentSettings]) -> dict[str, Any]:
+    """The settings that were given as flags.
+
+    Raises:
+        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
+    """
+    values = {name: getattr(options, name) for name in model.model_fields if name != "kafka"}
+    kafka = kafka_flags(options)
+    return {name: value for name, value in values.items() if value is not None} | ({"kafka": kafka} if kafka else {})
+
+
+def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
+    """The Kafka client properties that were given as ``--kafka`` and ``--bootstrap-servers``.
+
+    Raises:
+        InvalidInputError: a ``--kafka`` without ``=``, or with a secret in it.
+    """
+    kafka: dict[str, str] = {}
+    for entry in options.kafka or ():
+        key, equals, value = entry.partition("=")
+        if not (equals and key):
+            raise InvalidInputError("--kafka", "must be KEY=VALUE, such as security.protocol=SSL")
+        if (name := property_name(key)) in SECRET_PROPERTIES:
+            raise InvalidInputError(
+                f"--kafka {name}",
+                f"everybody on this machine can read it in the process list: use --kafka {name}.file=PATH, or the "
+                f"variable {ENV_PREFIX}KAFKA__{name.replace('.', '_').upper()}",
+            )
+        kafka[key] = value
+    if options.bootstrap_servers is not None:
+        kafka["bootstrap.servers"] = options.bootstrap_servers
+    return kafka
+
+
+def settings_table(model: type[AgentSettings]) -> str:
+    """A Markdown table of every setting of ``model``."""
+    rows = ["| setting | flag | environment | default | what |", "| --- | --- | --- | --- | --- |"]
+    for name, field in model.model_fields.items():
+        default = _default(field).replace("|", "\\|")
+        rows.append(
+            f"| `{name}` | `{_flag(name)}` | `{_environment(name)}` | {f'`{default}`' if default else ''} "
+            f"| {field.description} |"
+        )
+    return "\n".join(rows) + "\n"
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _environment(name: str) -> str:
+    return f"{ENV_PREFIX}KAFKA__BOOTSTRAP_SERVERS, ..." if name == "kafka" else ENV_PREFIX + name.upper()
+
+
+def _default(field: FieldInfo) -> str:
+    if isinstance(field.default, bool):
+        return str(field.default).lower()
+    return "" if field.default in (PydanticUndefined, None) else str(field.default)
+
+
+def _metavar(field: FieldInfo) -> str:
+    if field.annotation is bool:
+        return "true|false"
+    if field.annotation is int:
+        return "N"
+    if field.annotation is float:
+        return "SECONDS"
+    choices = typing.get_args(field.annotation)
+    return "|".join(choices) if choices else "TEXT"

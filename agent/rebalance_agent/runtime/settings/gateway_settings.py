@@ -1,0 +1,94 @@
+"""Settings of the gateway: the sidecar's, and where it listens, for whom, and what it does to which groups."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, RULE_TEXT_MAX, parse_rules
+from rebalance_agent.runtime.settings.roles import TEXT_MAX, SidecarSettings, overlap, split_address
+
+__all__ = ["GatewaySettings", "as_given"]
+
+
+def _address(text: str) -> str:
+    split_address(text)
+    return text
+
+
+def _rules(text: str) -> str:
+    try:
+        parse_rules(text)
+    except InvalidInputError as error:
+        raise ValueError(error.problem) from None
+    return text
+
+
+def _host(text: str) -> str:
+    if text:
+        split_address(f"[{text}]:0" if ":" in text else f"{text}:0")
+    return text
+
+
+_Text = Annotated[str, Field(max_length=TEXT_MAX)]
+
+
+class GatewaySettings(SidecarSettings):
+    """``rebalance-agent gateway``."""
+
+    gateway_listen: Annotated[_Text, AfterValidator(_address)] = Field(
+        "127.0.0.1:29092", description="bootstrap address for clients: what their bootstrap.servers names"
+    )
+    gateway_port_base: int = Field(
+        29_400, ge=0, le=65_000, description="a broker's port is this plus its node id; 0: any free port"
+    )
+    gateway_advertised_host: Annotated[_Text, AfterValidator(_host)] = Field(
+        "", description="host that clients are told for every broker; empty: that of gateway_listen"
+    )
+    gateway_beyond_loopback: bool = Field(
+        default=False, description="whether gateway_listen may be an address that other machines reach"
+    )
+    gateway_groups: Annotated[str, AfterValidator(_rules), Field(max_length=RULE_TEXT_MAX)] = Field(
+        "",
+        description="groups that get one of our strategies: PATTERN=STRATEGY[,assignment.KEY=VALUE...]; ... "
+        "(a regular expression of the whole name); empty: none, frames are only passed on",
+    )
+    gateway_assign_seconds: float = Field(
+        ASSIGN_SECONDS,
+        gt=0,
+        le=60,
+        description="how long a group waits for our assignor before its client's own result goes on",
+    )
+    gateway_rack: _Text = Field(
+        "", description="rack of consumers that do not tell theirs when they join (client.rack); empty: it is not known"
+    )
+    gateway_tls_cert_file: _Text = Field(
+        "", description="PEM file with the certificate for clients; empty: they come without TLS"
+    )
+    gateway_tls_key_file: _Text = Field("", description="PEM file with its key, unencrypted")
+    gateway_tls_client_ca_file: _Text = Field(
+        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+    )
+    gateway_drain_seconds: float = Field(
+        25.0, ge=0, le=3600, description="longest wait at stop for clients to go; more work for them goes on meanwhile"
+    )
+
+    @model_validator(mode="after")
+    def _own_bootstrap(self) -> Self:
+        for name in ("listen", "events_listen"):
+            other = getattr(self, name)
+            if other and overlap(split_address(self.gateway_listen), split_address(other)):
+                raise ValueError(f"gateway_listen: must have another port than {name}")
+        return self
+
+
+def as_given(settings: GatewaySettings) -> SidecarSettings:
+    """A sidecar is a gateway, too, where any setting of a gateway's own is given; else it has the sidecar's alone."""
+    fields = SidecarSettings.model_fields
+    if settings.model_fields_set - fields.keys():
+        return settings
+    return SidecarSettings.model_construct(
+        settings.model_fields_set, **{name: getattr(settings, name) for name in fields}
+    )

@@ -1,0 +1,56 @@
+"""The settings in effect, as /config shows them: to everybody who may read metrics, so without any secret.
+
+Kafka properties are shown only where they are known to be harmless. librdkafka learns new ones, some of them free texts
+that may hold a password (``sasl.kerberos.kinit.cmd``, ``sasl.oauthbearer.config``), so the list names what is shown.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_agent import __version__
+from rebalance_agent.runtime.settings.roles import AgentSettings
+from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+
+__all__ = ["REDACTED", "shown_settings"]
+
+REDACTED = "[redacted]"
+
+_SECRET = re.compile(r"password|passphrase|secret|token|jaas|oauth|credential|\bkey\b|\.pem", re.IGNORECASE)
+_HARMLESS = frozenset(
+    {
+        "bootstrap.servers",
+        "broker.address.family",
+        "client.id",
+        "client.rack",
+        "compression.type",
+        "compression.codec",
+        "debug",
+        "partitioner",
+        "sasl.mechanism",
+        "sasl.mechanisms",
+        "security.protocol",
+        "ssl.ca.location",
+        "ssl.certificate.location",
+        "ssl.endpoint.identification.algorithm",
+    }
+)
+_NUMBER = re.compile(r"-?\d{1,15}|true|false")
+
+
+def shown_settings(settings: AgentSettings) -> dict[str, object]:
+    """``version`` and ``settings``, name -> value in effect. Secrets are `REDACTED`; files that hold one are named."""
+    shown = settings.model_dump(mode="json")
+    shown["kafka"] = {name: _kafka(name, value) for name, value in sorted(settings.kafka.items())}
+    if settings.events_webhook:
+        # Who knows the whole URL of a webhook may often post to it.
+        shown["events_webhook"] = webhook_target(settings.events_webhook).shown
+    return {"version": __version__, "settings": shown}
+
+
+def _kafka(name: str, value: str) -> str:
+    if name.endswith(".file") and "\n" not in value:
+        return value
+    if _SECRET.search(name):
+        return REDACTED
+    return value if name in _HARMLESS or _NUMBER.fullmatch(value) else REDACTED

@@ -1,0 +1,282 @@
+"""Settings of the observer and the sidecar: flags > environment > file > defaults, every one checked by name.
+
+The models are the only list of settings: flags, ``--help``, environment names and the tables in ``docs/`` are drawn
+from them. Addresses are ``host:port`` in one setting, because Kubernetes sets ``<SERVICE>_PORT`` variables by itself
+and would overwrite a setting of that name.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.kafka_config import kafka_properties
+from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+
+__all__ = [
+    "ENV_PREFIX",
+    "HIDDEN_GROUPS",
+    "AgentSettings",
+    "ObserverSettings",
+    "SidecarSettings",
+    "TakingSettings",
+    "overlap",
+    "split_address",
+]
+
+ENV_PREFIX = "REBALANCE_AGENT_"
+
+HIDDEN_GROUPS = r"__.*|_confluent.*|rebalance-agent.*|console-consumer-\d+"
+"""Groups that are not shown unless ``groups_deny`` says otherwise: internal ones, our own, throw-away console ones."""
+
+TEXT_MAX = 1_000
+"""Characters of a text setting: longer is a mistake, and patterns of that length are no longer readable."""
+
+DECLARATIONS_TEXT_MAX = 10_000
+"""Characters of co-partition declarations: some dozens of lines."""
+
+TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
+
+INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+
+WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
+LOOPBACKS = {"127.0.0.1", "localhost"}
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Host and port of ``host:port``; an IPv6 address stands in brackets.
+
+    Raises:
+        ValueError: it is not an address, or the port is not between 0 (any free one) and 65535.
+    """
+    host, colon, port = address.rpartition(":")
+    if not (colon and host and port.isascii() and port.isdigit() and len(port) <= 5 and int(port) <= 65535):  # noqa: PLR2004
+        raise ValueError("must be host:port, such as 127.0.0.1:29309 or [::1]:29309")
+    if ":" in host and not (host.startswith("[") and host.endswith("]")):
+        raise ValueError("an IPv6 address must stand in brackets, such as [::1]:29309")
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        raise ValueError("must begin with an address or a host name") from None
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _address(text: str) -> str:
+    split_address(text)
+    return text
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return text
+
+
+def _topic(text: str) -> str:
+    if text and (not TOPIC_NAME.fullmatch(text) or text in (".", "..")):
+        raise ValueError("is not a topic name (letters, digits, '.', '_', '-'; at most 249)")
+    if text in INTERNAL_TOPICS:
+        raise ValueError("is a topic of the brokers' own")
+    return text
+
+
+def overlap(one: tuple[str, int], other: tuple[str, int]) -> bool:
+    """Whether both cannot be listened on; port 0 is always a free one."""
+    hosts = {one[0], other[0]}
+    return one[1] == other[1] != 0 and (len(hosts) == 1 or bool(hosts & WILDCARDS) or hosts <= LOOPBACKS)
+
+
+def _replicas_group(text: str) -> str:
+    if text and not text.startswith("rebalance-agent"):
+        raise ValueError("must begin with rebalance-agent, by which it is hidden from what is shown")
+    return text
+
+
+def _copartitioned(text: str) -> str:
+    try:
+        Copartitioned.parse(text)
+    except InvalidInputError as error:
+        raise ValueError(error.problem) from None
+    return text
+
+
+def _webhook(text: str) -> str:
+    if text:
+        webhook_target(text)
+    return text
+
+
+_File = Annotated[str, Field(max_length=TEXT_MAX)]
+_Webhook = Annotated[str, AfterValidator(_webhook), Field(max_length=TEXT_MAX)]
+_PerhapsAddress = Annotated[str, AfterValidator(lambda text: text and _address(text)), Field(max_length=TEXT_MAX)]
+_Address = Annotated[str, AfterValidator(_address), Field(max_length=TEXT_MAX)]
+_Pattern = Annotated[str, AfterValidator(_pattern), Field(max_length=TEXT_MAX)]
+_Topic = Annotated[str, AfterValidator(_topic)]
+_ReplicasGroup = Annotated[str, AfterValidator(_replicas_group), Field(max_length=TEXT_MAX)]
+_Declarations = Annotated[str, AfterValidator(_copartitioned), Field(max_length=DECLARATIONS_TEXT_MAX)]
+_KafkaProperties = Annotated[dict[str, str], BeforeValidator(kafka_properties)]
+
+
+class AgentSettings(BaseSettings):
+    """What both roles need."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+    )
+
+    kafka: _KafkaProperties = Field(
+        default_factory=dict,
+        repr=False,
+        description="Kafka client property under librdkafka's name; KEY.file=PATH takes the value from a file",
+    )
+    events_topic: _Topic = Field("rebalance-events", description="topic of the published events; empty publishes none")
+    events_file: _File = Field("", description="file that events are appended to, a line of JSON each; empty: none")
+    events_file_bytes: int = Field(
+        100 * 1024 * 1024, ge=1024, le=1 << 40, description="size at which that file is put aside as .1, .2, ..."
+    )
+    events_file_count: int = Field(5, ge=1, le=1_000, description="most of these files, the current one included")
+    events_webhook: _Webhook = Field("", repr=False, description="URL that events are POSTed to; empty: none")
+    events_webhook_form: Literal["ndjson", "json"] = Field(
+        "ndjson", description="form of its body: a line of JSON for each event, or one JSON list"
+    )
+    events_webhook_token_file: _File = Field("", description="file with the bearer token that it is sent; empty: none")
+    events_webhook_ca_file: _File = Field(
+        "", description="PEM file with who signs its certificate; empty: whom the system trusts"
+    )
+    events_webhook_cert_file: _File = Field(
+        "", description="PEM file with the certificate that it is shown; empty: none"
+    )
+    events_webhook_key_file: _File = Field(
+        "", description="PEM file with the key of that certificate, unencrypted; empty: in the same file"
+    )
+    events_webhook_seconds: float = Field(
+        60.0, ge=1, le=3600, description="how long a batch of events is tried before it is dropped"
+    )
+    listen: _Address = Field(
+        "0.0.0.0:29308", description="where /metrics, /healthz, /readyz, /config and the API are served"
+    )
+    tls_cert_file: _File = Field("", description="PEM file with the certificate of `listen`; empty: no TLS")
+    tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
+    tls_client_ca_file: _File = Field(
+        "", description="PEM file with who signs the certificates that clients must have; empty: they need none"
+    )
+    web_token_file: _File = Field("", description="file with the bearer token that requests must carry; empty: none")
+    web_token_for_health: bool = Field(
+        default=False, description="whether /healthz and /readyz ask for that token, too"
+    )
+    cluster_name: str = Field("", max_length=100, description="adds the label cluster to every metric if set")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="least level that is logged")
+    log_format: Literal["auto", "json", "console"] = Field(
+        "auto", description="auto: console form on a terminal, JSON lines elsewhere"
+    )
+    stop_seconds: float = Field(5.0, ge=0, le=300, description="longest wait at stop for events still to be sent")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take only what `load` has merged: it knows which source a wrong value came from."""
+        return (init_settings,)
+
+
+class TakingSettings(AgentSettings):
+    """Of a role that takes events by POST, too."""
+
+    events_listen: _PerhapsAddress = Field(
+        "",
+        description="where sidecars without Kafka POST what their members report; beyond loopback it takes a token or "
+        "clients' certificates; empty: nowhere",
+    )
+    events_token_file: _File = Field(
+        "", description="file with the bearer token that posts must carry; empty asks for none"
+    )
+    events_tls_cert_file: _File = Field(
+        "", description="PEM file with the certificate of `events_listen`; empty: no TLS"
+    )
+    events_tls_key_file: _File = Field("", description="PEM file with its key, unencrypted")
+    events_tls_client_ca_file: _File = Field(
+        "", description="PEM file with who signs the certificates that senders must have; empty: they need none"
+    )
+
+    @model_validator(mode="after")
+    def _own_addresses(self) -> Self:
+        if self.events_listen and overlap(split_address(self.listen), split_address(self.events_listen)):
+            raise ValueError("events_listen: must have another port than listen")
+        return self
+
+
+class ObserverSettings(TakingSettings):
+    """``rebalance-agent observe``."""
+
+    groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
+    groups_deny: _Pattern = Field(HIDDEN_GROUPS, description="regular expression of groups to hide; empty hides none")
+    topics_allow: _Pattern = Field(".*", description="regular expression of the topics that may become labels")
+    topics_deny: _Pattern = Field("", description="regular expression of the topics that may not; empty denies none")
+    max_member_series: int = Field(100, ge=0, le=100_000, description="most series per group that name a client id")
+    top_topics: int = Field(5, ge=0, le=1_000, description="most topics per group that are shown as badly spread")
+    lag_groups: _Pattern = Field(
+        "", description="regular expression of the groups whose lag and rate are followed; empty follows none"
+    )
+    lag_interval_seconds: float = Field(15.0, ge=0.5, le=3600, description="how often lag and rate are measured")
+    copartitioned: _Declarations = Field(
+        "", description="groups whose topics are read side by side: GROUPS or GROUPS=TOPIC,TOPIC; ... (GROUPS: pattern)"
+    )
+    settle_seconds: float = Field(
+        5.0, ge=0, le=600, description="wait for members' own events before a rebalance's stall is settled"
+    )
+    list_interval_ms: int = Field(
+        200, ge=20, le=60_000, description="how often rebalancing groups are listed; bounds the error of a start"
+    )
+    list_all_interval_seconds: float = Field(10.0, ge=0.5, le=3600, description="how often all groups are listed")
+    topics_interval_seconds: float = Field(5.0, ge=0.2, le=3600, description="how often partition counts are read")
+    describe_interval_seconds: float = Field(
+        5.0, ge=0.2, le=3600, description="how often groups are described where the offsets topic may not be read"
+    )
+    replicas_group: _ReplicasGroup = Field(
+        "", description="consumer group in which replicas share the groups to report; empty: this one reports all"
+    )
+    state_topic: _Topic = Field(
+        "rebalance-agent-state", description="compacted topic of snapshots, to go on from after a restart; empty: none"
+    )
+    baselines_topic: _Topic = Field(
+        "rebalance-baselines",
+        description="compacted topic in which the pipeline says what is normal for each group; empty: none is read",
+    )
+
+    @model_validator(mode="after")
+    def _own_topics(self) -> Self:
+        # The snapshots' topic is compacted, which would take the events.
+        if self.state_topic and self.state_topic == self.events_topic:
+            raise ValueError("state_topic: must be another topic than events_topic")
+        if self.baselines_topic and self.baselines_topic in (self.events_topic, self.state_topic):
+            raise ValueError("baselines_topic: must be another topic than events_topic and state_topic")
+        # A post reaches one of the replicas, and the topic all of them.
+        if self.events_listen and self.replicas_group and not self.events_topic:
+            raise ValueError("events_listen: with replicas_group it needs an events_topic")
+        return self
+
+
+class SidecarSettings(TakingSettings):
+    """``rebalance-agent sidecar``."""
+
+    listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")
+    events_listen: _Address = Field(
+        "127.0.0.1:29309",
+        description="where consumers POST their events; beyond loopback it takes a token or clients' certificates",
+    )

@@ -1,0 +1,135 @@
+"""Where settings come from: a file, the environment, flags; merged in that order, and refused by name when wrong."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource, SettingsError
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
+from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings, ObserverSettings
+
+__all__ = ["FILE_BYTES_MAX", "SettingsErrors", "load", "misspelt_environment"]
+
+FILE_BYTES_MAX = 1 << 20
+"""Settings files have some kilobytes; more is the wrong file."""
+
+_Settings = TypeVar("_Settings", bound=AgentSettings)
+
+SIMILAR = 0.9
+"""How alike names must be (0 to 1) to be taken for a misspelling: one or two letters of a name with our prefix."""
+
+
+_OF_A_SERVICE = re.compile(r"(tcp|udp|sctp)://")
+"""What Kubernetes sets NAME_PORT to, where NAME is a service's."""
+
+
+class SettingsErrors(InvalidInputError):  # noqa: N818 - it holds several
+    """Every wrong setting, one line each."""
+
+    def __init__(self, problems: Iterable[tuple[str, str]]) -> None:
+        """Name each field and what is wrong with it."""
+        self.lines = tuple(f"{field}: {problem}" if field else problem for field, problem in problems)
+        super().__init__("", "\n".join(self.lines))
+
+
+def load(model: type[_Settings], file: str | None, flags: Mapping[str, Any]) -> _Settings:
+    """Settings of one role from ``file`` (YAML or TOML; None: none), the environment, and ``flags`` (names -> texts).
+
+    Raises:
+        SettingsErrors: a file that cannot be read, an unknown name, or wrong values (all of them at once).
+    """
+    merged: dict[str, Any] = {}
+    for source in (_from_file(file) if file else {}, _from_environment(model), flags):
+        for name, value in source.items():
+            before = merged.get(name)
+            if name == "kafka" and isinstance(value, Mapping):
+                # Spelling first: REBALANCE_AGENT_KAFKA__BOOTSTRAP_SERVERS overrides the file's bootstrap.servers.
+                value = {str(key).replace("_", "."): each for key, each in value.items()}  # noqa: PLW2901
+            merged[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
+    if odd := [name for name, value in merged.items() if not _is_text((name, value))]:
+        raise SettingsErrors((ascii(name).strip("'"), "is not UTF-8 text") for name in odd)
+    try:
+        return model(**merged)
+    except ValidationError as error:
+        raise SettingsErrors((_path(each["loc"]), _text(each)) for each in error.errors(include_input=False)) from None
+
+
+def misspelt_environment(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Variables that are no setting of any role but look like one -> the setting's variable.
+
+    Others with our prefix are left alone: Kubernetes makes some for its services, tests and consumers have theirs.
+    """
+    fields = {name.upper() for model in (ObserverSettings, GatewaySettings) for name in model.model_fields}
+    known = {ENV_PREFIX + name for name in fields | {"CONFIG"}}
+    names = {name: name.partition("__")[0] for name in environment if name.startswith(ENV_PREFIX)}
+    return {
+        name: close[0]
+        for name, plain in sorted(names.items())
+        if plain not in known
+        and not _OF_A_SERVICE.match(environment[name])
+        and (close := difflib.get_close_matches(plain, known, 1, SIMILAR))
+    }
+
+
+def _from_environment(model: type[AgentSettings]) -> dict[str, Any]:
+    try:
+        return EnvSettingsSource(model)()
+    except SettingsError as error:
+        raise SettingsErrors([("environment", str(error))]) from None
+
+
+def _from_file(file: str) -> dict[str, Any]:
+    path = Path(file)
+    if path.suffix not in (".yaml", ".yml", ".toml"):
+        raise SettingsErrors([("config", f"{file} must end in .yaml, .yml or .toml")])
+    try:
+        with path.open("rb") as opened:
+            text = opened.read(FILE_BYTES_MAX + 1)
+        if len(text) > FILE_BYTES_MAX:
+            raise SettingsErrors([("config", f"{file} has more than {FILE_BYTES_MAX} bytes")])
+        data = tomllib.loads(text.decode()) if path.suffix == ".toml" else yaml.safe_load(text)
+    except OSError as error:
+        raise SettingsErrors([("config", f"cannot read {file}: {error.strerror}")]) from None
+    except yaml.MarkedYAMLError as error:
+        # Its own text shows the line that is wrong, and that may hold a password.
+        mark = error.problem_mark
+        where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        raise SettingsErrors([("config", f"{file} is not valid: {error.problem}{where}")]) from None
+    # ValueError: bad TOML, bytes that are no text, and dates that YAML takes for ones; RecursionError: deep nesting.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise SettingsErrors([("config", f"{file} is not valid: {' '.join(str(error).split())}")]) from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict) or any(not isinstance(key, str) for key in data):
+        raise SettingsErrors([("config", f"{file} must hold names and values")])
+    return data
+
+
+def _is_text(value: object) -> bool:
+    """Whether all texts in it can be written: bytes of variables and flags that are no UTF-8 are half characters."""
+    if isinstance(value, str):
+        return value.isascii() or value == value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping):
+        return all(map(_is_text, value.items()))
+    return all(map(_is_text, value)) if isinstance(value, list | tuple) else True
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, location))
+
+
+def _text(error: Mapping[str, Any]) -> str:
+    if error["type"] == "extra_forbidden":
+        return "is not a known setting"
+    text = str(error["msg"]).removeprefix("Value error, ")
+    return text[:1].lower() + text[1:]

@@ -1,0 +1,1 @@
+"""Where events go: any number of sinks (Kafka, file, webhook). No sink can delay or break another one."""

@@ -1,0 +1,95 @@
+"""The sinks that settings ask for: Kafka, a file, a webhook."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.agent_topics import TopicCreator, create_topic
+from rebalance_agent.runtime.listeners.listener_security import token_file, webhook_tls
+from rebalance_agent.runtime.settings.roles import AgentSettings
+from rebalance_agent.runtime.sinks.file_sink import EventsFile
+from rebalance_agent.runtime.sinks.publisher import EVENTS_PARTITIONS, Publisher
+from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
+from rebalance_agent.runtime.sinks.sinks import Fanout, Sink, SinkCounts
+from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
+
+__all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet"]
+
+# Names of the sinks, in metrics and logs.
+KAFKA = "kafka"
+FILE = "file"
+WEBHOOK = "webhook"
+
+
+class SinkSet:
+    """Made before anything runs, so that a wrong setting is told at once; Kafka joins when the cluster is known.
+
+    ``publisher``: the sink that is Kafka, once it is there.
+    """
+
+    def __init__(self, settings: AgentSettings, counts: SinkCounts, clock: Clock) -> None:
+        """Open the file and check the webhook's settings; nothing is sent yet.
+
+        Raises:
+            InvalidInputError: naming the setting that cannot be used.
+        """
+        self._settings, self._counts = settings, counts
+        self.publisher: Publisher | None = None
+        self._open: list[tuple[str, Sink]] = []
+        self._local: list[tuple[str, Sink]] = []
+        if settings.events_webhook:
+            self._local.append((WEBHOOK, QueuedSink(WEBHOOK, _webhook(settings, clock), counts)))
+        if settings.events_file:
+            file = EventsFile(settings.events_file, settings.events_file_bytes, settings.events_file_count)
+            self._local.append((FILE, QueuedSink(FILE, file, counts)))
+
+    @property
+    def local(self) -> bool:
+        """Whether there is a sink besides Kafka."""
+        return bool(self._local)
+
+    def open(self, stack: ExitStack) -> Fanout:
+        """Start those that need no cluster; ``stack`` ends these and Kafka together, within ``stop_seconds``."""
+        stack.callback(self._close)
+        return self._started(self._local)
+
+    def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> Fanout:
+        """Start Kafka, if events go there.
+
+        Raises:
+            InvalidInputError: ``properties`` do not go together for a producer that loses and doubles nothing.
+        """
+        topic = self._settings.events_topic
+        if not topic:
+            return self._started([])
+        create_topic(cluster, topic, EVENTS_PARTITIONS, {}, "events are not published until it is there")
+        self.publisher = Publisher(
+            properties,
+            topic,
+            published=lambda kind: self._counts.events_published(kind, KAFKA),
+            dropped=lambda number: self._counts.events_dropped(KAFKA, number),
+        )
+        return self._started([(KAFKA, self.publisher)])
+
+    def _started(self, sinks: list[tuple[str, Sink]]) -> Fanout:
+        fanout = Fanout(sinks, self._counts.events_dropped)
+        fanout.start()
+        self._open += sinks
+        return fanout
+
+    def _close(self) -> None:
+        Fanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
+
+
+def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:
+    token = settings.events_webhook_token_file
+    return Webhook(
+        webhook_target(settings.events_webhook),
+        clock,
+        form=settings.events_webhook_form,
+        token=token_file("events_webhook_token_file", token, clock).get if token else None,
+        context=webhook_tls(settings, clock).get,
+        seconds=settings.events_webhook_seconds,
+    )

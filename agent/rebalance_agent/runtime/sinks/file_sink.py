@@ -1,0 +1,103 @@
+"""Events to a file: newline-delimited JSON, appended, and put aside as ``.1``, ``.2``, ... when it is full."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
+
+__all__ = ["EventsFile"]
+
+_MODE = 0o640
+"""Events name groups, hosts and client ids: not for everybody on the machine."""
+
+
+class EventsFile:
+    """Appends whole lines. What the operating system has taken counts as written: the disk is not awaited.
+
+    At most ``files_max`` files of ``bytes_max`` bytes each are kept, the one that is written included. A file that is
+    moved away or deleted by others (logrotate) is begun anew.
+    """
+
+    def __init__(self, path: str, bytes_max: int, files_max: int) -> None:
+        """See that the file can be written; it is opened again with the first event.
+
+        Raises:
+            InvalidInputError: it cannot be opened for appending, or is something else than a file.
+        """
+        self._path, self._bytes_max, self._files_max = Path(path), bytes_max, files_max
+        try:
+            self._file = self._open()
+        except OSError as error:
+            raise InvalidInputError("events_file", f"cannot append to {path}: {error.strerror}") from None
+        regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        self.close()
+        if not regular:
+            raise InvalidInputError("events_file", f"{path} is not a regular file")
+
+    def deliver(self, lines: Sequence[bytes], _given_up: threading.Event) -> None:
+        """Append.
+
+        Raises:
+            DeliveryError: a line could not be written whole; the file holds none of it.
+        """
+        for number, line in enumerate(lines):
+            try:
+                self._append(line + b"\n")
+            except OSError as error:
+                raise DeliveryError(f"cannot write to {self._path}: {error.strerror}", range(number)) from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with contextlib.suppress(OSError):
+            self._file.close()
+
+    def _append(self, line: bytes) -> None:
+        if self._away():
+            self._renew()
+        size = self._file.seek(0, io.SEEK_END)
+        if size and size + len(line) > self._bytes_max:
+            self._rotate()
+            size = 0
+        try:
+            # Unbuffered: a full disk takes a part of a line, or nothing.
+            written = self._file.write(line)
+            while written < len(line):
+                written += self._file.write(line[written:])
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.truncate(size)
+            raise
+
+    def _away(self) -> bool:
+        """Whether the file is closed, or no longer the one of that name."""
+        try:
+            return self._file.closed or not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno()))
+        except OSError:
+            return True
+
+    def _rotate(self) -> None:
+        older_ones = (self._path.with_name(f"{self._path.name}.{number}") for number in range(1, self._files_max))
+        names = [self._path, *older_ones]
+        if len(names) == 1:
+            self._file.truncate(0)
+            return
+        for older, newer in zip(reversed(names), reversed(names[:-1]), strict=False):
+            with contextlib.suppress(FileNotFoundError):
+                newer.replace(older)
+        self._renew()
+
+    def _renew(self) -> None:
+        self.close()
+        self._file = self._open()
+
+    def _open(self) -> io.FileIO:
+        # Not blocking: what is no regular file, and is refused, must not hold us up before.
+        return io.FileIO(self._path, "a", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK, _MODE))

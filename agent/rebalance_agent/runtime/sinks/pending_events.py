@@ -1,0 +1,92 @@
+"""Posted events on their way to sinks: what they do not know themselves is added, and they wait for the cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable
+
+import structlog
+
+from rebalance_agent.model.event_json import event_from_json, json_line
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Workload
+
+__all__ = ["HELD_BYTES_MAX", "HELD_MAX", "Relay"]
+
+HELD_MAX = 10_000
+"""Events kept until the cluster answers: days of one pod's rebalances."""
+
+HELD_BYTES_MAX = 64 * 1024 * 1024
+"""Bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
+
+
+class Relay:
+    """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow.
+
+    Every event is passed on, or counted as dropped.
+    """
+
+    def __init__(self, where: Workload, dropped: Callable[[int], None]) -> None:
+        """``where`` is set on events that do not say it themselves."""
+        self._where = None if where == Workload() else where
+        self._dropped = dropped
+        self._lock = threading.Lock()
+        self._held: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._cluster_id = ""
+        self._publish: Callable[[Event, str], None] | None = None
+        self._closed = False
+        self._log = structlog.get_logger("rebalance_agent.relay")
+
+    def put(self, events: Iterable[Event]) -> None:
+        """Pass events on, or hold them."""
+        with self._lock:
+            for event in events:
+                self._pass_on(event)
+
+    def connect(self, cluster_id: str, publish: Callable[[Event, str], None]) -> None:
+        """From now on (and for what was held) call ``publish(event, cluster_id)``, which must not block.
+
+        ``cluster_id`` may be empty, and come with a later call.
+        """
+        with self._lock:
+            self._cluster_id, self._publish = cluster_id or self._cluster_id, publish
+            self._release()
+
+    def close(self) -> None:
+        """Take no more. What is held for want of a cluster is lost to Kafka, which is counted and logged."""
+        with self._lock:
+            lost = len(self._held)
+            self._held.clear()
+            self._closed = True
+        if lost:
+            self._dropped(lost)
+            self._log.warning("events_lost_at_stop", events=lost, sink="kafka", reason="the cluster never answered")
+
+    def _release(self) -> None:
+        while self._held:
+            self._pass_on(event_from_json(json.loads(self._held.popleft())))
+        self._held_bytes = 0
+
+    def _pass_on(self, event: Event) -> None:
+        if self._closed:
+            self._dropped(1)
+            return
+        if self._publish:
+            self._publish(self._complete(event), self._cluster_id)
+            return
+        line = json_line(event)
+        self._held.append(line)
+        self._held_bytes += len(line)
+        while len(self._held) > HELD_MAX or self._held_bytes > HELD_BYTES_MAX:
+            self._held_bytes -= len(self._held.popleft())
+            self._dropped(1)
+
+    def _complete(self, event: Event) -> Event:
+        if not isinstance(event, MemberEvent | AssignEvent):
+            return event
+        return dataclasses.replace(
+            event, cluster_id=event.cluster_id or self._cluster_id, where=event.where or self._where
+        )

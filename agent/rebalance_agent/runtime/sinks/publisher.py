@@ -1,0 +1,189 @@
+"""Events to Kafka: idempotent, acknowledged by all replicas, in order per group, and never in anybody's way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import structlog
+from confluent_kafka import KafkaError, KafkaException
+
+from rebalance_agent.cluster.agent_topics import (
+    REPLACE_WAIT_MAX_S,
+    REPLACE_WAIT_S,
+    SILENT,
+    KafkaProducer,
+    confluent_producer,
+    flush,
+)
+from rebalance_agent.cluster.backoff import Backoff
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.events import Event
+from rebalance_agent.polls.member_events import KIND_HEADER
+from rebalance_agent.runtime.settings.kafka_config import without_secrets
+from rebalance_agent.runtime.sinks.split_events import event_lines
+
+__all__ = ["EVENTS_PARTITIONS", "Publisher", "events_producer"]
+
+EVENTS_PARTITIONS = 6
+"""Of a topic that we create: enough to read a large fleet's events in parallel, few enough for a small broker."""
+
+QUEUE_MAX = 100_000
+QUEUE_KILOBYTES_MAX = 64 * 1024
+"""Events that wait for the brokers: hours of an ordinary fleet's rebalances, within a bounded memory."""
+
+POLL_S = 0.2
+
+_Deliver = Callable[[KafkaError | None, object], None]
+_Make = Callable[[dict[str, Any]], KafkaProducer]
+
+
+def events_producer(properties: Mapping[str, str], make: _Make = confluent_producer) -> KafkaProducer:
+    """A producer that loses and doubles no event.
+
+    Raises:
+        InvalidInputError: ``properties`` do not go together with that.
+    """
+    settings = {
+        "queue.buffering.max.messages": QUEUE_MAX,
+        "queue.buffering.max.kbytes": QUEUE_KILOBYTES_MAX,
+        "compression.type": "zstd",
+        # Java's choice of partition, so that one group's events stay together whoever writes them.
+        "partitioner": "murmur2_random",
+        **properties,
+        "acks": "all",
+        "enable.idempotence": True,
+        "logger": SILENT,
+    }
+    try:
+        return make(settings)
+    except KafkaException as error:
+        raise InvalidInputError("kafka", without_secrets(error.args[0].str(), properties)) from None
+
+
+class Publisher:
+    """Queues events for the brokers. `publish` returns at once; what does not fit, or fails, goes to ``dropped``."""
+
+    def __init__(
+        self,
+        properties: Mapping[str, str],
+        topic: str,
+        *,
+        published: Callable[[str], None],
+        dropped: Callable[[int], None],
+        make: _Make = confluent_producer,
+    ) -> None:
+        """``published(kind)`` and ``dropped(number)`` may be called from any thread.
+
+        Raises:
+            InvalidInputError: see `events_producer`.
+        """
+        self._topic = topic
+        self._published = published
+        self._dropped = dropped
+        self._log = structlog.get_logger("rebalance_agent.publisher")
+        self._failing = False
+        self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
+        self._lock = threading.Lock()
+        self._queued = 0
+        self._outstanding: dict[int, None] = {}
+        self._another = partial(events_producer, properties, make)
+        self._producer = self._another()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._serve, name="publisher", daemon=True)
+
+    def start(self) -> None:
+        """Begin to take acknowledgements."""
+        self._thread.start()
+
+    def publish(self, event: Event, cluster_id: str) -> None:
+        """Queue an event under its cluster's and group's key."""
+        key = f"{cluster_id}:{event.group}".encode("utf-8", "backslashreplace")
+        for part, line in event_lines(event):
+            number = self._number()
+            try:
+                self._producer.produce(
+                    self._topic,
+                    key=key,
+                    value=line,
+                    headers=[(KIND_HEADER, part.KIND.encode())],
+                    on_delivery=self._delivery(part.KIND, number),
+                )
+            except (BufferError, KafkaException) as error:
+                self._lost(str(error))
+                self._done(number)
+
+    @property
+    def queued(self) -> int:
+        """How many messages were ever queued."""
+        return self._queued
+
+    @property
+    def told(self) -> int:
+        """How many of them, counted from the first, are all acknowledged or given up: none before these is left."""
+        with self._lock:
+            return next(iter(self._outstanding), self._queued)
+
+    def close(self, timeout: float) -> None:
+        """Send what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
+        self._stop.set()
+        self._thread.join(timeout=2 * POLL_S)
+        if left := flush(self._producer, timeout):
+            self._dropped(left)
+            self._log.warning("events_lost_at_stop", events=left)
+
+    def _number(self) -> int:
+        with self._lock:
+            number = self._queued
+            self._queued += 1
+            self._outstanding[number] = None
+            return number
+
+    def _done(self, number: int) -> None:
+        with self._lock:
+            self._outstanding.pop(number, None)
+
+    def _delivery(self, kind: str, number: int) -> _Deliver:
+        def delivered(error: KafkaError | None, _message: object) -> None:
+            self._done(number)
+            if error is not None:
+                self._lost(error.str())
+                return
+            self._published(kind)
+            self._failing = False
+            self._backoff.reset()
+
+        return delivered
+
+    def _lost(self, reason: str) -> None:
+        self._dropped(1)
+        self._failed(reason)
+
+    def _failed(self, reason: str) -> None:
+        if not self._failing:
+            self._failing = True
+            self._log.warning("events_not_published", topic=self._topic, reason=reason)
+
+    def _serve(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._producer.poll(POLL_S)
+            except KafkaException as error:
+                self._replace(error)
+
+    def _replace(self, error: KafkaException) -> None:
+        # Fatal errors come out of poll(). An idempotent producer that lost its sequence, or that may not write, can
+        # send nothing more; a new one can, once the right is there.
+        self._failed(error.args[0].str())
+        self._dropped(flush(self._producer, 0))
+        with self._lock:
+            self._outstanding.clear()
+        while not self._stop.wait(self._backoff.next()):
+            try:
+                self._producer = self._another()
+            except InvalidInputError as unmade:  # a certificate's file is away while it is changed
+                self._failed(unmade.problem)
+            else:
+                return

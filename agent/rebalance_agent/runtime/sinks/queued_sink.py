@@ -1,0 +1,151 @@
+"""A sink that is fed from a bounded queue by a thread of its own, for what would block: a disk, another server."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, deque
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import structlog
+
+from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.events import Event
+from rebalance_agent.runtime.sinks.sinks import SinkCounts
+
+__all__ = ["BATCH_BYTES_MAX", "BATCH_MAX", "QUEUE_BYTES_MAX", "QUEUE_MAX", "Deliver", "DeliveryError", "QueuedSink"]
+
+QUEUE_MAX = 10_000
+QUEUE_BYTES_MAX = 64 * 1024 * 1024
+"""Events that wait: hours of an ordinary fleet's rebalances, within a bounded memory."""
+
+BATCH_MAX = 500
+BATCH_BYTES_MAX = 1024 * 1024
+"""Events handed on at a time; one that is larger goes alone."""
+
+ABANDON_S = 1.0
+"""For a delivery to notice, at stop, that its time is over."""
+
+
+class DeliveryError(RebalanceAgentError):
+    """A batch could not be delivered, for good. ``delivered``: those of its lines that were, by their places in it."""
+
+    def __init__(self, reason: str, delivered: Sequence[int] = ()) -> None:
+        """Say why."""
+        super().__init__(reason)
+        self.delivered = delivered
+
+
+class Deliver(Protocol):
+    """The last step of a queued sink, called from one thread only."""
+
+    def deliver(self, lines: Sequence[bytes], given_up: threading.Event) -> None:
+        """Deliver lines of JSON without their line ends, or raise `DeliveryError`; soon after ``given_up`` is set."""
+        ...
+
+    def close(self) -> None:
+        """No more will come."""
+        ...
+
+
+class _Line(NamedTuple):
+    kind: str
+    text: bytes
+
+
+class QueuedSink:
+    """Keeps the newest events until they are delivered. Thread-safe."""
+
+    def __init__(self, name: str, target: Deliver, counts: SinkCounts) -> None:
+        """``name``: as in the metrics' labels."""
+        self._name, self._target, self._counts = name, target, counts
+        self._log = structlog.get_logger("rebalance_agent.sinks").bind(sink=name)
+        self._changed = threading.Condition()
+        self._lines: deque[_Line] = deque()
+        self._bytes = 0
+        self._closing = False
+        self._given_up = threading.Event()
+        self._failing = False
+        self._thread = threading.Thread(target=self._run, name=f"sink-{name}", daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def publish(self, event: Event, cluster_id: str) -> None:  # noqa: ARG002 - it is in the event, too
+        """Queue an event; where there is no room the oldest are dropped."""
+        line = _Line(event.KIND, json_line(event))
+        dropped = 0
+        with self._changed:
+            if self._closing:
+                dropped = 1
+            else:
+                self._lines.append(line)
+                self._bytes += len(line.text)
+            while len(self._lines) > QUEUE_MAX or self._bytes > QUEUE_BYTES_MAX:
+                self._bytes -= len(self._lines.popleft().text)
+                dropped += 1
+            self._changed.notify()
+        if dropped:
+            self._lost(dropped, "more events wait than are kept, or it is closed")
+
+    def close(self, timeout: float) -> None:
+        """Deliver what waits, ``timeout`` seconds at most; the rest is counted as dropped."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify()
+        self._thread.join(timeout)
+        self._given_up.set()
+        with self._changed:
+            left = len(self._lines)
+            self._lines.clear()
+        self._thread.join(ABANDON_S)
+        if left:
+            self._counts.events_dropped(self._name, left)
+            self._log.warning("events_lost_at_stop", events=left)
+
+    def _run(self) -> None:
+        while batch := self._take():
+            try:
+                self._target.deliver([line.text for line in batch], self._given_up)
+            except DeliveryError as error:
+                self._arrived([batch[place] for place in error.delivered])
+                self._lost(len(batch) - len(error.delivered), str(error))
+            except Exception as error:  # noqa: BLE001
+                # Whatever it is, the next batch may fare better, and nobody else would ever take one from the queue.
+                self._lost(len(batch), repr(error))
+            else:
+                self._arrived(batch)
+                self._worked()
+        self._target.close()
+
+    def _take(self) -> list[_Line]:
+        """The next batch; empty when the sink is closed and nothing is left."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._lines or self._closing)
+            batch: list[_Line] = []
+            size = 0
+            while self._lines and len(batch) < BATCH_MAX:
+                size += len(self._lines[0].text) + 1
+                if batch and size > BATCH_BYTES_MAX:
+                    break
+                batch.append(self._lines.popleft())
+                self._bytes -= len(batch[-1].text)
+            return batch
+
+    def _arrived(self, batch: Sequence[_Line]) -> None:
+        for kind, number in Counter(line.kind for line in batch).items():
+            self._counts.events_published(kind, self._name, number)
+
+    def _worked(self) -> None:
+        if self._failing:
+            self._failing = False
+            self._log.info("events_delivered_again")
+
+    def _lost(self, number: int, reason: str) -> None:
+        if number:
+            self._counts.events_dropped(self._name, number)
+        if not self._failing:
+            self._failing = True
+            self._log.warning("events_not_delivered", reason=reason)

@@ -1,0 +1,160 @@
+"""A cluster's own log and its published events, read once from beginning to end for the ledger."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.entries import Record
+from rebalance_agent.audit.ledger import Ledger
+from rebalance_agent.audit.lifetime_counters import COUNTERS
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.read_to_end import records_before
+from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.metrics.agent_rows import READY, REPLAYED_RECORDS
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.events import Event
+from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART
+from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OFFSETS_TOPIC
+
+__all__ = ["Scrape", "VerifiedCluster", "scraped"]
+
+LAST_POLL = "rebalance_agent_last_poll_timestamp_seconds"
+
+_BEHIND_COMMITS = b"\x00\x02"
+"""Keys of offset commits are below it, and they are nearly all of the topic."""
+
+
+class VerifiedCluster:
+    """One cluster. Events are read before records, so that each event's record is among those that are read.
+
+    ``unread``: records of the events' topic that are no events.
+    """
+
+    def __init__(self, properties: Mapping[str, str], clock: Clock) -> None:
+        """Ask for its id and its topics.
+
+        Raises:
+            ClusterError: no broker answers.
+        """
+        self._properties = properties
+        self._clock = clock
+        self._cluster = Cluster(properties)
+        self.unread = 0
+        self.cluster_id, self._counts = self._cluster.identify()
+
+    def names(self) -> dict[str, str]:
+        """Topic ids and their topics, as of now."""
+        return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
+
+    def events(self, topic: str, tell: Callable[[Event, Place], None]) -> int:
+        """Tell every event that is in the topic; from when on retention has deleted none (epoch ms).
+
+        Where it left nothing of a partition that is as of now: nobody knows which groups' events were there, and until
+        when.
+
+        Raises:
+            ClusterError: there is no such topic, or it cannot be read.
+        """
+        if topic not in self._counts:
+            raise ClusterError(f"there is no topic {topic}: name the events' topic by --events-topic, or give --events")
+        partitions = range(self._counts[topic])
+        cut = {number for number, start in self._cluster.start_offsets(topic, partitions).items() if start > 0}
+        since_ms = dict.fromkeys(cut, self._clock.now_ms())
+        for message in self._records(topic, partitions):
+            number = message.partition()
+            if number in cut:
+                cut.discard(number)
+                since_ms[number] = message.timestamp()[1]
+            try:
+                event = event_from_json(json_object(message.value() or b""))
+            except InvalidInputError:
+                self.unread += 1  # of a newer release, or somebody else's
+                continue
+            tell(event, Place(topic, number, message.offset()))
+        return max(since_ms.values(), default=0)
+
+    def post(self, *ledgers: Ledger) -> None:
+        """Post every record that the offsets topic holds, to each of these.
+
+        Raises:
+            ClusterError: it is not there, or cannot be read.
+        """
+        if OFFSETS_TOPIC not in self._counts:
+            raise ClusterError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
+        for message in self._records(OFFSETS_TOPIC, range(self._counts[OFFSETS_TOPIC])):
+            key, partition, offset = message.key() or b"", message.partition(), message.offset()
+            timestamp_ms = message.timestamp()[1]
+            if key < _BEHIND_COMMITS:
+                for ledger in ledgers:
+                    ledger.skip(partition, offset, timestamp_ms)
+                continue
+            record = Record(Place(OFFSETS_TOPIC, partition, offset), timestamp_ms, key, message.value())
+            for ledger in ledgers:
+                ledger.post(record)
+
+    def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
+        ends = self._cluster.end_offsets(topic, partitions)
+        with TopicReader(self._properties, topic, BACKFILL_TUNING) as reader:
+            for batch in records_before(ends, reader, self._clock):
+                yield from batch
+
+
+@dataclass(frozen=True, slots=True)
+class Scrape:
+    """What an observer's ``/metrics`` said: the counters of each group, by the ledger's names, and when (epoch ms).
+
+    ``amid``: it went on from a snapshot, or shares the groups with others. ``replayed``: how many records it read again
+    because of it; None where it shares groups, or had not read them all.
+    """
+
+    counters: Mapping[str, Mapping[str, float]]
+    at_ms: int | None
+    amid: bool
+    replayed: int | None = None
+
+
+def scraped(text: str) -> Scrape:
+    """Read the text of a scrape.
+
+    Raises:
+        InvalidInputError: it is none.
+    """
+    counters: dict[str, dict[str, float]] = {}
+    wanted = {metric: (name, labels) for name, (metric, labels) in COUNTERS.items()}
+    finite = {LAST_POLL, REPLAYED_RECORDS.name, *wanted}
+    at_ms, replayed, parts = None, 0, dict[str, bool]()
+    for sample in _samples(text):
+        if sample.name in finite and not math.isfinite(sample.value):
+            raise InvalidInputError("", f"says that {sample.name} is {sample.value}")
+        if sample.name == LAST_POLL and sample.labels.get("poll") == "list":
+            at_ms = round(sample.value * 1000)
+        elif sample.name == REPLAYED_RECORDS.name:
+            replayed = round(sample.value)
+        elif sample.name == READY.name:
+            parts[sample.labels.get("part", "")] = sample.value == 1
+        elif sample.name in wanted:
+            name, labels = wanted[sample.name]
+            if labels.items() <= sample.labels.items():
+                group = counters.setdefault(sample.labels.get("consumergroup", ""), {})
+                group[name] = group.get(name, 0) + sample.value
+                if "trigger" in sample.labels:
+                    group[f"{name} by {sample.labels['trigger']}"] = sample.value
+    shares = OWNERSHIP_PART in parts
+    return Scrape(counters, at_ms, replayed > 0 or shares, replayed if parts.get(OFFSETS_PART) and not shares else None)
+
+
+def _samples(text: str) -> Iterator[Sample]:
+    try:
+        for family in text_string_to_metric_families(text):
+            yield from family.samples
+    except ValueError as error:
+        raise InvalidInputError("", f"is no text of metrics ({error})") from None

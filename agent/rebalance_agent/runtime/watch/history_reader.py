@@ -1,0 +1,103 @@
+"""One group's past without an agent: its published events, or what the coordinator's own log still holds of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from rebalance_agent.clock import Clock
+from rebalance_agent.cluster.admin_client import Cluster
+from rebalance_agent.cluster.read_to_end import records_before
+from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.model.event_json import event_from_json, json_object
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
+from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.runtime.sinks.split_events import whole_events
+from rebalance_agent.tracking.log_replay import Facts, Misread, PastRecord, retell
+
+__all__ = ["Past", "read_past"]
+
+
+class Past(NamedTuple):
+    """``events`` in order; ``source`` in words for a person; ``known``: the group was seen at all."""
+
+    events: tuple[Event, ...]
+    source: str
+    known: bool
+
+
+def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> Past:
+    """What can be had of the group's rebalances: from ``events_topic`` where it holds some, else from the records.
+
+    Raises:
+        ClusterError: no broker answers, or a right is missing.
+    """
+    cluster = Cluster(properties)
+    cluster_id, counts = cluster.identify()
+    if counts.get(events_topic):
+        events = tuple(
+            whole_events(_published(properties, cluster, events_topic, counts, f"{cluster_id}:{group}", clock))
+        )
+        if any(isinstance(event, GenerationEvent) for event in events):
+            return Past(events, f"the topic {events_topic}", known=True)
+    if not counts.get(OFFSETS_TOPIC):
+        return Past((), f"{OFFSETS_TOPIC}, which is not there", known=False)
+    return _replayed(properties, cluster, cluster_id, counts, group, clock)
+
+
+def _published(
+    properties: Mapping[str, str], cluster: Cluster, topic: str, counts: Mapping[str, int], key: str, clock: Clock
+) -> Iterator[Event]:
+    """The events under ``key``; what is no event of this or an older release is passed over."""
+    wanted = key.encode("utf-8", "backslashreplace")
+    for message in _records(properties, cluster, topic, range(counts[topic]), clock):
+        if message.key() == wanted:
+            try:
+                yield event_from_json(json_object(message.value() or b""))
+            except InvalidInputError:
+                continue
+
+
+def _replayed(
+    properties: Mapping[str, str],
+    cluster: Cluster,
+    cluster_id: str,
+    counts: Mapping[str, int],
+    group: str,
+    clock: Clock,
+) -> Past:
+    """What the topic still holds, told again: compaction has taken what is older than its last segment."""
+    facts = Facts(cluster_id, counts, cluster.topic_ids(counts))
+    partition = offsets_partition(group, counts[OFFSETS_TOPIC])
+    known = False
+
+    def is_it(name: str) -> bool:
+        nonlocal known
+        known = known or name == group
+        return name == group
+
+    records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
+    events = tuple(told for told in retell(records, facts, is_it) if not isinstance(told, Misread))
+    source = (
+        f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
+        "and what members report, is not in it"
+    )
+    return Past(events, source, known)
+
+
+def _past_record(message: TopicRecord) -> PastRecord:
+    _, timestamp_ms = message.timestamp()
+    return PastRecord(message.partition(), message.offset(), timestamp_ms, message.key() or b"", message.value())
+
+
+def _records(
+    properties: Mapping[str, str], cluster: Cluster, topic: str, partitions: range | list[int], clock: Clock
+) -> Iterator[TopicRecord]:
+    """Every record of these partitions up to their ends of now, in order within each."""
+    ends = cluster.end_offsets(topic, partitions)
+    with TopicReader(properties, topic, BACKFILL_TUNING) as reader:
+        for batch in records_before(ends, reader, clock):
+            yield from batch

@@ -1,0 +1,129 @@
+"""A watch over one cluster in this process: what `observe` knows, without a port and without publishing anything."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Self
+
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
+from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+from rebalance_agent.clock import Clock, SystemClock
+from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
+from rebalance_agent.runtime.settings.roles import ObserverSettings
+from rebalance_agent.runtime.watch.cluster_watch import Watch, watch_context, watch_parts
+from rebalance_agent.tracking.views import GroupView
+
+__all__ = ["DirectWatch"]
+
+JOIN_S = 10.0
+"""Longest wait at the end for what runs: each part bounds its own by less."""
+
+REACH_S = 8.0
+"""Longest wait for the first answer of a cluster: two questions, each as long as one may take, and a pause."""
+
+QUIET_S = 0.5
+"""What was read last is worked off by then: a batch takes some milliseconds."""
+
+LOOK_S = 0.05
+"""How often `settled` looks whether all parts are ready."""
+
+
+class DirectWatch:
+    """Used in a ``with`` block. Answers what the API answers, from this process's own watch."""
+
+    def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
+        """``properties`` are librdkafka's, complete."""
+        # Who looks is no replica: nothing is taken from the observers that share groups, and nothing is written.
+        self.settings = settings = settings.model_copy(update={"replicas_group": "", "state_topic": ""})
+        self._properties = properties
+        self._clock = clock or SystemClock()
+        self._readiness = Readiness((CLUSTER, *watch_parts(settings)))
+        self._history = History()
+        self._api = Api(self._views, self._history, self._clock)
+        self._inbox = Inbox()
+        self._watch: Watch | None = None
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="direct", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin to watch, in the background."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        """End it."""
+        self._stop.set()
+        self._thread.join(JOIN_S)
+
+    def settled(self, timeout: float) -> bool:
+        """Wait until everything that the cluster holds has been read and worked off.
+
+        ``timeout`` seconds at most, and no longer than `REACH_S` for a cluster that does not answer at all.
+        """
+        began = quiet_since = self._clock.monotonic()
+        while (now := self._clock.monotonic()) - began < (timeout if self._watch else min(timeout, REACH_S)):
+            if not (self._readiness.is_ready and all(view.judged for view in self._views())) or len(self._inbox):
+                quiet_since = now
+            elif now - quiet_since >= QUIET_S:
+                return True
+            self._stop.wait(LOOK_S)
+        return False
+
+    def missing(self) -> str:
+        """What is not ready yet, or may not be read, and why; empty when all is known."""
+        denied = self._watch.denied() if self._watch else {}
+        reasons = {part: reason for part, reason in self._readiness.reasons().items() if reason}
+        return "; ".join(f"{part}: {reason}" for part, reason in (reasons | dict(denied)).items())
+
+    def groups(self, query: GroupQuery | None = None) -> GroupList:
+        """The groups that ``query`` asks for.
+
+        Raises:
+            ClusterError: no broker has answered yet.
+        """
+        self._answering()
+        return self._api.groups(query)
+
+    def group(self, name: str) -> GroupDetail:
+        """One group."""
+        self._answering()
+        return self._api.group(name)
+
+    def rebalances(self, name: str) -> RebalanceList:
+        """A group's rebalances since this process began to watch, newest first."""
+        self._answering()
+        return self._api.rebalances(name)
+
+    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
+        """One rebalance with its events."""
+        self._answering()
+        return self._api.rebalance(name, identity)
+
+    def _answering(self) -> None:
+        if self._watch is None:
+            raise ClusterError(f"the cluster: {self._readiness.reasons()[CLUSTER] or 'connecting'}")
+
+    def _views(self) -> tuple[GroupView, ...]:
+        return self._watch.views() if self._watch else ()
+
+    def _run(self) -> None:
+        meters = AgentMetrics(Role.OBSERVER, self._readiness, configured=True)
+        context = watch_context(self._properties, self.settings, self._inbox, self._readiness, meters, self._clock)
+        cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
+        if self._stop.is_set():
+            return
+        heard = self._history.observe
+        watch = Watch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
+        with ExitStack() as stack:
+            watch.start(stack)
+            self._watch = watch
+            self._stop.wait()

@@ -1,0 +1,170 @@
+"""What one broker of the embedded cluster is configured with: ports, ids, ``server.properties``."""
+
+from __future__ import annotations
+
+import base64
+import random
+import socket
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rebalance_agent.testing.kafka.listeners import Listener
+
+__all__ = ["HOST", "Node", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
+
+HOST = "127.0.0.1"
+# Below the range that Linux (32768) and macOS (49152) take for outgoing connections: else, while a broker is
+# stopped, any client on the machine could be given its port.
+PORTS = range(20_000, 32_000)
+VOTERS_MAX = 3
+OFFSETS_PARTITIONS = 4
+_REPLICAS_MAX = 3
+_PORT_ATTEMPTS_MAX = 1_000
+_AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    # Whoever comes by the plain listener, and so the brokers among themselves.
+    "super.users": "User:ANONYMOUS",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One broker: its ``node.id``, its ports, and the directory that holds all that it writes.
+
+    ``ports``: those of further listeners, by name; ``fronts``: those that clients are told instead, where they differ.
+    """
+
+    node_id: int
+    port: int
+    controller_port: int
+    directory: Path
+    ports: Mapping[str, int] = field(default_factory=dict)
+    fronts: Mapping[str, int] = field(default_factory=dict)
+
+
+def free_ports(count: int) -> list[int]:
+    """Different loopback ports that nobody listens on now. A later bind can still clash: be ready to ask again.
+
+    Raises:
+        OSError: hardly any port of the range is free.
+
+    """
+    chosen: set[int] = set()
+    # Not seeded on purpose: two processes that start at once must not look at the same ports.
+    for port in random.SystemRandom().choices(PORTS, k=_PORT_ATTEMPTS_MAX):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+        chosen.add(port)
+        if len(chosen) == count:
+            return sorted(chosen)
+    msg = f"found no {count} free ports on {HOST} between {PORTS.start} and {PORTS.stop - 1}"
+    raise OSError(msg)
+
+
+def kafka_uuid() -> str:
+    """A random id as Kafka writes it: 16 bytes in URL-safe base64 without padding, never starting with a dash."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()).startswith("-"):
+        pass
+    return text
+
+
+def quorum(nodes: Sequence[Node]) -> list[Node]:
+    """The nodes that are also controllers: the first one, or the first three of three and more.
+
+    Two would be worse than one: with static voters, losing either of two stops the quorum.
+    """
+    return list(nodes[: VOTERS_MAX if len(nodes) >= VOTERS_MAX else 1])
+
+
+def meta_properties(cluster_id: str, node_id: int) -> dict[str, str]:
+    """What ``kafka-storage format`` writes to a log directory's ``meta.properties`` (KIP-631, KIP-858)."""
+    return {"version": "1", "cluster.id": cluster_id, "node.id": str(node_id), "directory.id": kafka_uuid()}
+
+
+def server_properties(
+    node: Node,
+    nodes: Sequence[Node],
+    overrides: Mapping[str, str],
+    listeners: Mapping[str, Listener] | None = None,
+    *,
+    authorizer: bool = False,
+) -> dict[str, str]:
+    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` win over everything.
+
+    ``listeners`` are those beside the plain one, on ``node.ports``.
+    """
+    voters = quorum(nodes)
+    secured = listeners or {}
+    plain, fronts = f"PLAINTEXT://{HOST}:{node.port}", {**node.ports, **node.fronts}
+    listening = [plain, *(f"{name}://{HOST}:{node.ports[name]}" for name in secured)]
+    advertised = [plain, *(f"{name}://{HOST}:{fronts[name]}" for name in secured)]
+    controller = [f"CONTROLLER://{HOST}:{node.controller_port}"] if node in voters else []
+    protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
+    protocols |= {name: listener.protocol for name, listener in secured.items()}
+    replicas = str(min(len(nodes), _REPLICAS_MAX))
+    return {
+        "process.roles": "broker,controller" if node in voters else "broker",
+        "node.id": str(node.node_id),
+        "controller.quorum.voters": ",".join(f"{each.node_id}@{HOST}:{each.controller_port}" for each in voters),
+        "controller.listener.names": "CONTROLLER",
+        "listeners": ",".join(listening + controller),
+        "advertised.listeners": ",".join(advertised),
+        "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": str(node.directory / "data"),
+        # One broker must be able to hold every internal topic; with several, losing one must not stop a group.
+        "default.replication.factor": replicas,
+        "offsets.topic.replication.factor": replicas,
+        "transaction.state.log.replication.factor": replicas,
+        "transaction.state.log.min.isr": "1",
+        "share.coordinator.state.topic.replication.factor": replicas,
+        "share.coordinator.state.topic.min.isr": "1",
+        # Kafka's default of 50 costs seconds of start-up and hundreds of files.
+        "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
+        "transaction.state.log.num.partitions": "2",
+        "share.coordinator.state.topic.num.partitions": "2",
+        # A test's group has its members from the start: no 3 s of waiting for more of them.
+        "group.initial.rebalance.delay.ms": "0",
+        # Kafka's 9 s is what a test waits for after a kill, and what a restarted broker waits for until its former
+        # self is given up. Six missed heartbeats leave room for a machine that is busy.
+        "broker.session.timeout.ms": "3000",
+        "broker.heartbeat.interval.ms": "500",
+        # Nothing here has to survive a power cut, and few clients need few threads.
+        "log.cleaner.dedupe.buffer.size": str(16 << 20),
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+        "num.partitions": "1",
+        **(_AUTHORIZER if authorizer else {}),
+        **{
+            f"listener.name.{name.lower()}.{key}": value
+            for name, listener in secured.items()
+            for key, value in listener.properties.items()
+        },
+        **overrides,
+    }
+
+
+def render(properties: Mapping[str, str]) -> str:
+    r"""Text of a Java properties file: ``\``, line ends, leading blanks and the signs of the syntax are escaped."""
+    return "".join(f"{_escape(key, key=True)}={_escape(value, key=False)}\n" for key, value in properties.items())
+
+
+def _escape(text: str, *, key: bool) -> str:
+    out = []
+    for at, char in enumerate(text):
+        if char in "\\\n\r\t\f":
+            out.append({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}[char])
+        elif (char == " " and (key or at == 0)) or (key and char in "=:#!"):
+            out.append("\\" + char)
+        elif char.isascii():
+            out.append(char)
+        else:  # the file is read as ISO 8859-1, UTF-16 units escaped
+            units = char.encode("utf-16-be")
+            out.extend(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))
+    return "".join(out)

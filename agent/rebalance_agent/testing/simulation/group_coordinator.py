@@ -1,0 +1,184 @@
+"""The coordinator's part: what it does with a member's requests, as Kafka's classic ``GroupMetadataManager``.
+
+Methods are named after the requests; the rounds that they set off are in ``rounds``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+from rebalance_agent.clients.negotiation import explain_inconsistent_protocols
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, JoinRequest, Party, SyncRequest
+from rebalance_agent.testing.simulation.member_registry import Registered
+from rebalance_agent.testing.simulation.rounds import Rounds
+from rebalance_agent.testing.simulation.script import Settings
+
+__all__ = ["Coordinator"]
+
+NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
+"""Kafka gives a JoinGroup of a new member up after this time, since it sends no heartbeats yet."""
+
+
+class Coordinator:
+    """One group."""
+
+    def __init__(self, agenda: Agenda, settings: Settings, chronicle: Chronicle) -> None:
+        """A group that nobody has joined; the ``chronicle`` is told what happens."""
+        self._agenda = agenda
+        self._settings = settings
+        self._chronicle = chronicle
+        self._given_ids: Counter[str] = Counter()
+        self._rounds = self._new_group()
+
+    def _new_group(self) -> Rounds:
+        return Rounds(self._agenda, self._settings, self._chronicle, self._expire)
+
+    # -- requests ----------------------------------------------------------------------------------------------
+
+    def join(self, request: JoinRequest, party: Party) -> None:
+        """JoinGroup."""
+        if self._rounds.state is GroupState.DEAD:
+            self._rounds = self._new_group()
+        member = self._rounds.registry.members.get(request.member_id)
+        if not self._rounds.registry.accepts(request.offers):
+            self._refuse(request, party)
+        elif self._rounds.newcomers.pop(request.member_id, None) is not None:
+            self._add(request.member_id, request, party)
+        elif member is not None:
+            self._join_again(member, request)
+        elif request.member_id:
+            self._rounds.reply(party, JoinReply(self._unknown(request.instance_id)))
+        else:
+            self._join_first(request, party)
+
+    def sync(self, request: SyncRequest, party: Party) -> None:
+        """SyncGroup."""
+        answer = self.heartbeat(request.member_id, request.generation, request.instance_id)
+        if answer is not Answer.NONE:
+            self._rounds.send(partial(party.synced, answer, {}))
+            return
+        member = self._rounds.registry.members[request.member_id]
+        member.syncing = True
+        self._rounds.synced(member)
+        if self._rounds.state is GroupState.STABLE:
+            self._rounds.answer_sync(member, Answer.NONE)
+        elif member.member_id == self._rounds.registry.leader and request.plan is not None:
+            self._rounds.store(request.plan)
+
+    def heartbeat(self, member_id: str, generation: int, instance_id: str | None) -> Answer:
+        """Heartbeat."""
+        if member_id not in self._rounds.registry.members:
+            return self._unknown(instance_id)
+        if generation != self._rounds.generation:
+            return Answer.ILLEGAL_GENERATION
+        preparing = self._rounds.state is GroupState.PREPARING_REBALANCE
+        return Answer.REBALANCE_IN_PROGRESS if preparing else Answer.NONE
+
+    def leave(self, member_id: str) -> None:
+        """LeaveGroup."""
+        member = self._rounds.registry.members.get(member_id)
+        if member is None:
+            self._forget_newcomer(member_id)
+        else:
+            self._remove(member, Trigger.MEMBER_LEFT)
+
+    def silence(self, member_id: str, since_ms: int) -> None:
+        """No request: the member's process sent its last heartbeat at ``since_ms``."""
+        session_ms = self._rounds.newcomers.get(member_id)
+        member = self._rounds.registry.members.get(member_id)
+        if session_ms is not None:
+            self._agenda.at(since_ms + session_ms, partial(self._forget_newcomer, member_id))
+        elif member is not None:
+            member.silent = True
+            if member.is_new and member.joined_ms is not None:
+                self._rounds.expire_at(member, member.joined_ms + NEW_MEMBER_JOIN_TIMEOUT_MS)
+            elif member.joined_ms is None and not member.syncing:
+                self._rounds.expire_at(member, since_ms + member.request.session_timeout_ms)
+
+    def delete(self) -> None:
+        """DeleteGroups."""
+        if self._rounds.state is GroupState.EMPTY and not self._rounds.newcomers:
+            self._rounds.enter(GroupState.DEAD)
+
+    # -- joining -----------------------------------------------------------------------------------------------
+
+    def _join_first(self, request: JoinRequest, party: Party) -> None:
+        prefix = party.name if request.instance_id is None else request.instance_id
+        self._given_ids[prefix] += 1
+        member_id = f"{prefix}-{self._given_ids[prefix]}"
+        old = self._rounds.registry.of_instance(request.instance_id)
+        if request.instance_id is None:
+            self._rounds.newcomers[member_id] = request.session_timeout_ms
+            self._rounds.reply(party, JoinReply(Answer.MEMBER_ID_REQUIRED, member_id))
+        elif old is None:
+            self._add(member_id, request, party)
+        else:
+            self._replace(old, member_id, request, party)
+
+    def _add(self, member_id: str, request: JoinRequest, party: Party) -> None:
+        self._rounds.registry.add(Registered(member_id, request, party, joined_ms=self._agenda.now_ms))
+        self._rounds.rebalance(Trigger.MEMBER_JOINED, party.name)
+
+    def _join_again(self, member: Registered, request: JoinRequest) -> None:
+        changed = list(request.offers.items()) != list(member.request.offers.items())
+        leads = member.member_id == self._rounds.registry.leader
+        state = self._rounds.state
+        if changed or state is GroupState.PREPARING_REBALANCE or (state is GroupState.STABLE and leads):
+            self._rounds.registry.wait(member, request, self._agenda.now_ms)
+            self._rounds.rebalance(request.reason, member.party.name)
+        else:
+            # It may have missed the answer to its last JoinGroup.
+            self._rounds.reply_joined(member)
+
+    def _replace(self, old: Registered, member_id: str, request: JoinRequest, party: Party) -> None:
+        """Put a static member that is back in its former place; the former one is fenced."""
+        new = Registered(member_id, request, party, joined_ms=self._agenda.now_ms, is_new=old.is_new)
+        new.assignment = old.assignment
+        self._rounds.registry.replace(old, new)
+        self._rounds.synced(old)
+        if old.joined_ms is not None:
+            self._rounds.reply(old.party, JoinReply(Answer.FENCED_INSTANCE_ID))
+        old.party.expelled()
+        if self._rounds.state is not GroupState.STABLE:
+            self._rounds.rebalance(Trigger.MEMBER_REPLACED, party.name)
+        elif self._rounds.registry.select() != self._rounds.strategy:
+            self._rounds.rebalance(Trigger.ASSIGNOR_CHANGED, party.name)
+        else:
+            self._chronicle.replaced(party.name, self._rounds.generation, old.member_id, member_id)
+            self._rounds.reply_joined(new, skip=True)
+
+    def _refuse(self, request: JoinRequest, party: Party) -> None:
+        explanation = explain_inconsistent_protocols(party.name, tuple(request.offers), self._rounds.registry.offers())
+        self._rounds.reply(
+            party, JoinReply(Answer.INCONSISTENT_GROUP_PROTOCOL, request.member_id, explanation=explanation)
+        )
+
+    def _unknown(self, instance_id: str | None) -> Answer:
+        fenced = self._rounds.registry.of_instance(instance_id) is not None
+        return Answer.FENCED_INSTANCE_ID if fenced else Answer.UNKNOWN_MEMBER_ID
+
+    # -- leaving -----------------------------------------------------------------------------------------------
+
+    def _remove(self, member: Registered, trigger: Trigger) -> None:
+        self._rounds.registry.remove(member)
+        self._rounds.synced(member)
+        member.party.expelled()
+        if self._rounds.state is GroupState.PREPARING_REBALANCE:
+            self._rounds.complete_join_if_all_wait()
+        else:
+            self._rounds.rebalance(trigger, member.party.name)
+
+    def _expire(self, member: Registered) -> None:
+        waiting = member.joined_ms is not None or member.syncing
+        known = self._rounds.registry.members.get(member.member_id) is member
+        if known and (member.is_new or not waiting):
+            self._remove(member, Trigger.MEMBER_FAILED)
+
+    def _forget_newcomer(self, member_id: str) -> None:
+        if self._rounds.newcomers.pop(member_id, None) is not None:
+            self._rounds.complete_join_if_all_wait()

@@ -1,0 +1,139 @@
+"""The members of a group as its coordinator has them, and what it counts over them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from rebalance_agent.clients.negotiation import select_strategy
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import MemberSubscription
+from rebalance_agent.testing.simulation.agenda import Appointment
+from rebalance_agent.testing.simulation.group_messages import JoinRequest, Party
+
+__all__ = ["Registered", "Registry"]
+
+
+@dataclass(slots=True)
+class Registered:
+    """One member. ``joined_ms``: since when its JoinGroup waits for the others, if it does.
+
+    ``silent``: its process sends no heartbeats any more. ``expiry`` is its session's end, planned only while heartbeats
+    are missing: else it would be put off again and again.
+    """
+
+    member_id: str
+    request: JoinRequest
+    party: Party
+    joined_ms: int | None = None
+    syncing: bool = False
+    is_new: bool = True
+    silent: bool = False
+    assignment: TopicPartitions = field(default_factory=dict)
+    expiry: Appointment | None = None
+
+    @property
+    def static(self) -> bool:
+        """Whether it has a ``group.instance.id``."""
+        return self.request.instance_id is not None
+
+
+class Registry:
+    """The members in the order in which they came, and the leader."""
+
+    def __init__(self) -> None:
+        """Nobody is there."""
+        self.members: dict[str, Registered] = {}
+        self.leader: str | None = None
+        self._instances: dict[str, str] = {}
+        self._supported: Counter[str] = Counter()
+        self._waiting = 0
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def of_instance(self, instance_id: str | None) -> Registered | None:
+        """The static member of that instance."""
+        member_id = None if instance_id is None else self._instances.get(instance_id)
+        return None if member_id is None else self.members[member_id]
+
+    def add(self, member: Registered) -> None:
+        """Let a member in; the first one is the leader."""
+        self.members[member.member_id] = member
+        if member.request.instance_id is not None:
+            self._instances[member.request.instance_id] = member.member_id
+        self._supported.update(set(member.request.offers))
+        self._waiting += member.joined_ms is not None
+        self.leader = self.leader or member.member_id
+
+    def remove(self, member: Registered) -> None:
+        """Take a member out. If it led, another leads: any, for Kafka goes by a hash of ids; here the first."""
+        del self.members[member.member_id]
+        if self._instances.get(member.request.instance_id or "") == member.member_id:
+            del self._instances[member.request.instance_id or ""]
+        self._supported.subtract(set(member.request.offers))
+        self._waiting -= member.joined_ms is not None
+        if member.expiry is not None:
+            member.expiry.cancel()
+        if self.leader == member.member_id:
+            self.leader = next(iter(self.members), None)
+
+    def replace(self, old: Registered, new: Registered) -> None:
+        """Put ``new`` in the place of ``old``: a static member under a new id, leader if it was."""
+        led = self.leader == old.member_id
+        self.remove(old)
+        self.add(new)
+        if led:
+            self.leader = new.member_id
+
+    def wait(self, member: Registered, request: JoinRequest, now_ms: int) -> None:
+        """A member that is in has joined again, and waits for the others."""
+        self._supported.subtract(set(member.request.offers))
+        self._supported.update(set(request.offers))
+        self._waiting += member.joined_ms is None
+        member.request, member.joined_ms, member.silent = request, now_ms, False
+        if member.expiry is not None:
+            member.expiry.cancel()
+
+    def answered(self, member: Registered) -> None:
+        """A member waits no more."""
+        self._waiting -= member.joined_ms is not None
+        member.joined_ms = None
+
+    def all_wait(self) -> bool:
+        """Whether every member has joined again."""
+        return self._waiting == len(self.members)
+
+    def accepts(self, offers: Iterable[str]) -> bool:
+        """Whether one of ``offers`` is offered by every member; an empty group takes any."""
+        return not self.members or any(self._supported[name] == len(self.members) for name in offers)
+
+    def select(self) -> str:
+        """The strategy that the members' votes choose."""
+        chosen = select_strategy(tuple(member.request.offers) for member in self.members.values())
+        return chosen or ""  # never: every member was let in with one in common
+
+    def elect(self) -> bool:
+        """Make sure that a member that has joined leads; the leader stays if it has. False if nobody has joined."""
+        leader = None if self.leader is None else self.members[self.leader]
+        if leader is None or leader.joined_ms is None:
+            joined = next((member for member in self.members.values() if member.joined_ms is not None), None)
+            if joined is None:
+                return False
+            self.leader = joined.member_id
+        return True
+
+    def rebalance_timeout_ms(self) -> int:
+        """The longest of the members' timeouts."""
+        return max((member.request.rebalance_timeout_ms for member in self.members.values()), default=0)
+
+    def subscriptions(self, strategy: str) -> tuple[MemberSubscription, ...]:
+        """What the leader is told of every member."""
+        return tuple(
+            replace(member.request.offers[strategy], member_id=member.member_id) for member in self.members.values()
+        )
+
+    def offers(self) -> Mapping[str, tuple[str, ...]]:
+        """What every member offers, by name."""
+        return {member.party.name: tuple(member.request.offers) for member in self.members.values()}

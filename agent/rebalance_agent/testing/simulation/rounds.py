@@ -1,0 +1,214 @@
+"""The rounds that a group goes through: join phase, sync phase, and who has to be waited for.
+
+As Kafka's classic ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``, ``expirePendingSync``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.model.subscription import GroupAssignment
+from rebalance_agent.testing.simulation.agenda import Agenda, Appointment
+from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, Party
+from rebalance_agent.testing.simulation.member_registry import Registered, Registry
+from rebalance_agent.testing.simulation.script import Settings
+
+__all__ = ["Rounds"]
+
+
+class Rounds:
+    """A group's state, generation and members. Nothing is answered at once: answers go out through the agenda.
+
+    ``newcomers``: ids that were given to dynamic members, with their session timeouts; a join phase waits for them.
+    """
+
+    def __init__(
+        self, agenda: Agenda, settings: Settings, chronicle: Chronicle, expire: Callable[[Registered], None]
+    ) -> None:
+        """An empty group; ``expire`` is called when a member's session ends, the ``chronicle`` told what happens."""
+        self._agenda = agenda
+        self._settings = settings
+        self._chronicle = chronicle
+        self._expire = expire
+        self.generation = 0
+        self.strategy = ""
+        self.registry = Registry()
+        self.newcomers: dict[str, int] = {}
+        self._unsynced: set[str] = set()
+        self._missed: list[str] = []
+        self._first_round = False
+        self._joined_in_first_round = False
+        self._join_end: Appointment | None = None
+        self._sync_end: Appointment | None = None
+        self.enter(GroupState.EMPTY)
+
+    def enter(self, state: GroupState) -> None:
+        """Be in another state."""
+        self.state = state
+        self._chronicle.entered(state)
+
+    # -- the join phase ----------------------------------------------------------------------------------------
+
+    def rebalance(self, trigger: Trigger, cause: str) -> None:
+        """Somebody came, went or changed: begin a join phase; if there is one already, it may be complete."""
+        if self.state is GroupState.PREPARING_REBALANCE:
+            if self._first_round:
+                self._joined_in_first_round = True
+            else:
+                self.complete_join_if_all_wait()
+            return
+        if self.state is GroupState.COMPLETING_REBALANCE:
+            self._chronicle.aborted()
+            for member in list(self.registry.members.values()):
+                member.assignment = {}
+                if member.syncing:
+                    self.answer_sync(member, Answer.REBALANCE_IN_PROGRESS)
+        self._first_round = self.state is GroupState.EMPTY
+        self._joined_in_first_round = False
+        self._missed.clear()
+        self._cancel_sync_end()
+        self._chronicle.began(Trigger.GROUP_STARTED if self._first_round else trigger, cause)
+        self.enter(GroupState.PREPARING_REBALANCE)
+        if self._first_round:
+            delay_ms = self._settings.initial_rebalance_delay_ms
+            left_ms = max(self.registry.rebalance_timeout_ms() - delay_ms, 0)
+            self._plan_join_end(delay_ms, partial(self._end_first_round, delay_ms, left_ms))
+            return
+        for member in self.registry.members.values():
+            if member.joined_ms is None:
+                member.party.rebalancing()
+        self._plan_join_end(self.registry.rebalance_timeout_ms(), self._complete_join)
+        self.complete_join_if_all_wait()
+
+    def _end_first_round(self, delay_ms: int, left_ms: int) -> None:
+        """Wait on as long as members keep coming, up to the rebalance timeout."""
+        if self._joined_in_first_round and left_ms:
+            self._joined_in_first_round = False
+            next_ms = min(self._settings.initial_rebalance_delay_ms, left_ms)
+            left_ms = max(left_ms - delay_ms, 0)
+            self._plan_join_end(next_ms, partial(self._end_first_round, next_ms, left_ms))
+        else:
+            self._complete_join()
+
+    def complete_join_if_all_wait(self) -> None:
+        """End the join phase, if there is one and nobody is missing."""
+        preparing = self.state is GroupState.PREPARING_REBALANCE
+        if preparing and not self.newcomers and self.registry.all_wait():
+            self._complete_join()
+
+    def _complete_join(self) -> None:
+        """End the join phase without those that have not joined; static ones stay as they are."""
+        if self._join_end is not None:
+            self._join_end.cancel()
+        for member in [each for each in self.registry.members.values() if each.joined_ms is None]:
+            self._missed.append(member.party.name)
+            if not member.static:
+                self.registry.remove(member)
+                member.party.expelled()
+        if self.registry.members and not self.registry.elect():
+            # Only static members, and none of them came: wait until their sessions end.
+            self._missed.clear()
+            self._plan_join_end(self.registry.rebalance_timeout_ms(), self._complete_join)
+            return
+        self._first_round = False
+        self.generation += 1
+        self.strategy = self.registry.select() if self.registry.members else ""
+        self._chronicle.joined(self.generation, self.strategy, self.registry, tuple(self._missed))
+        if not self.registry.members:
+            self.enter(GroupState.EMPTY)
+            return
+        self.enter(GroupState.COMPLETING_REBALANCE)
+        self._unsynced = set(self.registry.members)
+        timeout_ms = self.registry.rebalance_timeout_ms()
+        self._sync_end = self._agenda.after(timeout_ms, partial(self._expire_sync, self.generation))
+        for member in self.registry.members.values():
+            member.is_new = False
+            if member.joined_ms is None:
+                self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)
+                member.party.expelled()
+            else:
+                self.reply_joined(member)
+
+    # -- the sync phase ----------------------------------------------------------------------------------------
+
+    def store(self, plan: GroupAssignment) -> None:
+        """The leader's assignment is there: the group is stable."""
+        for member in self.registry.members.values():
+            member.assignment = plan.members.get(member.member_id, {})
+        self._chronicle.synced({each.member_id: each.assignment for each in self.registry.members.values()}, plan)
+        self.enter(GroupState.STABLE)
+        for member in self.registry.members.values():
+            if member.syncing:
+                self.answer_sync(member, Answer.NONE)
+
+    def synced(self, member: Registered) -> None:
+        """Wait for this member no more."""
+        self._unsynced.discard(member.member_id)
+        if not self._unsynced:
+            self._cancel_sync_end()
+
+    def _expire_sync(self, generation: int) -> None:
+        """Members that were told of the generation and never asked for their assignment are removed."""
+        if generation != self.generation or not self._unsynced:
+            return
+        gone = [member for key, member in self.registry.members.items() if key in self._unsynced]
+        for member in gone:
+            self.registry.remove(member)
+            member.party.expelled()
+        self._unsynced.clear()
+        self.rebalance(Trigger.MEMBER_FAILED, gone[0].party.name)
+
+    # -- answers and timers ------------------------------------------------------------------------------------
+
+    def reply_joined(self, member: Registered, *, skip: bool = False) -> None:
+        """Tell a member of the generation that there is."""
+        leads = member.member_id == self.registry.leader
+        self.registry.answered(member)
+        self.reply(
+            member.party,
+            JoinReply(
+                Answer.NONE,
+                member.member_id,
+                self.generation,
+                self.strategy,
+                self.registry.subscriptions(self.strategy) if leads else None,
+                skip,
+            ),
+        )
+
+    def reply(self, party: Party, reply: JoinReply) -> None:
+        """Answer a JoinGroup."""
+        self.send(partial(party.joined, reply))
+
+    def send(self, answer: Callable[[], None]) -> None:
+        """Let an answer arrive after its way."""
+        self._agenda.after(self._settings.latency_ms, answer)
+
+    def answer_sync(self, member: Registered, answer: Answer) -> None:
+        """Answer a member's SyncGroup, with its assignment if that is the answer."""
+        member.syncing = False
+        partitions = member.assignment if answer is Answer.NONE else {}
+        self.send(partial(member.party.synced, answer, partitions))
+        if member.silent:
+            self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)
+        elif member.expiry is not None:
+            member.expiry.cancel()
+
+    def expire_at(self, member: Registered, at_ms: int) -> None:
+        """End a member's session then, unless it is heard of before."""
+        if member.expiry is not None:
+            member.expiry.cancel()
+        member.expiry = self._agenda.at(at_ms, partial(self._expire, member))
+
+    def _plan_join_end(self, delay_ms: int, action: Callable[[], None]) -> None:
+        if self._join_end is not None:
+            self._join_end.cancel()
+        self._join_end = self._agenda.after(delay_ms, action)
+
+    def _cancel_sync_end(self) -> None:
+        if self._sync_end is not None:
+            self._sync_end.cancel()

@@ -1,0 +1,304 @@
+"""A consumer's part: when it notices, what it gives up, how long it takes; as Kafka's own consumers do.
+
+No heartbeat is simulated that tells nothing new: the coordinator says when the next one will.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from functools import partial
+
+from rebalance_agent.assignors.strategy_registry import strategy
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.model.partitions import TopicPartitions
+from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
+from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, JoinRequest, SyncRequest
+from rebalance_agent.testing.simulation.heartbeat_times import Rhythm
+from rebalance_agent.testing.simulation.member_subscription import offers
+from rebalance_agent.testing.simulation.script import SimulatedMember
+from rebalance_agent.testing.simulation.stalled_partitions import minus
+from rebalance_agent.testing.simulation.world import World
+
+__all__ = ["Member"]
+
+
+class _Phase(Enum):
+    JOINING = auto()
+    SYNCING = auto()
+    CALLBACK = auto()
+    POLLING = auto()
+    LEAVING = auto()
+    GONE = auto()
+
+
+class Member:
+    """One process of a member, from its start to its end.
+
+    It works on ``_held``; ``_assigned`` is what it was assigned last, and what it tells the leader.
+    """
+
+    def __init__(self, spec: SimulatedMember, world: World) -> None:
+        """A process that has not started."""
+        self._spec = spec
+        self._world = world
+        self._eager = spec.protocol is RebalanceProtocol.EAGER
+        self._phase = _Phase.JOINING
+        self._member_id, self._generation = "", UNKNOWN_GENERATION
+        self._topics, self._joined_topics = spec.topics, spec.topics
+        self._held: TopicPartitions = {}
+        self._assigned: TopicPartitions = {}
+        self._snapshot: dict[str, int] | None = None
+        self._reason = Trigger.MEMBER_JOINED
+        self._rejoin_wanted = self._lost = self._beat_planned = self._news = self._fenced = False
+        self._rhythm = Rhythm(spec)
+
+    @property
+    def name(self) -> str:
+        """The name in the script."""
+        return self._spec.name
+
+    # -- what the script does to it ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Join."""
+        self._send_join()
+
+    def close(self) -> None:
+        """Give everything up, then leave; a static member just goes."""
+        if self._phase is _Phase.GONE:
+            return
+        self._phase = _Phase.LEAVING
+        self._later(self._give_up(self._held), self._depart)
+
+    def crash(self) -> None:
+        """End without a word."""
+        self._let_go(self._held)
+        self._go_silent()
+
+    def subscribe(self, topics: tuple[str, ...]) -> None:
+        """Want other topics from the next poll on."""
+        self._topics = topics
+        self._plan_poll()
+
+    def metadata_changed(self) -> None:
+        """The cluster's topics are others than before; the leader compares."""
+        self._plan_poll()
+
+    # -- what the coordinator says -----------------------------------------------------------------------------
+
+    def joined(self, reply: JoinReply) -> None:
+        """The JoinGroup was answered."""
+        if self._phase is not _Phase.JOINING:
+            self._world.coordinator.silence(reply.member_id, self._world.now_ms)
+        elif reply.answer is Answer.NONE:
+            self._member_id, self._generation = reply.member_id, reply.generation
+            self._rhythm.beats_from(self._world.now_ms)
+            self._news = self._fenced = False
+            self._phase = _Phase.SYNCING
+            self._sync(reply)
+        elif reply.answer is Answer.MEMBER_ID_REQUIRED:
+            self._member_id = reply.member_id
+            self._send_join()
+        elif reply.answer is Answer.UNKNOWN_MEMBER_ID:
+            self._forget()
+            self._rejoin()
+        else:
+            self._end(reply.answer, reply.explanation)
+
+    def synced(self, answer: Answer, partitions: TopicPartitions) -> None:
+        """The SyncGroup was answered."""
+        if self._phase is not _Phase.SYNCING:
+            return
+        if answer is Answer.NONE:
+            self._apply(partitions)
+        elif answer is Answer.FENCED_INSTANCE_ID:
+            self._end(answer)
+        else:
+            if answer is not Answer.REBALANCE_IN_PROGRESS:
+                self._forget(keep_id=answer is Answer.ILLEGAL_GENERATION)
+            self._rejoin()
+
+    def rebalancing(self) -> None:
+        """Something to learn from the next heartbeat."""
+        self._news = True
+        if self._phase in {_Phase.CALLBACK, _Phase.POLLING} and not self._beat_planned:
+            self._beat_planned = True
+            self._world.agenda.at(self._rhythm.next_beat_ms(self._world.now_ms), self._beat)
+
+    def expelled(self) -> None:
+        """What it does from here on counts for nothing; it will hear of that, too."""
+        self._fenced = True
+        self._let_go(self._held)
+        self.rebalancing()
+
+    # -- joining -----------------------------------------------------------------------------------------------
+
+    def _rejoin(self) -> None:
+        """At a poll: give up what the protocol asks for, and join."""
+        self._phase = _Phase.CALLBACK
+        if self._topics != self._joined_topics:
+            self._reason = Trigger.SUBSCRIPTION_CHANGED
+        elif self._snapshot is not None and self._snapshot != self._world.counts(self._snapshot):
+            new = any(now and not self._snapshot[topic] for topic, now in self._world.counts(self._snapshot).items())
+            self._reason = Trigger.TOPICS_CHANGED if new else Trigger.PARTITIONS_CHANGED
+        else:
+            self._reason = Trigger.REJOIN
+        if self._lost:
+            pause_ms = self._spec.revoked_ms if self._assigned else 0
+        elif self._eager:
+            pause_ms = self._give_up(self._held)
+        else:
+            unwanted = {topic: numbers for topic, numbers in self._held.items() if topic not in self._topics}
+            pause_ms = self._give_up(unwanted)
+            self._assigned = minus(self._assigned, unwanted)
+        self._later(pause_ms, self._send_join)
+
+    def _send_join(self) -> None:
+        self._phase = _Phase.JOINING
+        if self._lost:
+            self._let_go(self._held)
+            self._assigned = {}
+        self._rejoin_wanted = self._lost = False
+        self._joined_topics, self._snapshot = self._topics, None
+        request = JoinRequest(
+            member_id=self._member_id,
+            instance_id=self._spec.instance_id,
+            offers=offers(self._spec, self._topics, self._assigned, self._generation),
+            session_timeout_ms=self._spec.session_timeout_ms,
+            rebalance_timeout_ms=self._spec.rebalance_timeout_ms,
+            reason=self._reason,
+        )
+        self._world.send(partial(self._world.coordinator.join, request, self))
+
+    def _sync(self, reply: JoinReply) -> None:
+        plan, delay_ms = None, 0
+        if reply.members is not None:
+            wanted = {topic for member in reply.members for topic in member.topics}
+            self._snapshot = self._world.counts(wanted)
+            if not reply.skip:
+                group = GroupSubscription(dict(self._world.topics), reply.members, config=self._spec.config)
+                plan, delay_ms = strategy(reply.strategy).assign(group), self._spec.assign_ms
+        self._later(delay_ms, partial(self._send_sync, plan))
+
+    def _send_sync(self, plan: GroupAssignment | None) -> None:
+        request = SyncRequest(self._member_id, self._spec.instance_id, self._generation, plan)
+        self._world.send(partial(self._world.coordinator.sync, request, self))
+
+    def _apply(self, partitions: TopicPartitions) -> None:
+        """Take over what was assigned: the revoked callback, then the assigned one, each if it is for anything."""
+        self._phase = _Phase.CALLBACK
+        self._rhythm.beats_from(self._world.now_ms)
+        if self._news:
+            self.rebalancing()
+        if any(topic not in self._topics for topic in partitions):
+            # For a subscription that it has no more: clients refuse the assignment and join again.
+            self._joined_topics = tuple(partitions)
+            self._poll_on()
+            return
+        revoked = minus(self._held, partitions)
+        added = minus(partitions, self._held)
+        self._rejoin_wanted = bool(revoked)  # the follow-up, in which they get their new owners
+        self._assigned = partitions
+        pause_ms = self._give_up(revoked) + (self._spec.assigned_ms if added else 0)
+        self._later(pause_ms, partial(self._take, added))
+
+    def _take(self, added: TopicPartitions) -> None:
+        if not self._fenced:
+            self._world.ledger.resumed(self._world.now_ms, self.name, added)
+            self._held = self._assigned
+        self._poll_on()
+
+    # -- heartbeats and polls ----------------------------------------------------------------------------------
+
+    def _beat(self) -> None:
+        self._beat_planned = False
+        if self._phase not in {_Phase.CALLBACK, _Phase.POLLING}:
+            return
+        answer = self._world.coordinator.heartbeat(self._member_id, self._generation, self._spec.instance_id)
+        if answer is Answer.FENCED_INSTANCE_ID:
+            self._end(answer)
+        elif answer is not Answer.NONE:
+            if answer is not Answer.REBALANCE_IN_PROGRESS:
+                self._forget(keep_id=answer is Answer.ILLEGAL_GENERATION)
+            self._rejoin_wanted = True
+            self._plan_poll()
+
+    def _poll_on(self) -> None:
+        """The callbacks are done: the consumer polls, and works between polls."""
+        self._phase = _Phase.POLLING
+        self._rhythm.polls_from(self._world.now_ms)
+        if self._wants_to_join():
+            self._rejoin()
+        elif self._spec.processing_ms > self._spec.rebalance_timeout_ms:
+            self._later(self._spec.rebalance_timeout_ms, partial(self._overdue, self._rhythm.polls_since_ms))
+
+    def _plan_poll(self) -> None:
+        if self._phase is _Phase.POLLING and self._wants_to_join():
+            now_ms = self._world.now_ms
+            self._later(self._rhythm.next_poll_ms(now_ms) - now_ms, self._poll)
+
+    def _poll(self) -> None:
+        if self._phase is _Phase.POLLING and self._wants_to_join():
+            self._rejoin()
+
+    def _wants_to_join(self) -> bool:
+        changed = self._snapshot is not None and self._snapshot != self._world.counts(self._snapshot)
+        return self._rejoin_wanted or changed or self._topics != self._joined_topics
+
+    def _overdue(self, polled_ms: int) -> None:
+        """``max.poll.interval.ms`` is over: the heartbeats' thread leaves; a static member's goes silent."""
+        if self._phase is not _Phase.POLLING or self._rhythm.polls_since_ms != polled_ms or self._lost:
+            return
+        if self._spec.instance_id is None:
+            self._world.coordinator.leave(self._member_id)
+            self._let_go(self._held)
+            self._forget()
+            self._rejoin_wanted = True
+            self._plan_poll()
+        else:
+            silent_ms = self._rhythm.last_beat_ms(self._world.now_ms)
+            if silent_ms + self._spec.session_timeout_ms < polled_ms + self._spec.processing_ms:
+                self._world.coordinator.silence(self._member_id, silent_ms)
+
+    # -- ends --------------------------------------------------------------------------------------------------
+
+    def _depart(self) -> None:
+        if self._spec.instance_id is None:
+            self._phase = _Phase.GONE
+            self._world.send(partial(self._world.coordinator.leave, self._member_id))
+        else:
+            self._go_silent()
+
+    def _go_silent(self) -> None:
+        self._phase = _Phase.GONE
+        self._world.coordinator.silence(self._member_id, self._rhythm.last_beat_ms(self._world.now_ms))
+
+    def _end(self, answer: Answer, explanation: str = "") -> None:
+        """An error that the application gets, and that ends it."""
+        self.crash()
+        if answer is Answer.FENCED_INSTANCE_ID:
+            explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"
+        self._world.chronicle.refused(self.name, explanation)
+
+    def _forget(self, *, keep_id: bool = False) -> None:
+        self._lost = True
+        self._generation = UNKNOWN_GENERATION
+        if not keep_id:
+            self._member_id = ""
+
+    def _give_up(self, partitions: TopicPartitions) -> int:
+        """Stop working on these; how long the callback takes."""
+        self._let_go(partitions)
+        return self._spec.revoked_ms if partitions else 0
+
+    def _let_go(self, partitions: TopicPartitions) -> None:
+        if partitions:
+            self._world.ledger.stopped(self._world.now_ms, self.name, partitions)
+            self._held = minus(self._held, partitions)
+
+    def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
+        """What this process does after a while, unless it is doing something else by then, or is gone."""
+        phase = self._phase
+        self._world.agenda.after(delay_ms, lambda: action() if self._phase is phase else None)

@@ -1,0 +1,91 @@
+"""Runs a script of what members do through the model, and gives back what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.group_coordinator import Coordinator
+from rebalance_agent.testing.simulation.script import (
+    Crash,
+    Join,
+    Leave,
+    Settings,
+    Step,
+    Subscribe,
+    TopicGrows,
+    check_script,
+)
+from rebalance_agent.testing.simulation.simulated_member import Member
+from rebalance_agent.testing.simulation.stalled_partitions import Ledger
+from rebalance_agent.testing.simulation.timeline import Timeline
+from rebalance_agent.testing.simulation.world import World
+
+__all__ = ["Simulation", "simulate"]
+
+APPOINTMENTS_MAX = 20_000_000
+"""Of one piece: a group that does not come to rest must not keep anybody waiting for hours."""
+
+
+class Simulation:
+    """A classic group whose script comes in pieces: of a long story only the latest piece is kept in memory."""
+
+    def __init__(self, topics: Mapping[str, TopicMetadata], settings: Settings | None = None) -> None:
+        """A group that nobody has joined."""
+        self._settings = settings or Settings()
+        self._agenda, self._ledger = Agenda(), Ledger()
+        self._chronicle = Chronicle(self._agenda, self._ledger)
+        coordinator = Coordinator(self._agenda, self._settings, self._chronicle)
+        latency_ms = self._settings.latency_ms
+        self._world = World(self._agenda, self._ledger, self._chronicle, coordinator, latency_ms, dict(topics))
+        self._members: dict[str, Member] = {}
+        self._present: set[str] = set()
+
+    def play(self, script: Sequence[Step], until_ms: int, *, ends: bool = False) -> Timeline:
+        """What the group goes through up to ``until_ms``, since `play` was last called.
+
+        What runs then goes on in the next piece; so does a stall, unless the story ``ends``.
+
+        Raises:
+            InvalidInputError, AssignmentError: as `simulate`.
+        """
+        for step in check_script(script, self._settings, self._present):
+            self._agenda.at(step.at_ms, partial(_take, step, self._world, self._members))
+        settled = self._agenda.run(until_ms, APPOINTMENTS_MAX)
+        if ends:
+            self._ledger.close()
+        return self._chronicle.take(settled=settled)
+
+
+def simulate(topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: Settings | None = None) -> Timeline:
+    """What a classic group goes through when ``script`` happens to it; equal scripts give equal timelines.
+
+    Raises:
+        InvalidInputError: a value is out of its bounds, or a step is about a member that is not there then, or is.
+        AssignmentError: a member names an unknown strategy, or configures one with what it does not take.
+    """
+    settings = settings or Settings()
+    last_ms = max((step.at_ms for step in script), default=0)
+    return Simulation(topics, settings).play(script, last_ms + settings.patience_ms, ends=True)
+
+
+def _take(step: Step, world: World, members: dict[str, Member]) -> None:
+    """Let a step happen."""
+    if isinstance(step, Join):
+        members[step.member.name] = Member(step.member, world)
+        members[step.member.name].start()
+    elif isinstance(step, Leave):
+        members.pop(step.name).close()
+    elif isinstance(step, Crash):
+        members.pop(step.name).crash()
+    elif isinstance(step, Subscribe):
+        members[step.name].subscribe(step.topics)
+    elif isinstance(step, TopicGrows):
+        world.topics[step.topic] = TopicMetadata(step.partitions)
+        for member in members.values():
+            member.metadata_changed()
+    else:
+        world.coordinator.delete()

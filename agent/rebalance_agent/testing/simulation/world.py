@@ -1,0 +1,39 @@
+"""What the members of a simulation share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rebalance_agent.model.subscription import TopicMetadata
+from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.simulation.chronicle import Chronicle
+from rebalance_agent.testing.simulation.group_coordinator import Coordinator
+from rebalance_agent.testing.simulation.stalled_partitions import Ledger
+
+__all__ = ["World"]
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Time, the group's coordinator, the records of what happens, and the cluster's topics as they are now."""
+
+    agenda: Agenda
+    ledger: Ledger
+    chronicle: Chronicle
+    coordinator: Coordinator
+    latency_ms: int
+    topics: dict[str, TopicMetadata]
+
+    @property
+    def now_ms(self) -> int:
+        """The simulated time."""
+        return self.agenda.now_ms
+
+    def send(self, request: Callable[[], None]) -> None:
+        """Let a request arrive after its way."""
+        self.agenda.after(self.latency_ms, request)
+
+    def counts(self, topics: Iterable[str]) -> dict[str, int]:
+        """How many partitions these topics have now; none where they do not exist."""
+        return {topic: self.topics[topic].partitions if topic in self.topics else 0 for topic in topics}

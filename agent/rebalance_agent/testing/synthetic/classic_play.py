@@ -1,0 +1,200 @@
+"""Plays a classic group's calendar through the coordinator's model, and says what an observer would be told of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, TopicMetadata
+from rebalance_agent.testing.simulation import (
+    Crash,
+    Generation,
+    Handover,
+    Leave,
+    Replacement,
+    Settings,
+    Simulation,
+    Step,
+    Timeline,
+    TopicGrows,
+)
+from rebalance_agent.testing.synthetic.calendar_members import Roster
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan
+from rebalance_agent.testing.synthetic.reported_events import Teller
+from rebalance_agent.tracking.observations import GroupRecord, GroupsListed, ListedGroup, Observation, TopicsSeen
+from rebalance_agent.tracking.tracker import REBALANCING
+
+__all__ = ["POLL_MS", "ClassicPlay"]
+
+POLL_MS = 250
+"""How often the observer asks which groups rebalance, as by default."""
+
+_LATENCY_MS = 2
+_SUBSCRIPTION_VERSION = 3
+
+
+class ClassicPlay:
+    """One classic group. Times of steps are since the history's beginning, those of observations are epochs."""
+
+    def __init__(self, fleet: Fleet, plan: Plan, roster: Roster, rng: random.Random) -> None:
+        """A group that nobody has joined; the ``roster`` knows its members."""
+        self._since_ms = fleet.since_ms
+        self._plan = plan
+        self._roster = roster
+        self._rng = rng
+        self._teller = Teller(fleet, plan, rng) if plan.reports else None
+        self._counts = dict(plan.topics)
+        topics = {topic: TopicMetadata(count) for topic, count in plan.topics.items()}
+        self._simulation = Simulation(topics, Settings(latency_ms=_LATENCY_MS))
+        self._last: ClassicGroup | None = None
+        self._preparing_ms: int | None = None
+        self._generation, self._ids = -1, dict[str, str]()
+
+    def begin(self) -> Iterator[Observation]:
+        """What is known before anything happens."""
+        yield TopicsSeen(self._since_ms - POLL_MS, dict(self._counts))
+
+    def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
+        """What is told of these steps, in no order."""
+        timeline = self._simulation.play(steps, until_ms)
+        told: list[Observation] = [*self._polls(timeline), *self._records(timeline), *self._topics(steps)]
+        if self._teller:
+            told += self._reports(self._teller, steps, timeline)
+        return told
+
+    # The offsets topic
+
+    def _records(self, timeline: Timeline) -> Iterator[GroupRecord]:
+        """Its generations, returns of static members among them."""
+        happened: list[Generation | Replacement] = [*timeline.generations, *timeline.replacements]
+        for each in sorted(happened, key=_at_ms):
+            if isinstance(each, Generation):
+                if each.number == 1 and self._last is None:
+                    yield self._record(each.start_ms, self._nobody())
+                self._last = self._value(each)
+            elif self._last is not None:
+                self._last = self._returned(self._last, each)
+            if self._last is not None:
+                yield self._record(_at_ms(each), self._last)
+
+    def _record(self, at_ms: int, value: ClassicGroup) -> GroupRecord:
+        return GroupRecord(self._plan.name, self._since_ms + at_ms, self._seen_ms(at_ms), value)
+
+    def _nobody(self) -> ClassicGroup:
+        """What the coordinator writes when the first member of a new group joins."""
+        return ClassicGroup(self._plan.name, "consumer", 0, None, None, -1, ())
+
+    def _value(self, each: Generation) -> ClassicGroup:
+        return ClassicGroup(
+            group=self._plan.name,
+            protocol_type="consumer",
+            generation=each.number,
+            protocol=each.strategy,
+            leader=each.leader,
+            current_state_timestamp_ms=self._since_ms + each.joined_ms,
+            members=tuple(self._member(each, member_id, name) for member_id, name in each.members.items()),
+        )
+
+    def _member(self, generation: Generation, member_id: str, name: str) -> ClassicMember:
+        person, wanted = self._roster.at(generation.joined_ms, name), generation.subscriptions[member_id]
+        return ClassicMember(
+            member_id=member_id,
+            instance_id=person.spec.instance_id,
+            client_id=person.client_id,
+            client_host=person.host,
+            rebalance_timeout_ms=person.spec.rebalance_timeout_ms,
+            session_timeout_ms=person.spec.session_timeout_ms,
+            subscription=ConsumerSubscription(
+                _SUBSCRIPTION_VERSION, wanted.topics, wanted.user_data, wanted.owned, wanted.generation, wanted.rack
+            ),
+            assignment=ConsumerAssignment(_SUBSCRIPTION_VERSION, generation.assignment.get(member_id, {})),
+        )
+
+    def _returned(self, last: ClassicGroup, back: Replacement) -> ClassicGroup:
+        """The same generation, written again with a static member's new id (KIP-345)."""
+        person = self._roster.at(back.at_ms, back.member)
+        members = tuple(
+            replace(each, member_id=back.member_id, client_host=person.host)
+            if each.member_id == back.old_member_id
+            else each
+            for each in last.members
+        )
+        leader = back.member_id if last.leader == back.old_member_id else last.leader
+        return replace(last, members=members, leader=leader)
+
+    # Polls
+
+    def _polls(self, timeline: Timeline) -> Iterator[GroupsListed]:
+        """Of all the polls those that show something: around and within each rebalance."""
+        for change in timeline.states:
+            if change.state is GroupState.PREPARING_REBALANCE:
+                self._preparing_ms = change.at_ms if self._preparing_ms is None else self._preparing_ms
+            elif change.state is not GroupState.COMPLETING_REBALANCE and self._preparing_ms is not None:
+                yield from self._polls_between(self._preparing_ms, change.at_ms)
+                self._preparing_ms = None
+
+    def _polls_between(self, from_ms: int, until_ms: int) -> Iterator[GroupsListed]:
+        before_ms = from_ms // POLL_MS * POLL_MS
+        last_ms = (until_ms - 1) // POLL_MS * POLL_MS
+        yield self._poll(before_ms)
+        for at_ms in sorted({before_ms + POLL_MS, last_ms}):
+            if from_ms < at_ms < until_ms:
+                yield self._poll(at_ms, ListedGroup(self._plan.name, GroupState.PREPARING_REBALANCE, GroupType.CLASSIC))
+
+    def _poll(self, at_ms: int, *groups: ListedGroup) -> GroupsListed:
+        asked_ms = self._since_ms + at_ms
+        return GroupsListed(asked_ms - 1, asked_ms + 1, REBALANCING, groups)
+
+    def _topics(self, steps: Sequence[Step]) -> Iterator[TopicsSeen]:
+        for step in steps:
+            if isinstance(step, TopicGrows):
+                self._counts[step.topic] = step.partitions
+                yield TopicsSeen(self._since_ms + step.at_ms, dict(self._counts))
+
+    def _seen_ms(self, at_ms: int) -> int:
+        """A tail sees a record some milliseconds after it was written."""
+        return self._since_ms + at_ms + self._rng.randrange(3, 15)
+
+    # Members' own events
+
+    def _reports(self, teller: Teller, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
+        crashed = {(step.at_ms, step.name) for step in steps if isinstance(step, Crash)}
+        left = {(step.at_ms, step.name) for step in steps if isinstance(step, Leave)}
+        expelled = {(each.joined_ms, name) for each in timeline.generations for name in each.expelled}
+        happened: list[Generation | Handover] = [*timeline.generations, *timeline.handovers]
+        for each in sorted(happened, key=_at_ms):
+            if isinstance(each, Generation):
+                self._generation = each.number
+                self._ids = {name: member_id for member_id, name in each.members.items()} | self._ids_of_gone(each)
+                if each.leader is not None:
+                    leader = self._roster.at(each.joined_ms, each.members[each.leader])
+                    yield teller.decide(leader, each, sum(map(count_partitions, each.assignment.values())))
+            elif (each.at_ms, each.member) not in crashed | expelled and each.member in self._ids:
+                yield from self._callbacks(teller, each, leaving=(each.at_ms, each.member) in left)
+
+    def _ids_of_gone(self, generation: Generation) -> dict[str, str]:
+        """Members that this generation goes on without have still callbacks to run."""
+        return {name: key for name, key in self._ids.items() if name not in generation.members.values()}
+
+    def _callbacks(self, teller: Teller, each: Handover, *, leaving: bool) -> Iterator[Observation]:
+        person, member_id = self._roster.at(each.at_ms, each.member), self._ids[each.member]
+        if each.took:
+            span_ms = (each.at_ms - person.spec.assigned_ms, each.at_ms)
+            yield teller.tell(Callback.ASSIGNED, person, member_id, self._generation, span_ms, each.partitions)
+            return
+        ended_ms = each.at_ms + person.spec.revoked_ms
+        yield teller.tell(
+            Callback.REVOKED, person, member_id, self._generation, (each.at_ms, ended_ms), each.partitions
+        )
+        if leaving:
+            yield teller.tell(Callback.LEFT, person, member_id, self._generation, (ended_ms, ended_ms), {})
+
+
+def _at_ms(each: Generation | Replacement | Handover) -> int:
+    if isinstance(each, Generation):
+        return each.joined_ms if each.synced_ms is None else each.synced_ms
+    return each.at_ms

@@ -1,0 +1,257 @@
+"""A small model of the coordinators that assign themselves (KIP-848, KIP-932, KIP-1071), and the records it writes.
+
+Every member learns of a new epoch by its heartbeat, gives up what it is to give up, and takes what is free. A share
+group's members wait for nobody. Left out: static members, regular expressions, standby tasks, the classic protocol.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochFact,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.generation_diff import Partition
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import topic_partitions
+from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
+from rebalance_agent.testing.simulation.agenda import Agenda
+from rebalance_agent.testing.synthetic.calendar_members import Person, Roster
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan, stable_id
+from rebalance_agent.testing.synthetic.reported_events import Teller
+from rebalance_agent.testing.synthetic.target_assignments import Targets, by_range, shared, uniform
+from rebalance_agent.tracking.observations import Backfilled, EpochRecord, Observation, TopicsSeen
+
+__all__ = ["EpochPlay"]
+
+HEARTBEAT_MS = 5_000
+"""Brokers' default of ``group.consumer.heartbeat.interval.ms``."""
+
+SESSION_MS = 45_000
+"""Brokers' default of ``group.consumer.session.timeout.ms``."""
+
+ASSIGN_MS = 1_000
+"""How long changes are gathered before the coordinator assigns."""
+
+_APPOINTMENTS_MAX = 20_000_000
+
+
+@dataclass(slots=True)
+class _Member:
+    """One member as its coordinator has it; ``beats_ms`` is when its first heartbeat was."""
+
+    member_id: str
+    person: Person
+    beats_ms: int
+    epoch: int
+    state: MemberState = MemberState.STABLE
+    assigned: set[Partition] = field(default_factory=set)
+    revoking: set[Partition] = field(default_factory=set)
+    alive: bool = True
+
+    @property
+    def held(self) -> set[Partition]:
+        return self.assigned | self.revoking
+
+
+class EpochPlay:
+    """One group. Times of steps are since the history's beginning, those of observations are epochs."""
+
+    def __init__(self, fleet: Fleet, plan: Plan, roster: Roster, rng: random.Random) -> None:
+        """A group that nobody has joined; the ``roster`` knows its members."""
+        self._since_ms = fleet.since_ms
+        self._plan = plan
+        self._roster = roster
+        self._rng = rng
+        self._teller = Teller(fleet, plan, rng) if plan.reports else None
+        self._agenda = Agenda()
+        self._counts = dict(plan.topics)
+        self._ids = {topic: stable_id(fleet.seed, plan.name, topic) for topic in plan.topics}
+        self._epoch = self._target_epoch = 0
+        self._members: dict[str, _Member] = {}
+        self._by_name: dict[str, str] = {}
+        self._targets: Targets = {}
+        self._assigning = False
+        self._told: list[Observation] = []
+
+    def begin(self) -> Iterator[Observation]:
+        """What is known before anything happens: no group of this name."""
+        yield self._topics(-1)
+        yield Backfilled(self._since_ms, frozenset({0}))
+
+    def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
+        """What is told of these steps, in the order in which it happened."""
+        for step in steps:
+            self._agenda.at(step.at_ms, partial(self._take, step))
+        self._agenda.run(until_ms, _APPOINTMENTS_MAX)
+        told, self._told = self._told, []
+        return told
+
+    def _take(self, step: Step) -> None:
+        if isinstance(step, Join):
+            self._join(self._roster.at(step.at_ms, step.member.name))
+        elif isinstance(step, Leave):
+            self._leave(self._members[self._by_name.pop(step.name)])
+        elif isinstance(step, Crash):
+            member = self._members[self._by_name.pop(step.name)]
+            member.alive = False
+            last_ms = self._next_beat_ms(member) - HEARTBEAT_MS
+            self._agenda.at(max(last_ms, member.beats_ms) + SESSION_MS, partial(self._remove, member))
+        elif isinstance(step, TopicGrows):
+            self._counts[step.topic] = step.partitions
+            self._told.append(self._topics(self._agenda.now_ms))
+            self._bump()
+
+    # Members come and go
+
+    def _join(self, person: Person) -> None:
+        now_ms = self._agenda.now_ms
+        member = _Member(stable_id(person.name, now_ms), person, now_ms, self._target_epoch)
+        if not self._members and self._plan.group_type is GroupType.STREAMS:
+            self._write(Topology({str(place): (topic,) for place, topic in enumerate(self._counts)}, 0))
+        self._members[member.member_id] = member
+        self._by_name[person.name] = member.member_id
+        streams = self._plan.group_type is GroupType.STREAMS
+        wanted = EpochMember(
+            client_id=person.client_id,
+            client_host=person.host,
+            rack=person.spec.rack,
+            topics=() if streams else tuple(sorted(self._counts)),
+            rebalance_timeout_ms=-1 if self._plan.group_type is GroupType.SHARE else person.spec.rebalance_timeout_ms,
+            assignor=self._plan.assignor or None,
+            process=stable_id(person.name) if streams else None,
+        )
+        self._write(wanted, member.member_id)
+        self._bump()
+        self._write_current(member)
+
+    def _leave(self, member: _Member) -> None:
+        if self._teller and member.held:
+            self._say(Callback.REVOKED, member, member.held, member.person.spec.revoked_ms)
+            self._say(Callback.LEFT, member, set(), 0)
+        self._remove(member)
+
+    def _remove(self, member: _Member) -> None:
+        """It left, or its session ended."""
+        if self._members.pop(member.member_id, None) is None:
+            return
+        member.alive = False
+        self._targets.pop(member.member_id, None)
+        for kind in (CurrentAssignment, MemberTarget, EpochMember):
+            self._record(kind, None, member.member_id)
+        self._bump()
+
+    # Epochs
+
+    def _bump(self) -> None:
+        self._epoch += 1
+        validated = 0 if self._plan.group_type is GroupType.STREAMS else -1
+        self._write(GroupEpoch(self._epoch, validated))
+        if not self._assigning:
+            self._assigning = True
+            self._agenda.after(ASSIGN_MS, self._assign)
+
+    def _assign(self) -> None:
+        self._assigning = False
+        targets = self._new_targets()
+        for member_id, target in targets.items():
+            if target != self._targets.get(member_id):
+                self._write(MemberTarget(self._named(target)), member_id)
+        self._targets, self._target_epoch = targets, self._epoch
+        self._write(TargetEpoch(self._epoch))
+        for member in self._members.values():
+            if member.alive:
+                self._agenda.at(self._next_beat_ms(member), partial(self._beat, member, self._target_epoch))
+
+    def _new_targets(self) -> Targets:
+        members = sorted(self._members)
+        partitions = [(topic, number) for topic in sorted(self._counts) for number in range(self._counts[topic])]
+        if self._plan.group_type is GroupType.SHARE:
+            return shared(partitions, members)
+        if self._plan.assignor == "range":
+            return by_range(self._counts, members)
+        return uniform(partitions, members, self._targets)
+
+    def _next_beat_ms(self, member: _Member) -> int:
+        since_ms = self._agenda.now_ms - member.beats_ms
+        return member.beats_ms + (since_ms // HEARTBEAT_MS + 1) * HEARTBEAT_MS
+
+    def _beat(self, member: _Member, epoch: int) -> None:
+        """A heartbeat that may tell something new; those for an older target are overtaken by those for a newer one."""
+        if not member.alive or epoch != self._target_epoch:
+            return
+        member.revoking = set()
+        target = self._targets.get(member.member_id, set())
+        surplus = set() if self._plan.group_type is GroupType.SHARE else member.assigned - target
+        if surplus:
+            member.assigned -= surplus
+            member.revoking, member.state = surplus, MemberState.UNREVOKED
+            self._write_current(member)
+            pause_ms = self._rng.randrange(member.person.spec.processing_ms + 1) + member.person.spec.revoked_ms + 1
+            if self._teller:
+                self._say(Callback.REVOKED, member, surplus, pause_ms)
+            self._agenda.after(pause_ms, partial(self._beat, member, epoch))
+            return
+        self._take_free(member, target)
+        if member.state is not MemberState.STABLE:
+            self._agenda.at(self._next_beat_ms(member), partial(self._beat, member, epoch))
+
+    def _take_free(self, member: _Member, target: set[Partition]) -> None:
+        before = (member.epoch, member.state, set(member.assigned))
+        if self._plan.group_type is GroupType.SHARE:
+            member.assigned = set(target)
+        else:
+            others = [each.held for each in self._members.values() if each is not member]
+            member.assigned |= target.difference(*others)
+        member.epoch = self._target_epoch
+        member.state = MemberState.STABLE if member.assigned == target else MemberState.UNRELEASED
+        if before != (member.epoch, member.state, member.assigned):
+            self._write_current(member)
+        if self._teller and (added := member.assigned - before[2]):
+            self._say(Callback.ASSIGNED, member, added, member.person.spec.assigned_ms)
+
+    # What is told
+
+    def _say(self, callback: Callback, member: _Member, partitions: set[Partition], took_ms: int) -> None:
+        if self._teller:
+            span_ms = (self._agenda.now_ms, self._agenda.now_ms + took_ms)
+            named = topic_partitions(partitions)
+            self._told.append(
+                self._teller.tell(callback, member.person, member.member_id, member.epoch, span_ms, named)
+            )
+
+    def _write_current(self, member: _Member) -> None:
+        self._write(
+            CurrentAssignment(
+                member.epoch, member.epoch, member.state, self._named(member.assigned), self._named(member.revoking)
+            ),
+            member.member_id,
+        )
+
+    def _write(self, value: EpochFact, subject: str = "") -> None:
+        self._record(type(value), value, subject)
+
+    def _record(self, kind: type[EpochFact], value: EpochFact | None, subject: str) -> None:
+        at_ms = self._since_ms + self._agenda.now_ms
+        self._told.append(EpochRecord(self._plan.name, at_ms, at_ms + 5, self._plan.group_type, kind, value, subject))
+
+    def _named(self, partitions: set[Partition]) -> dict[str, tuple[int, ...]]:
+        """By what records name them by: topic ids, or subtopologies."""
+        if self._plan.group_type is GroupType.STREAMS:
+            places = {topic: str(place) for place, topic in enumerate(self._counts)}
+            return topic_partitions((places[topic], number) for topic, number in partitions)
+        return topic_partitions((self._ids[topic], number) for topic, number in partitions)
+
+    def _topics(self, at_ms: int) -> TopicsSeen:
+        return TopicsSeen(self._since_ms + at_ms, dict(self._counts), self._ids)

@@ -1,0 +1,146 @@
+"""Writes a fleet's history as files of events, a line each: what `rebalance-events` would carry.
+
+Every file has all events of some groups, group after group. Which ones follows from the order alone, so the same order
+gives the same bytes, whether one process makes them or many. A day of one group is in memory at a time.
+"""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from itertools import islice
+from multiprocessing import get_context
+from pathlib import Path
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.group_history import history
+
+__all__ = ["FILES_MAX", "PROCESSES_MAX", "Made", "synthesize", "write_file"]
+
+FILES_MAX = 256
+"""Enough that every core of a Spark cluster has its own, and not so many that each is small."""
+
+PROCESSES_MAX = 256
+"""More than a machine has cores."""
+
+_GZIP_LEVEL = 3  # events are repetitive: higher levels cost twice the time for a tenth of the size
+_COLLECT_EVERY = 100_000  # new objects; Python's 700 spends a tenth of the time on looking for cycles that are few
+
+
+@dataclass(slots=True)
+class Made:
+    """What was written: ``groups``, ``files``, their ``bytes``, and events by kind and generations by group type."""
+
+    groups: int = 0
+    files: int = 0
+    bytes: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    types: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def generations(self) -> int:
+        """How many generations and epochs."""
+        return self.kinds[GenerationEvent.KIND]
+
+    @property
+    def events(self) -> int:
+        """How many events of all kinds."""
+        return self.kinds.total()
+
+    def add(self, other: Made) -> None:
+        """Count what another process made."""
+        self.groups += other.groups
+        self.files += other.files
+        self.bytes += other.bytes
+        self.kinds += other.kinds
+        self.types += other.types
+
+    def count(self, event: Event) -> None:
+        """One event more."""
+        self.kinds[event.KIND] += 1
+        if isinstance(event, GenerationEvent):
+            self.types[event.group_type.value] += 1
+
+
+def synthesize(fleet: Fleet, folder: Path, processes: int, tell: Callable[[Made], None]) -> Made:
+    """Write ``events-*.ndjson.gz`` into ``folder``; ``tell`` is called with what there is after each file.
+
+    Raises:
+        InvalidInputError: the folder has events already, or ``processes`` is out of bounds.
+        OSError: it cannot be written.
+    """
+    if not 1 <= processes <= PROCESSES_MAX:
+        raise InvalidInputError("processes", f"must be between 1 and {PROCESSES_MAX}, not {processes}")
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.glob("events-*")):
+        raise InvalidInputError("out", f"{folder} has events already; name a new folder")
+    made = Made()
+    with_groups = _shares(fleet)
+    for each in _alone(fleet, folder, with_groups) if processes == 1 else _many(fleet, folder, with_groups, processes):
+        made.add(each)
+        tell(made)
+    return made
+
+
+def _shares(fleet: Fleet) -> list[range]:
+    """The numbers of the groups in each file."""
+    each = -(-fleet.groups // FILES_MAX)
+    return [range(first, min(first + each, fleet.groups)) for first in range(0, fleet.groups, each)]
+
+
+def _alone(fleet: Fleet, folder: Path, shares: list[range]) -> Iterator[Made]:
+    return (write_file(fleet, folder, place, share) for place, share in enumerate(shares))
+
+
+def _many(fleet: Fleet, folder: Path, shares: list[range], processes: int) -> Iterator[Made]:
+    # Started anew, not forked: whoever calls this may have threads.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process) as pool:
+        left = enumerate(shares)
+        running: set[Future[Made]] = {
+            pool.submit(write_file, fleet, folder, place, share) for place, share in islice(left, 2 * processes)
+        }
+        try:
+            while running:
+                done = next(as_completed(running))
+                running.discard(done)
+                for place, share in islice(left, 1):
+                    running.add(pool.submit(write_file, fleet, folder, place, share))
+                yield done.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _start_process() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
+    gc.set_threshold(_COLLECT_EVERY)
+
+
+def write_file(fleet: Fleet, folder: Path, place: int, share: range) -> Made:
+    """Write the file number ``place``; it has its name when it is complete."""
+    path = folder / f"events-{place:05}.ndjson.gz"
+    unfinished = path.with_suffix(".unfinished")
+    made = Made(groups=len(share), files=1)
+    try:
+        with unfinished.open("wb") as raw, gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as file:
+            for number in share:
+                _write_group(fleet, number, file, made)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+    made.bytes = unfinished.stat().st_size
+    unfinished.rename(path)
+    return made
+
+
+def _write_group(fleet: Fleet, number: int, file: gzip.GzipFile, made: Made) -> None:
+    for event in history(fleet, number):
+        file.write(json_line(event) + b"\n")
+        made.count(event)

@@ -1,0 +1,78 @@
+"""A group's history as the observer would publish it: its play told to the real tracker, day by day."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.testing.synthetic.classic_play import ClassicPlay
+from rebalance_agent.testing.synthetic.epoch_play import EpochPlay
+from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan, draw_plan
+from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, Calendar
+from rebalance_agent.tracking.observations import (
+    EpochRecord,
+    GroupRecord,
+    GroupsListed,
+    MemberReported,
+    Observation,
+    Tick,
+)
+from rebalance_agent.tracking.tracker import Tracker
+
+__all__ = ["history"]
+
+_SETTLED_MS = 3_600_000  # after the last day: by then everything has been said
+
+
+def history(fleet: Fleet, number: int, tracker: Tracker | None = None, plan: Plan | None = None) -> Iterator[Event]:
+    """All events of group ``number``, in the order in which they are published; a day of them is in memory.
+
+    ``tracker`` is told, and knows the group as it is in the end; without one it is a tracker of its own. ``plan``: what
+    the group is like, by default as the fleet draws it.
+    """
+    plan = plan or draw_plan(fleet, number)
+    rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet must come out the same again
+    calendar = Calendar(plan, rng)
+    play = _play(fleet, plan, calendar, rng)
+    tracker = tracker or Tracker(fleet.cluster_id)
+    for observation in play.begin():
+        tracker.observe(observation)
+    later: list[Observation] = []
+    for day in range(fleet.days):
+        until_ms = (day + 1) * DAY_MS
+        told = [*later, *play.play(calendar.day(day), until_ms)]
+        told.sort(key=_time_of)
+        border_ms = fleet.since_ms + until_ms
+        later = [each for each in told if _time_of(each) > border_ms]
+        yield from _observe(tracker, told[: len(told) - len(later)])
+    yield from _observe(tracker, later)
+    yield from _tick(tracker, fleet.since_ms + fleet.days * DAY_MS + _SETTLED_MS)
+
+
+def _play(fleet: Fleet, plan: Plan, calendar: Calendar, rng: random.Random) -> ClassicPlay | EpochPlay:
+    kind = ClassicPlay if plan.group_type is GroupType.CLASSIC else EpochPlay
+    return kind(fleet, plan, calendar.roster, rng)
+
+
+def _observe(tracker: Tracker, told: list[Observation]) -> Iterator[Event]:
+    for observation in told:
+        if isinstance(observation, MemberReported) and isinstance(observation.event, MemberEvent | AssignEvent):
+            yield observation.event
+        yield from tracker.observe(observation)
+
+
+def _tick(tracker: Tracker, at_ms: int) -> Iterator[Event]:
+    yield from tracker.observe(Tick(at_ms))
+    while tracker.behind:
+        yield from tracker.observe(Tick(at_ms))
+
+
+def _time_of(observation: Observation) -> int:
+    """When the observer was told."""
+    if isinstance(observation, GroupRecord | EpochRecord):
+        return observation.seen_ms
+    if isinstance(observation, GroupsListed):
+        return observation.answered_ms
+    return observation.at_ms

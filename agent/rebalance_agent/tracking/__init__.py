@@ -1,0 +1,18 @@
+"""The tracker: a pure state machine per group. Observations go in; events and group views come out.
+
+No I/O, no threads, no clock: time is an argument. Four packages and the files that tie them together:
+
+- ``classic``: groups whose members assign (``GroupMetadata`` records).
+- ``epoch``: consumer, share and streams groups, whose coordinator assigns (KIP-848, KIP-932, KIP-1071).
+- ``rebalance``: one rebalance of either type: episodes, stall, triggers, phases, counters, settling.
+- ``patterns``: what shows only over several rebalances: flapping, rollouts, replacements, skew by load.
+- ``tracker`` is the entry point. ``observations`` lists its inputs, ``views`` its output.
+- ``groups`` holds every group, ``deadlines`` when each is due, ``record_router`` passes records to a group's state.
+- ``tracked_group`` is the base of both states; ``tracker_context`` is what all groups of a tracker share.
+- ``build_view`` makes the `GroupView`; ``polled_groups`` makes it for groups known only from DescribeGroups.
+- ``completed_generation``: one generation as its record shows it; ``member_reports``: what members reported.
+- ``poll_evidence``: when ListGroups polls first saw a rebalance; ``topic_names``: topic ids, which may lack a name yet.
+- ``cluster_topics``: the cluster's topics; ``log_replay``: feeds the retained records of a partition to a tracker.
+
+``classic`` and ``epoch`` never import each other; both import ``rebalance``.
+"""

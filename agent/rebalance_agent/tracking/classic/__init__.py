@@ -1,0 +1,8 @@
+"""Classic groups: one state machine fed by ``GroupMetadata`` records, ListGroups polls and members' reports.
+
+- ``state``: the state machine of one group.
+- ``start_time``: when a rebalance began; the coordinator writes no record at that time.
+- ``in_progress``: a rebalance that has begun and has no record yet.
+- ``aborted``: generations that the coordinator began and never completed.
+- ``duplicates``: recognises records that were read before.
+"""

@@ -1,0 +1,264 @@
+"""The state machine of one classic group: records, polls and reports in, events and a view out.
+
+A rebalance runs from the first sign of it (a poll that lists the group, the record of a new group) to its record;
+`Episodes` takes it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
+from rebalance_agent.model.generation_diff import identity, owners
+from rebalance_agent.model.group import ClassicGroup, GroupState
+from rebalance_agent.tracking.classic.aborted import aborted_events, leaps, missing_between
+from rebalance_agent.tracking.classic.duplicates import News
+from rebalance_agent.tracking.classic.in_progress import Running
+from rebalance_agent.tracking.classic.start_time import joined_ms, start
+from rebalance_agent.tracking.completed_generation import (
+    Episode,
+    Generation,
+    Window,
+    infer_protocol,
+    subscribed_topics,
+)
+from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
+from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.last_seen import ClassicSigns
+from rebalance_agent.tracking.tracked_group import Following
+from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.views import GroupView, RunningRebalance
+
+__all__ = ["ClassicState"]
+
+
+class ClassicState(Following):
+    """One group. Times handed in are the observer's."""
+
+    def __init__(self, group: str, around: Surroundings, now_ms: int, heir_of: Following | None = None) -> None:
+        """Begin without any record; ``heir_of``: the group of another type that goes on as this one."""
+        super().__init__(group, around, now_ms, heir_of)
+        self._origin = heir_of.last if heir_of else None
+        self._converted = heir_of.number if heir_of else None
+        self._last_live = False
+        self._news = News()
+        self._sizes: Mapping[str, int] = {}
+        self._running = Running()
+        self._signs = ClassicSigns()
+
+    @property
+    def rebalancing(self) -> bool:
+        """Whether a rebalance has begun and has no record yet."""
+        return bool(self._running)
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether records have not led to all that will be said of them."""
+        return self._episodes.unsettled or self.rebalancing or self.parting is not None
+
+    @property
+    def due_ms(self) -> int:
+        """When `pass_time` has something to do, at the latest."""
+        gone_due_ms = self._running.gone_due_ms
+        return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
+
+    def wants(self, topics: set[str]) -> bool:
+        """Whether a member subscribes to one of these topics, or what it was before had partitions of nameless ones."""
+        if self._unnamed or (self._origin and self._origin.unnamed):
+            return True
+        return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
+
+    def record(self, observation: GroupRecord) -> Iterator[Event]:
+        """A record of this group. One that is known already changes nothing, nor does one from before it."""
+        value = observation.value
+        if value is None:
+            known = self.parting is None and self.last is not None
+            if known and not self._news.is_older(observation):
+                self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
+        elif not self._news.is_stale(observation, value):
+            yield from self._take(observation, value)
+
+    def _take(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
+        last = self.last
+        recreated = last is not None and value.generation < last.number
+        if last is not None and (recreated or leaps(last, observation.timestamp_ms, value)):
+            if observation.live:
+                yield from self._episodes.flush(observation.seen_ms)
+            last = self._origin = None
+        before = self._origin or last
+        generation = self._generation(before, observation, value)
+        if observation.live:
+            yield from self._aborted(last, generation, observation)
+        converted = last is None and bool(value.members) and value.generation == self._converted
+        converted = converted and not generation.returned
+        self._become(generation, observation.live or observation.replayed)
+        if not observation.live:
+            return
+        if converted:
+            self._begin_converted(generation)
+        elif not value.members and value.generation == 0:
+            self._begin(generation.timestamp_ms, None)
+        elif before is None or self._origin or generation.number != before.number or generation.returned:
+            known = before is not None or recreated or value.generation <= 1
+            self._origin = None
+            yield from self._episodes.add(generation, Episode(before, known))
+        self._count_stalled(observation.seen_ms)
+
+    def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
+        """A record shows that a rebalance begins."""
+        window = Window(timestamp_ms, timestamp_ms, Evidence.RECORD)
+        self._running.begin(GroupState.PREPARING_REBALANCE, window, last, self._log)
+
+    def _begin_converted(self, generation: Generation) -> None:
+        """The record with which it became classic only repeats the last epoch, without the members that left for it.
+
+        The coordinator then lets those that stay rejoin; that rebalance starts from the epoch as it was.
+        """
+        if self._origin and {each.member_id for each in self._origin.members} != _member_ids(generation.value):
+            self._begin(generation.timestamp_ms, generation)
+
+    def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
+        """A poll shows it in a rebalancing state, unless it speaks of the time before the last record."""
+        if self.last is not None and poll.asked_ms <= self.last.seen_ms:
+            return
+        window = Window(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
+        self._running.show(state, poll.asked_ms, leaps=self._around.polls.leaps(poll.asked_ms))
+        if self._running.begin(state, window, self.last, self._log, self._around.offset.ms):
+            self._count_stalled(poll.answered_ms)
+
+    def list_settled(self, poll: GroupsListed) -> None:
+        """A complete poll does not show it in a rebalancing state; its record should be on the way."""
+        if self.last is None or poll.asked_ms > self.last.seen_ms:
+            self._running.miss(poll.answered_ms + self._around.settle_ms)
+
+    def report(self, event: MemberEvent, now_ms: int) -> None:
+        """A member said something of itself."""
+        if self._heard(event, now_ms):
+            self._episodes.report(now_ms)
+            begins = self._expect_reports(now_ms)
+            if self._running.hear(event.member_id, self.last, self._log) or begins:
+                self._count_stalled(now_ms)
+
+    def resize(self, now_ms: int) -> None:
+        """Topics that it subscribes to came, went or grew, or some that it had were named."""
+        self._name(now_ms)
+        self._origin = self._origin and self._named(self._origin)
+        if self.last is not None:
+            topics, wanted = self._around.topics, subscribed_topics(self.last.value)
+            newer = now_ms > self.last.seen_ms
+            self._sizes = topics.sizes(wanted) if newer else topics.sizes_in(wanted, self.last.value)
+            self._portrait = None
+            self._ledger.set_partitions(sum(self._sizes.values()), now_ms)
+            self._count_stalled(now_ms)
+
+    def pass_time(self, now_ms: int) -> Iterator[Event]:
+        """Do what is due."""
+        gone_due_ms = self._running.gone_due_ms
+        if gone_due_ms is not None and now_ms >= gone_due_ms:
+            # It came to nothing, or its record is late or lost to us: nothing is claimed of it.
+            self._running.give_up()
+            self._count_stalled(now_ms)
+            if self._episodes.open is None:
+                self._ledger.take_advance()
+        self._release(now_ms)
+        had_open, showing = self._episodes.open, self._episodes.showing
+        yield from self._episodes.pass_time(now_ms)
+        if had_open is not self._episodes.open or showing != self._episodes.showing:
+            self._count_stalled(now_ms)
+        if now_ms >= self.forget_ms:
+            self._kept_ms = now_ms
+            self._ledger.advance(now_ms)
+            self._log.keep(
+                (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
+            )
+
+    def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
+        """The observer's clock was set back from ``latest_ms``: see `Following`; what runs goes on running."""
+        self._running.set_back(latest_ms - now_ms)
+        yield from super().restart(latest_ms, now_ms)
+
+    def view(self, *, judged: bool = True) -> GroupView | None:
+        """The group now; None before the first record. Not ``judged``: perhaps without the assignors' word on it."""
+        if self.last is None:
+            return None
+        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
+            self._view = self._draw(self.last, judged=judged)
+        return self._view
+
+    def _generation(self, before: Generation | None, observation: GroupRecord, value: ClassicGroup) -> Generation:
+        generation = Generation(
+            value=value,
+            timestamp_ms=observation.timestamp_ms,
+            seen_ms=observation.seen_ms,
+            protocol=infer_protocol(before, value),
+            topics=self._around.topics.sizes_in(subscribed_topics(value), value),
+            replayed=observation.replayed,
+        )
+        if before is not None:
+            signs = self._signs.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)
+            generation = replace(generation, last_signs=signs)
+        if before is not None and value.generation == (before.number if self.last else self._converted):
+            return replace(generation, returned=_returned(before.value, value))
+        generation = replace(generation, joined_ms=joined_ms(before, generation))
+        if not observation.live:
+            return generation
+        return replace(generation, start=start(before, generation, self._running, self._around))
+
+    def _aborted(
+        self, before: Generation | None, generation: Generation, observation: GroupRecord
+    ) -> Iterator[AbortedEvent]:
+        if before is None or not self._last_live or observation.after_gap:
+            return
+        missing = missing_between(before, generation)
+        self._ledger.abort(0 if observation.replayed else missing)
+        yield from aborted_events(self._around.cluster_id, generation, missing)
+
+    def _become(self, generation: Generation, live: bool) -> None:
+        rebalanced = self.last is None or generation.number != self.last.number
+        if generation.returned:
+            self._signs.come_back(generation)
+        elif rebalanced:
+            self._signs.join(generation)
+        self._commits.keep(owners(generation.value))
+        self._news.take(generation)
+        if rebalanced and not self._running.is_another(generation, self._around.offset.ms or 0):
+            self._running.end()
+        self.last, self._last_live, self._sizes = generation, live, generation.topics
+        self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
+        self._portrait = None
+        self._ledger.set_partitions(sum(generation.topics.values()), generation.seen_ms)
+        self.version += 1
+
+    def _count_stalled(self, now_ms: int) -> None:
+        """What stands still has changed, and so has the view."""
+        self._ledger.set_stalled(self._stalled, now_ms)
+        self.version += 1
+
+    @property
+    def _stalled(self) -> int:
+        withheld = self._episodes.open.withheld if self._episodes.open else 0
+        return min(self._running.stalled + withheld, sum(self._sizes.values()))
+
+    def _draw(self, last: Generation, *, judged: bool) -> GroupView:
+        state = self._running.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
+        portrait = self._painted(lambda: replace(last, topics=self._sizes), state, judged=judged)
+        return self._finish(portrait, state, self._running_rebalance())
+
+    def _running_rebalance(self) -> RunningRebalance | None:
+        started_ms = self._running.started_ms
+        if self._episodes.open:
+            first = self._episodes.open.generations[0]
+            started_ms = first.start.earliest_ms if first.start else first.timestamp_ms
+        return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
+
+
+def _returned(before: ClassicGroup, value: ClassicGroup) -> bool:
+    """Whether the same members are there, some of them under new ids: static ones that came back."""
+    same = {identity(member) for member in before.members} == {identity(member) for member in value.members}
+    return same and _member_ids(before) != _member_ids(value)
+
+
+def _member_ids(value: ClassicGroup) -> set[str]:
+    return {member.member_id for member in value.members}

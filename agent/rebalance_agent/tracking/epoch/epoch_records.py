@@ -1,0 +1,302 @@
+"""What the records of a consumer, share or streams group say at this moment, put together.
+
+What was read live is the latest word. A backfill reads old facts after the tail has read new ones: of those the newest
+counts. A record costs what it changes: a large group's epoch is thousands of them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import TypeVar
+
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochFact,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    MemberTarget,
+    ResolvedPattern,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.group import ClassicGroup, ClassicMember
+from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
+from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.epoch.backlog import Backlog
+from rebalance_agent.tracking.observations import EpochRecord
+
+__all__ = ["SESSION_TIMEOUT_MS", "Roll"]
+
+SESSION_TIMEOUT_MS = 45_000
+"""Brokers' default of ``group.consumer.session.timeout.ms`` (and of share and streams groups'): no record tells it.
+
+A stall that may have begun with a member's last sign of life is bounded by it; where groups are given a longer timeout,
+the bound is too low by the difference.
+"""
+
+_AWAY = sys.maxsize
+"""The epoch that counts for a static member that left for a while: nobody waits for it."""
+
+_Key = tuple[type[EpochFact], str]
+
+
+class Roll:
+    """The facts of one group."""
+
+    def __init__(self) -> None:
+        """Begin knowing nothing."""
+        self.epoch: GroupEpoch | None = None
+        self.target_epoch = -1
+        self.dissolving = False
+        self.members: dict[str, EpochMember] = {}
+        self.topology: Topology | None = None
+        self._currents: dict[str, CurrentAssignment] = {}
+        self._patterns: dict[str, ResolvedPattern] = {}
+        self._targets: dict[str, MemberTarget] = {}
+        self._at_ms: dict[_Key, int] = {}
+        self._settled: dict[str, int] = {}
+        self._settled_in: Counter[int] = Counter()
+        self._wishes: Counter[str] = Counter()
+        self._wished_patterns: Counter[str] = Counter()
+        self._topics: frozenset[str] | None = None
+        self._backlog = Backlog()
+
+    def take(self, record: EpochRecord) -> bool:
+        """Take a fact; False if a newer one of its kind is known."""
+        key = (record.kind, record.subject)
+        if not record.live and record.timestamp_ms < self._at_ms.get(key, record.timestamp_ms):
+            return False
+        self._at_ms[key] = record.timestamp_ms
+        self._put(record.kind, record.subject, record.value)
+        return True
+
+    def keep(self, since_ms: int) -> None:
+        """Forget when facts that are no longer true ended, if that was before ``since_ms``."""
+        self._at_ms = {key: at_ms for key, at_ms in self._at_ms.items() if at_ms >= since_ms or self._has(*key)}
+
+    def current(self, member_id: str) -> CurrentAssignment | None:
+        """What a member has."""
+        return self._currents.get(member_id)
+
+    @property
+    def standing_by(self) -> set[str]:
+        """The members that keep copies of others' state (standby and warm-up tasks of streams groups)."""
+        return {member_id for member_id, current in self._currents.items() if current.standbys}
+
+    @property
+    def waiting(self) -> int:
+        """Partitions (or tasks) that are meant for a member and that nobody works on."""
+        return self._backlog.waiting
+
+    @property
+    def held(self) -> Collection[tuple[str, int]]:
+        """Partitions (or tasks) that some member works on."""
+        return self._backlog.held
+
+    def speaks_classic(self, member_id: str) -> bool:
+        """Whether the member still speaks the classic protocol: its coordinator then asks it for all it has at once."""
+        member = self.members.get(member_id)
+        return member is not None and member.classic
+
+    @property
+    def eager(self) -> frozenset[str]:
+        """The members that put down all they have whenever they have to rejoin."""
+        return frozenset(member_id for member_id, member in self.members.items() if member.eager)
+
+    @property
+    def reached(self) -> bool:
+        """Whether every member that is there has what the newest epoch meant for it.
+
+        A static member that left for a while (its epoch is negative) is not waited for.
+        """
+        if self.epoch is None or not self.members:
+            return self.epoch is not None
+        newest = self.epoch.epoch
+        settled = sum(count for epoch, count in self._settled_in.items() if epoch >= newest)
+        return self.target_epoch >= newest and settled == len(self.members)
+
+    @property
+    def away(self) -> bool:
+        """Whether a static member left for a while, and is neither back yet nor expelled."""
+        return self._settled_in[_AWAY] > 0
+
+    @property
+    def left_behind(self) -> set[tuple[str, int]]:
+        """What is meant for static members that left for a while: nobody works on it."""
+        away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
+        return {
+            each for member_id in away if (target := self._targets.get(member_id)) for each in pairs(target.assigned)
+        }
+
+    @property
+    def ready(self) -> bool:
+        """Whether a streams group's topics are as its topology needs them, by the coordinator's last look.
+
+        Brokers before 4.2 do not record that look: there, tasks that are meant for somebody say as much.
+        """
+        seen = self.epoch.validated_topology if self.epoch else -1
+        wanted = self.topology.epoch if self.topology else None
+        return seen == wanted or (seen < 0 and any(target.assigned for target in self._targets.values()))
+
+    @property
+    def topics(self) -> frozenset[str]:
+        """Every topic that some member subscribes to; the same object until they change."""
+        if self._topics is None:
+            resolved = (topic for name in self._wished_patterns for topic in self._resolved(name))
+            sources = (topic for topics in self._sources.values() for topic in topics)
+            self._topics = frozenset((*self._wishes, *resolved, *sources))
+        return self._topics
+
+    def named_topics(self, catalogue: TopicCatalogue) -> set[str]:
+        """The names, as far as known, of the topics that members have partitions of."""
+        return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
+
+    def unnamed(self, had: Collection[str], catalogue: TopicCatalogue) -> frozenset[str]:
+        """The ids of topics that have no name yet: of those that members have partitions of, or ``had``."""
+        keys = self._keys.union(had)
+        return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
+
+    def snapshot(self, group: str, catalogue: TopicCatalogue, assigned_ms: int) -> ClassicGroup:
+        """The group as one generation: the members with what they have now, partitions by their topics' names."""
+        everything = {topic for topics in self._sources.values() for topic in topics}
+        wanted = {
+            (member.topics, member.pattern): tuple(
+                sorted({*member.topics, *self._resolved(member.pattern), *everything})
+            )
+            for member in self.members.values()
+        }
+        members = tuple(
+            ClassicMember(
+                member_id=member_id,
+                instance_id=member.instance_id,
+                client_id=member.client_id,
+                client_host=member.client_host,
+                rebalance_timeout_ms=member.rebalance_timeout_ms,
+                session_timeout_ms=member.session_timeout_ms or SESSION_TIMEOUT_MS,
+                session_assumed=member.session_timeout_ms is None,
+                subscription=ConsumerSubscription(
+                    version=-1, topics=wanted[member.topics, member.pattern], rack_id=member.rack
+                ),
+                assignment=ConsumerAssignment(-1, self.named(self._held_by(member_id), catalogue)),
+            )
+            for member_id, member in sorted(self.members.items())
+        )
+        assignors = {member.assignor for member in self.members.values() if member.assignor}
+        return ClassicGroup(
+            group=group,
+            protocol_type="consumer",
+            generation=self.epoch.epoch if self.epoch else 0,
+            protocol=min(assignors) if len(assignors) == 1 else None,
+            leader=None,
+            current_state_timestamp_ms=assigned_ms,
+            members=members,
+        )
+
+    def named(self, partitions: TopicPartitions, catalogue: TopicCatalogue) -> TopicPartitions:
+        """``partitions`` by topic name: ids are looked up, a task stands for that partition of all its topics."""
+        numbers: dict[str, set[int]] = {}
+        for key, some in partitions.items():
+            counts = {topic: catalogue.count(topic) for topic in self._sources.get(key, (catalogue.name(key),))}
+            # A number beyond all of them is of a topic that has grown since it was last looked at.
+            most = max(counts.values(), default=0)
+            for topic, count in counts.items():
+                numbers.setdefault(topic, set()).update(
+                    number for number in some if number < count or number >= most or not count
+                )
+        return {topic: tuple(sorted(numbers[topic])) for topic in sorted(numbers) if numbers[topic]}
+
+    # One fact at a time
+
+    def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
+        if kind is CurrentAssignment:
+            current, now = _put(self._currents, subject, value, CurrentAssignment)
+            self._backlog.hold(current.held if current else set(), now.held if now else set())
+            self._settle(subject)
+        elif kind is MemberTarget:
+            old, new = _put(self._targets, subject, value, MemberTarget)
+            self._backlog.mean(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
+        elif kind is EpochMember:
+            before, after = _put(self.members, subject, value, EpochMember)
+            self._wish(before, -1)
+            self._wish(after, 1)
+            self._settle(subject)
+        elif kind is ResolvedPattern:
+            _put(self._patterns, subject, value, ResolvedPattern)
+            self._topics = None
+        elif kind is Topology:
+            self.topology, self._topics = value if isinstance(value, Topology) else None, None
+        elif kind is TargetEpoch:
+            self.target_epoch = value.epoch if isinstance(value, TargetEpoch) else -1
+            self.dissolving = value is None
+        else:
+            self.epoch = value if isinstance(value, GroupEpoch) else None
+
+    def _settle(self, member_id: str) -> None:
+        """Note which epoch the member has reached, if it is not on its way."""
+        if (epoch := self._settled.pop(member_id, None)) is not None:
+            _count(self._settled_in, epoch, -1)
+        current = self._currents.get(member_id)
+        if member_id in self.members and current and (current.epoch < 0 or current.state is MemberState.STABLE):
+            self._settled[member_id] = epoch = _AWAY if current.epoch < 0 else current.epoch
+            _count(self._settled_in, epoch, 1)
+
+    def _wish(self, member: EpochMember | None, by: int) -> None:
+        if member is None:
+            return
+        changed = [_count(self._wishes, topic, by) for topic in set(member.topics)]
+        if member.pattern is not None:
+            changed.append(_count(self._wished_patterns, member.pattern, by))
+        if any(changed):
+            self._topics = None
+
+    def _held_by(self, member_id: str) -> TopicPartitions:
+        current = self._currents.get(member_id)
+        return topic_partitions(current.held) if current else {}
+
+    def _resolved(self, pattern: str | None) -> tuple[str, ...]:
+        found = self._patterns.get(pattern) if pattern is not None else None
+        return found.topics if found else ()
+
+    @property
+    def _keys(self) -> set[str]:
+        """What stands for topics in members' assignments: ids of topics, or of subtopologies."""
+        return {key for each in self._currents.values() for key in (*each.assigned, *each.revoking)}
+
+    @property
+    def _sources(self) -> Mapping[str, tuple[str, ...]]:
+        return self.topology.sources if self.topology else {}
+
+    def _has(self, kind: type[EpochFact], subject: str) -> bool:
+        facts: dict[type[EpochFact], Mapping[str, EpochFact]] = {
+            EpochMember: self.members,
+            CurrentAssignment: self._currents,
+            MemberTarget: self._targets,
+            ResolvedPattern: self._patterns,
+        }
+        return kind not in facts or subject in facts[kind]
+
+
+_Fact = TypeVar("_Fact", bound=EpochFact)
+_Put = tuple[_Fact | None, _Fact | None]
+_Counted = TypeVar("_Counted")
+
+
+def _put(facts: dict[str, _Fact], subject: str, value: EpochFact | None, kind: type[_Fact]) -> _Put[_Fact]:
+    """Put ``value`` in its place, or take away what is there: the old and the new one."""
+    old, new = facts.pop(subject, None), value if isinstance(value, kind) else None
+    if new is not None:
+        facts[subject] = new
+    return old, new
+
+
+def _count(counts: Counter[_Counted], key: _Counted, by: int) -> bool:
+    """Count; whether ``key`` came or went thereby."""
+    counts[key] += by
+    if counts[key]:
+        return counts[key] == by
+    del counts[key]
+    return True

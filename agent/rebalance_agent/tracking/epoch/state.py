@@ -1,0 +1,311 @@
+"""The state machine of one consumer, share or streams group: its coordinator assigns, and records every step.
+
+A rebalance runs from the record of a new group epoch to the record with which the last member has reached it. An epoch
+that all have reached is to all that follows what a generation is in a classic group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rebalance_agent.model.episode import Evidence
+from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
+from rebalance_agent.model.events import Event, MemberEvent
+from rebalance_agent.model.generation_diff import diff_generations, owners
+from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs, topic_partitions
+from rebalance_agent.tracking.build_view import looks_alike
+from rebalance_agent.tracking.cluster_topics import Served
+from rebalance_agent.tracking.completed_generation import (
+    Episode,
+    Generation,
+    Handover,
+    Window,
+    subscribed_topics,
+)
+from rebalance_agent.tracking.epoch.buffered_records import Early
+from rebalance_agent.tracking.epoch.epoch_records import Roll
+from rebalance_agent.tracking.epoch.handovers import Handovers
+from rebalance_agent.tracking.observations import EpochRecord
+from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
+from rebalance_agent.tracking.rebalance.last_seen import EpochSigns
+from rebalance_agent.tracking.tracked_group import Following
+from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.views import GroupView, RunningRebalance
+
+__all__ = ["EpochState"]
+
+
+class EpochState(Following):
+    """One group whose coordinator assigns. Times handed in are the observer's."""
+
+    def __init__(
+        self,
+        group: str,
+        group_type: GroupType,
+        partition: int,
+        around: Surroundings,
+        now_ms: int,
+        heir_of: Following | None = None,
+    ) -> None:
+        """Begin without any record; until the group is known as a whole there is no view.
+
+        ``partition``: of the offsets topic. ``heir_of``: the group of another type that goes on as this one.
+        """
+        super().__init__(group, around, now_ms, heir_of)
+        self.group_type = group_type
+        self.last = heir_of.last if heir_of else None
+        self.partition = partition
+        self._inherits = heir_of is not None
+        self._inherited = heir_of is not None and heir_of.known
+        self._converted: int | None = None
+        self._roll = Roll()
+        self._handovers = Handovers()
+        self._signs = EpochSigns()
+        self._whole = False
+        self._new = False
+        self._started_ms: int | None = None
+        self._assigned_ms: int | None = None
+        self._seen_ms = now_ms
+        self._replayed = self._returning = self._amid_batch = False
+        self._served = Served()
+        self._early = Early()
+
+    @property
+    def early(self) -> tuple[EpochRecord, ...]:
+        """All records of a group that was created while others were read that were there before; else none."""
+        return () if self._inherits else self._early.records
+
+    @property
+    def known(self) -> bool:
+        """Whether the group is there and known as a whole."""
+        return self._whole and (self._roll.epoch is not None or self._inherited or self.parting is not None)
+
+    @property
+    def rebalancing(self) -> bool:
+        """Always False: no poll is needed to see these rebalances begin and end."""
+        return False
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether records have not led to all that will be said of them."""
+        # What follows a static member's absence is compared with what was before: whoever begins in it knows less.
+        running = self._started_ms is not None or self._amid_batch or not self._roll.reached or self._roll.away
+        return self._episodes.unsettled or self.parting is not None or (self._whole and running)
+
+    def wants(self, topics: set[str]) -> bool:
+        """Whether a member subscribes to one of these topics, or has partitions of a topic that had no name yet."""
+        return self._unnamed or not topics.isdisjoint(self._roll.topics | self._roll.named_topics(self._around.topics))
+
+    def record(self, record: EpochRecord) -> Iterator[Event]:
+        """A record of this group."""
+        if not self._whole:
+            self._early.add(record)
+        old = self._roll.current(record.subject) if record.kind is CurrentAssignment else None
+        created = self._roll.epoch is None
+        if not self._roll.take(record):
+            return
+        self._seen_ms = record.seen_ms
+        # A live record is the latest one, whatever the brokers' clocks say.
+        self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
+        self._replayed = record.replayed
+        if record.kind is GroupEpoch:
+            self._epoch(record, created=created)
+        elif record.kind is TargetEpoch:
+            self._assigned_ms = record.timestamp_ms
+        elif isinstance(record.value, EpochMember):
+            self._returning = self._returning or record.value.instance_id is not None
+        elif record.kind is CurrentAssignment:
+            self._step(record, old)
+        if not looks_alike(old, self._roll.current(record.subject), record):
+            self._portrait = None
+        # A tombstone is part of a batch: after it comes a new epoch, a static member's successor, or the group's end.
+        self._amid_batch = record.value is None
+        if not self._amid_batch:
+            yield from self._look(record.seen_ms, live=record.live)
+        elif not self._roll.dissolving:
+            self._changed(record.seen_ms)
+
+    def complete(self, now_ms: int) -> None:
+        """All records that the group had have been read."""
+        if self._whole:
+            return
+        self._whole, self._early, self._portrait = True, Early(), None
+        for _ in self._look(now_ms, live=False):
+            pass  # what was before is where it starts from; nothing is said of it
+
+    def report(self, event: MemberEvent, now_ms: int) -> None:
+        """A member said something of itself."""
+        if self._heard(event, now_ms):
+            self._episodes.report(now_ms)
+            if self._expect_reports(now_ms):
+                self._changed(now_ms)
+
+    def resize(self, now_ms: int) -> None:
+        """Topics that it subscribes to came, went, grew, or were named."""
+        self._portrait = None
+        self._name(now_ms)
+        self._changed(now_ms)
+
+    def pass_time(self, now_ms: int) -> Iterator[Event]:
+        """Do what is due."""
+        self._release(now_ms)
+        showing = self._episodes.showing
+        yield from self._episodes.pass_time(now_ms)
+        if showing != self._episodes.showing:
+            self._changed(now_ms)
+        if now_ms >= self.forget_ms:
+            self._kept_ms = now_ms
+            self._ledger.advance(now_ms)
+            self._log.keep(self._roll.members, now_ms - REVISE_MAX_MS)
+            self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)
+
+    def view(self, *, judged: bool = True) -> GroupView | None:
+        """The group now; None while it is not known. Not ``judged``: perhaps without the assignors' word on it."""
+        if not self.known:
+            return None
+        if self._view and self._roll.epoch is None:
+            return self._view  # what it was, until its first or after its last record
+        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
+            self._view = self._draw(judged=judged)
+        return self._view
+
+    def _step(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
+        """A member came to something else than ``old``, or went."""
+        name, at_ms, heard_ms = record.subject, record.timestamp_ms, self._signs.heard_ms(record.subject)
+        new = self._roll.current(name)
+        if record.live:
+            told = not self._roll.speaks_classic(name)
+            self._handovers.see(name, old, new, at_ms, told=told, held=self._roll.held)
+        if new is not None:
+            self._signs.see(name, new, at_ms)
+        if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
+            had = pairs(self._roll.named(topic_partitions(old.held), self._around.topics))
+            self._signs.go(self._roll.members.get(name), name, old, at_ms)
+            self._signs.commit(name, self._commits.last(had, heard_ms or 0, at_ms))
+        if new is None:
+            self._signs.forget(name)
+
+    def _epoch(self, record: EpochRecord, *, created: bool) -> None:
+        if not isinstance(record.value, GroupEpoch):
+            self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._whole)
+            return
+        if self._inherited and created and self.last and self.last.members:
+            self._converted = record.value.epoch
+        self.number = record.value.epoch
+        # The first epoch of a group that is created under our eyes.
+        self._new = self._new or (record.live and self._whole and created)
+        if record.live and self._started_ms is None:
+            self._started_ms = record.timestamp_ms
+
+    def _look(self, now_ms: int, *, live: bool) -> Iterator[Event]:
+        """After any record: see whether the newest epoch has been reached."""
+        last = self.last
+        if not self._whole or self._roll.epoch is None or self._roll.dissolving:
+            return
+        if self._roll.reached:
+            # The epoch with which it became a group of this type only repeats what it was.
+            known = last is not None and self.number in (last.number, self._converted)
+            returned = known and last is not None and self._returning and self._replaced(last.value)
+            self._returning = False
+            if not known or returned:
+                yield from self._reach(now_ms, live=live, returned=returned)
+        self._changed(now_ms)
+
+    def _replaced(self, last: ClassicGroup) -> bool:
+        """Whether static members came back under new ids, and nothing else changed."""
+        diff = diff_generations(last, self._snapshot())
+        return bool(diff.replaced) and not diff.joined and not diff.gone
+
+    def _reach(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
+        before, value = self.last, self._snapshot()
+        ways, took = self._handovers.take(self._roll.left_behind)
+        signs, departures = self._signs.take()
+        started_ms = self._started_ms
+        restarting = frozenset[str]() if returned or started_ms is None else self._roll.eager
+        for name in sorted(restarting):
+            ways = self._put_down(name, started_ms) | ways
+        assigned_ms = self._assigned_ms if value.members else None
+        unnamed = self._roll.unnamed({key for key, _ in ways}, self._around.topics)
+        generation = Generation(
+            value=value,
+            timestamp_ms=self.timestamp_ms,
+            seen_ms=now_ms,
+            protocol=RebalanceProtocol.COOPERATIVE,
+            topics=self._sizes(value),
+            start=None if started_ms is None else Window(started_ms, started_ms, Evidence.RECORD),
+            joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
+            returned=returned,
+            group_type=self.group_type,
+            handovers=self._by_name(ways),
+            revoking_ms=took,
+            replayed=self._replayed,
+            last_signs=signs,
+            departures=departures,
+            restarting=restarting,
+            # A task stands for topics that its group's topology names.
+            unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
+        )
+        self._commits.keep(owners(value))
+        self.last, self._started_ms, self._assigned_ms = generation, None, None
+        peopled = bool(value.members or (before and before.members))
+        if live and peopled:
+            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
+
+    def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], Handover]:
+        """The ways of all that a member has: put down once it was asked to rejoin, taken up again when it had."""
+        current, heard_ms = self._roll.current(name), self._signs.heard_ms(name)
+        if current is None or started_ms is None or heard_ms is None:
+            return {}
+        return dict.fromkeys(current.held, Handover(started_ms, heard_ms, heard_ms))
+
+    def _by_name(self, ways: dict[tuple[str, int], Handover]) -> dict[tuple[str, int], Handover]:
+        named = {}
+        for (key, number), way in ways.items():
+            for topic, numbers in self._roll.named({key: (number,)}, self._around.topics).items():
+                named.update({(topic, each): way for each in numbers})
+        return named
+
+    def _snapshot(self) -> ClassicGroup:
+        return self._roll.snapshot(self.group, self._around.topics, self.timestamp_ms)
+
+    def _sizes(self, value: ClassicGroup) -> dict[str, int]:
+        return self._around.topics.sizes_in(subscribed_topics(value), value)
+
+    @property
+    def _stalled(self) -> int:
+        return self._roll.waiting if self._started_ms is not None else 0
+
+    def _changed(self, now_ms: int) -> None:
+        """The view has changed, and with it perhaps what is served and what stands still."""
+        partitions = self._served.count(self._roll.topics, self._around.topics) if self._roll.members else 0
+        self._ledger.set_partitions(partitions, now_ms)
+        self._ledger.set_stalled(self._stalled, now_ms)
+        self.version += 1
+
+    def _state(self) -> GroupState:
+        if not self._roll.members:
+            return GroupState.EMPTY
+        if self.group_type is GroupType.STREAMS and not self._roll.ready:
+            return GroupState.NOT_READY
+        if self.group_type is GroupType.SHARE or self._roll.reached:
+            return GroupState.STABLE
+        return GroupState.ASSIGNING if self._roll.target_epoch < self.number else GroupState.RECONCILING
+
+    def _draw(self, *, judged: bool) -> GroupView:
+        state, started_ms = self._state(), self._started_ms
+        portrait = self._painted(self._now, state, judged=judged, standing_by=self._roll.standing_by)
+        running = None if started_ms is None or not self._roll.members else RunningRebalance(started_ms, self._stalled)
+        return self._finish(portrait, state, running)
+
+    def _now(self) -> Generation:
+        """The group as a generation, reached or not."""
+        value = self._snapshot()
+        return Generation(
+            value,
+            self.timestamp_ms,
+            self._seen_ms,
+            RebalanceProtocol.COOPERATIVE,
+            self._sizes(value),
+            group_type=self.group_type,
+        )

@@ -1,0 +1,122 @@
+"""What a partition of ``__consumer_offsets`` still holds, told to a tracker as if it happened now. Pure.
+
+Compaction has taken records out of it: a generation that is missing may have been completed as well as aborted, so that
+nothing is said of it. When a rebalance began, and what members report, is not in the topic at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.records import decode_record, record_kind
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.model.events import AbortedEvent, Event
+from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.tracking.tracker import Tracker
+
+__all__ = ["Facts", "Misread", "PastRecord", "retell"]
+
+_AFTERWARDS_MS = 3_600_000
+"""Longer than a rebalance is waited for, or its reports are."""
+
+TICK_MS = 10_000
+"""How often the tracker is told the time: what is due does not pile up, and nothing that it says depends on it."""
+
+_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
+
+
+class PastRecord(NamedTuple):
+    """A record of the offsets topic; ``timestamp_ms`` is the coordinator's, a ``value`` of None a tombstone."""
+
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes
+    value: bytes | None
+
+
+class Misread(NamedTuple):
+    """A record that breaks its schema, and how."""
+
+    record: PastRecord
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the records do not say: the cluster, its topics' partition counts as they are now, and their ids."""
+
+    cluster_id: str
+    topics: Mapping[str, int] = field(default_factory=dict)
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+def retell(
+    records: Iterable[PastRecord], facts: Facts, shows: Callable[[str], bool] = lambda _group: True
+) -> Iterator[Event | Misread]:
+    """Events of the groups that are shown, from one partition's records in order of their offsets.
+
+    Those of generations have the ``event_id`` that an observer gives them.
+    """
+    tracker = Tracker(facts.cluster_id, settle_ms=0)
+    now_ms: int | None = None
+    ticked_ms = 0
+    for record in records:
+        observation: GroupRecord | EpochRecord | None = None
+        try:
+            observation = _observed(record, max(now_ms or 0, record.timestamp_ms))
+        except DecodeError as error:
+            yield Misread(record, str(error))
+        if observation is None or not shows(observation.group):
+            continue
+        if now_ms is None:
+            now_ms = ticked_ms = record.timestamp_ms
+            tracker.observe(TopicsSeen(now_ms, facts.topics, facts.ids))
+            tracker.observe(Backfilled(now_ms, frozenset((record.partition,))))
+        now_ms = observation.seen_ms
+        if now_ms - ticked_ms >= TICK_MS:
+            ticked_ms = now_ms
+            yield from _certain(_pass_time(tracker, now_ms))
+        yield from _certain(tracker.observe(observation))
+    if now_ms is not None:
+        yield from _certain(_pass_time(tracker, now_ms + _AFTERWARDS_MS))
+
+
+def _observed(record: PastRecord, seen_ms: int) -> GroupRecord | EpochRecord | None:
+    """What it says of a group; None where it is of something else, or of a version that nobody here knows."""
+    if record_kind(record.key) not in _TOLD:
+        return None
+    found = decode_record(record.key, record.value)
+    if found.unknown:
+        return None
+    subject = about(found)
+    if subject is None:
+        value = classic_group(found)
+        return GroupRecord(found.group, record.timestamp_ms, seen_ms, value, True, record.partition, record.offset)
+    group_type, kind, name = subject
+    return EpochRecord(
+        found.group,
+        record.timestamp_ms,
+        seen_ms,
+        group_type,
+        kind,
+        epoch_fact(found),
+        name,
+        record.partition,
+        offset=record.offset,
+    )
+
+
+def _pass_time(tracker: Tracker, now_ms: int) -> Iterator[Event]:
+    yield from tracker.observe(Tick(now_ms))
+    while tracker.behind:
+        yield from tracker.observe(Tick(now_ms))
+
+
+def _certain(events: Iterable[Event]) -> Iterator[Event]:
+    return (event for event in events if not isinstance(event, AbortedEvent))

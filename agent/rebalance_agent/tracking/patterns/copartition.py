@@ -1,0 +1,103 @@
+"""Topics that are meant to be read side by side: which groups declare it, and where it does not hold. Pure.
+
+Two topics are co-partitioned where records of one key lie in the same partition number of both, and whoever reads that
+number of one reads it of the other: what joins need.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.tracking.views import MemberLoad
+
+__all__ = ["DECLARATIONS_MAX", "Copartitioned", "Declaration", "copartition_breaks"]
+
+DECLARATIONS_MAX = 100
+"""Declarations: each is tried on every group."""
+
+_TOPICS = re.compile(r"[A-Za-z0-9._-]+(\s*,\s*[A-Za-z0-9._-]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """``groups`` (whole names) read ``topics`` side by side; without any, all their topics of equal partition count."""
+
+    groups: re.Pattern[str]
+    topics: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Copartitioned:
+    """Declarations, of which the first that matches a group counts."""
+
+    declarations: tuple[Declaration, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Copartitioned:
+        """Read ``GROUPS`` or ``GROUPS=TOPIC,TOPIC``, several on lines of their own or with semicolons between.
+
+        ``GROUPS`` is a regular expression of whole group names.
+
+        Raises:
+            InvalidInputError: an expression that is none, fewer than two topics, or too many declarations.
+        """
+        entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
+        if len(entries) > DECLARATIONS_MAX:
+            raise InvalidInputError("", f"has {len(entries)} declarations, more than {DECLARATIONS_MAX}")
+        return cls(tuple(map(_declaration, entries)))
+
+    def of(self, group: str) -> Declaration | None:
+        """What is declared of ``group``."""
+        return next((each for each in self.declarations if each.groups.fullmatch(group)), None)
+
+
+def _declaration(entry: str) -> Declaration:
+    pattern, equals, named = entry.rpartition("=")
+    topics: tuple[str, ...] = ()
+    if equals and _TOPICS.fullmatch(named.strip()):
+        topics = tuple(sorted({topic.strip() for topic in named.split(",")}))
+        if len(topics) == 1:
+            raise InvalidInputError("", f"{entry!r} names one topic; it takes two to be read side by side")
+    else:
+        pattern = entry
+    try:
+        return Declaration(re.compile(pattern.strip(), re.DOTALL), topics)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidInputError("", f"{pattern.strip()!r} is not a regular expression: {error}") from None
+
+
+def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], members: Sequence[MemberLoad]) -> int:
+    """How many times a partition number of topics that belong together has different owners in them.
+
+    ``counts``: partition count of each topic that the group subscribes to. Topics belong together where they are named
+    together, or without names where their counts are equal. A number breaks once for each such set of topics, however
+    many of them differ; one that nobody owns in one topic and somebody in another is broken, too. Named topics of
+    different counts never fit: then every number up to the highest count is broken.
+    """
+    owners: dict[tuple[str, int], list[str]] = {}
+    for member in members:
+        for topic, numbers in (member.assigned or {}).items():
+            for number in numbers:
+                owners.setdefault((topic, number), []).append(member.member_id)
+    return sum(_breaks(topics, counts, owners) for topics in _together(declaration, counts))
+
+
+def _together(declaration: Declaration, counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+    if declaration.topics:
+        return [tuple(topic for topic in declaration.topics if topic in counts)]
+    alike: dict[int, list[str]] = {}
+    for topic in sorted(counts):
+        alike.setdefault(counts[topic], []).append(topic)
+    return [tuple(topics) for topics in alike.values()]
+
+
+def _breaks(topics: tuple[str, ...], counts: Mapping[str, int], owners: Mapping[tuple[str, int], Sequence[str]]) -> int:
+    if not topics:
+        return 0
+    most = max(counts[topic] for topic in topics)
+    if any(counts[topic] != most for topic in topics):
+        return most
+    return sum(len({frozenset(owners.get((topic, number), ())) for topic in topics}) > 1 for number in range(most))

@@ -1,0 +1,219 @@
+"""Members that went and members that came, put together to replacements: who took whose place."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.model.events import GenerationEvent, Workload
+from rebalance_agent.model.group import HasIds
+from rebalance_agent.tracking.member_reports import Told
+
+__all__ = [
+    "PAIR_MS",
+    "WAITING_MAX",
+    "Rebalance",
+    "Replacement",
+    "Replacements",
+    "Tell",
+    "stem",
+]
+
+PAIR_MS = 5 * 60_000
+"""A pod that is replaced is back within a minute or two, or its successor was there before."""
+
+WAITING_MAX = 4_096
+"""Members remembered that went, or came, without a counterpart: twice the largest groups. Beyond it none is added."""
+
+
+Tell = Callable[[str], Told]
+"""Member id -> what it told, also of members that went a while ago."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """One settled episode, by the coordinator's clock. ``members``: how many there were before."""
+
+    at_ms: int
+    started_ms: int
+    first_generation: int
+    last_generation: int
+    members: int
+    stalled_partition_seconds: float
+    stall_seconds: float | None
+
+    @classmethod
+    def of(cls, members: int, events: Sequence[GenerationEvent]) -> Rebalance:
+        """From its generations' events, the closing one last."""
+        first, closing = events[0], events[-1]
+        return cls(
+            at_ms=closing.timestamp_ms,
+            started_ms=first.timestamp_ms if first.phases.started_ms is None else first.phases.started_ms,
+            first_generation=first.generation,
+            last_generation=closing.generation,
+            members=members,
+            stalled_partition_seconds=closing.stall.partition_seconds if closing.stall else 0.0,
+            stall_seconds=closing.stall.seconds if closing.stall else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A member that went or came in a rebalance."""
+
+    rebalance: Rebalance
+    member_id: str
+    instance_id: str | None
+    kind: str
+    told: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The member ids of one that went and of the one that came for it, and in which rebalances: one of them or both."""
+
+    gone: str
+    come: str
+    before: Workload
+    after: Workload
+    first: Rebalance
+    last: Rebalance
+
+    @property
+    def new_image(self) -> bool:
+        """Whether the two are known to run different images."""
+        return self.before.image is not None and self.after.image is not None and self.before.image != self.after.image
+
+
+class Replacements:
+    """Finds the replacements in one group's episodes.
+
+    One that went and one that came within `PAIR_MS` of each other, in either order, are one if their workloads, where
+    told, are the same, and their client ids have one `stem`. Among several, one with the same process or instance id
+    is taken, else the first. A process that only joined anew was not replaced. Who comes within `PAIR_MS` after there
+    was nobody starts the group: who goes afterwards was not replaced by it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no member having gone or come."""
+        self._gone = _Waiting()
+        self._come = _Waiting()
+        self._starts_until_ms = 0
+
+    def see(
+        self, rebalance: Rebalance, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell
+    ) -> list[Replacement]:
+        """The replacements that are complete with this episode's ``events``; ``before`` it these members were there."""
+        self._gone.forget(rebalance.at_ms - PAIR_MS)
+        self._come.forget(rebalance.at_ms - PAIR_MS)
+        if not before:
+            self._starts_until_ms = rebalance.at_ms + PAIR_MS
+        found: list[Replacement] = []
+        for event in events:
+            had, has = {each.member_id for each in before}, {each.member_id for each in event.members}
+            for member in before:
+                if member.member_id not in has:
+                    found += self._go(_change(rebalance, member, tell))
+            for snapshot in event.members:
+                if snapshot.member_id not in had:
+                    found += self._arrive(_change(rebalance, snapshot, tell))
+            before = event.members
+        return found
+
+    def _go(self, gone: _Change) -> list[Replacement]:
+        self._come.drop(gone)
+        if come := self._come.counterpart(gone):
+            return _pair(gone, come)
+        self._gone.add(gone)
+        return []
+
+    def _arrive(self, come: _Change) -> list[Replacement]:
+        if self._gone.drop(come):
+            return []  # the same member: it was away, and nobody took its place
+        if gone := self._gone.counterpart(come):
+            return _pair(gone, come)
+        if come.rebalance.at_ms > self._starts_until_ms:
+            self._come.add(come)
+        return []
+
+
+class _Waiting:
+    """Members that went, or came, and have no counterpart yet: by kind and workload, the oldest first."""
+
+    def __init__(self) -> None:
+        self._changes: dict[str, dict[str | None, dict[str, _Change]]] = {}
+        self._known: dict[str, _Change] = {}
+        self._number = 0
+
+    def counterpart(self, other: _Change) -> _Change | None:
+        """Who fits ``other``, and waits no more."""
+        workload = _workload(other)
+        waiting = self._changes.get(other.kind, {})
+        buckets = [waiting[each] for each in (waiting if workload is None else (workload, None)) if each in waiting]
+        known = (self._known.get(each) for each in _identities(other))
+        same = (each for each in known if each and any(each.member_id in bucket for bucket in buckets))
+        found = next(same, None) or next((each for bucket in buckets for each in bucket.values()), None)
+        if found is not None:
+            self.drop(found)
+        return found
+
+    def add(self, change: _Change) -> None:
+        """It waits from now on."""
+        if self._number < WAITING_MAX:
+            self._changes.setdefault(change.kind, {}).setdefault(_workload(change), {})[change.member_id] = change
+            self._known.update(dict.fromkeys(_identities(change), change))
+            self._number += 1
+
+    def drop(self, change: _Change) -> bool:
+        """Its member waits no more; whether it did."""
+        number = self._number
+        waiting = self._changes.get(change.kind, {})
+        for workload, bucket in list(waiting.items()):
+            if (found := bucket.pop(change.member_id, None)) is not None:
+                self._number -= 1
+                for each in _identities(found):
+                    self._known.pop(each, None)
+            if not bucket:
+                del waiting[workload]
+        if not waiting:
+            self._changes.pop(change.kind, None)
+        return self._number < number
+
+    def forget(self, before_ms: int) -> None:
+        """Whoever has waited since then waits no more."""
+        buckets = (bucket for waiting in self._changes.values() for bucket in waiting.values())
+        for change in [each for bucket in buckets for each in bucket.values() if each.rebalance.at_ms < before_ms]:
+            self.drop(change)
+
+
+def stem(client_id: str) -> str:
+    """What the client ids of one workload have in common: their pieces before the first with a digit in it.
+
+    ``orders`` of ``orders-7c9d-x2`` and ``orders-5b8f-k7``.
+    """
+    pieces = re.split(r"[-_.:]", client_id)
+    return "-".join(itertools.takewhile(lambda piece: not re.search(r"\d", piece), pieces))
+
+
+def _change(rebalance: Rebalance, member: HasIds, tell: Tell) -> _Change:
+    return _Change(rebalance, member.member_id, member.instance_id, stem(member.client_id), tell(member.member_id))
+
+
+def _pair(gone: _Change, come: _Change) -> list[Replacement]:
+    if gone.told.process is not None and gone.told.process == come.told.process:
+        return []
+    first, last = sorted((gone.rebalance, come.rebalance), key=lambda each: each.at_ms)
+    before, after = (each.told.where or Workload() for each in (gone, come))
+    return [Replacement(gone.member_id, come.member_id, before, after, first, last)]
+
+
+def _workload(change: _Change) -> str | None:
+    return change.told.where.workload if change.told.where else None
+
+
+def _identities(change: _Change) -> list[str]:
+    """By which a member and its counterpart are known to belong together."""
+    instance = [] if change.instance_id is None else [f"instance {change.instance_id}"]
+    return instance if change.told.process is None else [f"process {change.told.process}", *instance]

@@ -1,0 +1,147 @@
+"""A group's totals. They only ever rise: what runs is counted by its lower bound and topped up when it settles."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+
+from rebalance_agent.model.episode import Basis
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, Exemplar, StallHistogram
+
+__all__ = ["Ledger"]
+
+
+class Ledger:
+    """Counts one group. Times are the observer's, in epoch milliseconds; steps backwards count nothing."""
+
+    def __init__(self, now_ms: int) -> None:
+        """Begin at zero."""
+        self.counted_until_ms = now_ms
+        self._counters = Counters()
+        self._owned = 0
+        self._stalled = 0
+        self._advanced_seconds = 0.0
+        self._zero_until_ms = now_ms
+        self._held_failures = 0
+
+    @property
+    def due_ms(self) -> int | None:
+        """When `release` has something to count."""
+        return self._zero_until_ms if self._held_failures else None
+
+    @property
+    def counters(self) -> Counters:
+        """The totals as of ``counted_until_ms``."""
+        return self._counters
+
+    def advance(self, now_ms: int) -> None:
+        """Count the time since the last call with what was owned and stalled meanwhile."""
+        seconds = max(0, now_ms - self.counted_until_ms) / 1000
+        if not seconds:
+            return
+        self.counted_until_ms = now_ms
+        if self._owned:
+            stalled = min(self._stalled, self._owned) * seconds
+            self._advanced_seconds += stalled
+            self._add_seconds(stalled, self._owned * seconds)
+
+    def restart(self, now_ms: int) -> None:
+        """The observer's clock was set back to ``now_ms``: count on from there."""
+        self.counted_until_ms = self._zero_until_ms = now_ms
+
+    def set_partitions(self, partitions: int, now_ms: int) -> None:
+        """From now on the group has so many partitions to serve: 0 while it is Empty."""
+        self.advance(now_ms)
+        self._owned = partitions
+
+    def set_stalled(self, partitions: int, now_ms: int) -> None:
+        """From now on so many of them stand still."""
+        self.advance(now_ms)
+        self._stalled = partitions
+
+    def take_advance(self) -> float:
+        """The stalled partition-seconds counted since the last call: on account of the rebalance that ends now."""
+        advanced, self._advanced_seconds = self._advanced_seconds, 0.0
+        return advanced
+
+    def expect_reports(self, zero_until_ms: int) -> bool:
+        """Members report: what only they can tell is counted from now on, from zero. True if that is new.
+
+        Then it is zero until ``zero_until_ms``: a counter that is born at 1 never shows in ``increase()``.
+        """
+        begins = self._counters.assign_errors is None
+        if begins:
+            self._zero_until_ms = zero_until_ms
+            stalls = {**self._counters.stalls, Basis.EXACT: StallHistogram()}
+            self._counters = replace(self._counters, assign_errors=0, stalls=stalls)
+        return begins
+
+    def fail_assign(self, now_ms: int) -> None:
+        """Count an ``assign()`` that raised: that generation gave nobody anything."""
+        self._held_failures += 1
+        self.release(now_ms)
+
+    def release(self, now_ms: int) -> bool:
+        """Count what waited for its counter to have been seen at zero; whether there was anything."""
+        if not self._held_failures or now_ms < self._zero_until_ms:
+            return False
+        failures, self._held_failures = self._held_failures, 0
+        self._counters = replace(self._counters, assign_errors=(self._counters.assign_errors or 0) + failures)
+        return True
+
+    def abort(self, generations: int) -> None:
+        """Count rebalances that came to nothing."""
+        self._counters = replace(self._counters, aborted=self._counters.aborted + generations)
+
+    def change_polled(self) -> None:
+        """Count a difference between two polls."""
+        self._counters = replace(self._counters, polled_changes=self._counters.polled_changes + 1)
+
+    def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
+        """Count a settled episode; ``advanced_seconds`` of its stall are counted already.
+
+        ``started_from_empty_seconds``: partition-seconds between the first member's join and the first assignment,
+        when nobody could know how many partitions there would be.
+        """
+        self._add_seconds(0.0, started_from_empty_seconds)
+        totals = self._counters
+        if closing.stall is not None:
+            self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
+            exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
+            # Where nothing had to stop it is exact without a report; but that histogram begins, at zero, with reports.
+            basis = closing.stall.basis if Basis.EXACT in self._counters.stalls else Basis.BOUND
+            totals = _with_stall(self._counters, basis, exemplar)
+        if closing.members:
+            count = totals.completed.get(closing.trigger, 0) + 1
+            totals = replace(totals, completed={**totals.completed, closing.trigger: count})
+        self._counters = replace(
+            totals,
+            followups=totals.followups + closing.followups,
+            noop=totals.noop + closing.noop,
+            revoked=totals.revoked + closing.revoked,
+            assigned=totals.assigned + closing.assigned,
+            lost=totals.lost + closing.lost,
+            moved=totals.moved + closing.moved,
+            moved_excess=totals.moved_excess
+            + (0 if closing.needed is None else max(0, closing.moved - closing.needed)),
+        )
+
+    def _add_seconds(self, stalled: float, total: float) -> None:
+        # A stall that began before anybody counted must not exceed the whole.
+        counters = self._counters
+        stalled += counters.stalled_partition_seconds
+        self._counters = replace(
+            counters,
+            stalled_partition_seconds=stalled,
+            partition_seconds=max(counters.partition_seconds + total, stalled),
+        )
+
+
+def _with_stall(counters: Counters, basis: Basis, stall: Exemplar) -> Counters:
+    histogram = counters.stalls.get(basis, StallHistogram())
+    bucket = bisect_left(STALL_BUCKETS, stall.seconds)
+    counts = tuple(count + (index == bucket) for index, count in enumerate(histogram.counts))
+    exemplars = {**histogram.exemplars, bucket: stall}
+    grown = StallHistogram(counts, histogram.sum_seconds + stall.seconds, exemplars)
+    return replace(counters, stalls={**counters.stalls, basis: grown})

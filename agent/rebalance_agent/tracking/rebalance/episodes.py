@@ -1,0 +1,208 @@
+"""One group's episodes on their way: open, closed and waiting for reports, settled and still revisable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rebalance_agent.model.events import Event
+from rebalance_agent.tracking.completed_generation import (
+    GENERATIONS_MAX,
+    Episode,
+    Generation,
+    announces_followup,
+)
+from rebalance_agent.tracking.member_reports import MemberLog
+from rebalance_agent.tracking.patterns.flapping import Flapping
+from rebalance_agent.tracking.patterns.rollouts import Rollouts
+from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
+from rebalance_agent.tracking.tracker_context import Surroundings
+
+__all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
+
+FOLLOWUP_WAIT_MAX_MS = 300_000
+"""How long an announced follow-up is waited for, at most; Kafka's default ``max.poll.interval.ms``."""
+
+PENDING_MAX = 8
+"""Closed episodes of one group that wait to settle; in a storm the oldest settles early."""
+
+NAMES_WAIT_MAX_MS = 15_000
+"""How long it waits for its topics' names besides: they are asked for at once, but brokers may just be restarting."""
+
+REVISABLE_MAX = 2
+"""Settled episodes of one group that late reports can still improve."""
+
+REVISE_MAX_MS = 600_000
+"""How long they can: reports come by a topic that may be read with some delay, but not for ever."""
+
+
+@dataclass(slots=True)
+class _Closed:
+    episode: Episode
+    due_ms: int
+    advanced_seconds: float
+
+    @property
+    def settles_ms(self) -> int:
+        """When it is told, whatever is not known by then."""
+        return self.due_ms + NAMES_WAIT_MAX_MS * bool(self.episode.unnamed)
+
+
+@dataclass(slots=True)
+class _Settled:
+    """``unnamed``: the ids of topics whose names were not known when it was told last."""
+
+    episode: Episode
+    settlement: Settlement
+    forget_ms: int
+    unnamed: frozenset[str]
+
+
+class Episodes:
+    """Takes completed generations, gives events. Times are the observer's."""
+
+    def __init__(self, around: Surroundings, log: MemberLog, ledger: Ledger) -> None:
+        """``log`` is what the members say, ``ledger`` where settled episodes are counted."""
+        self.open: Episode | None = None
+        self.shown: Settlement | None = None
+        self.rollouts = Rollouts()
+        self.flapping = Flapping()
+        self._around = around
+        self._log = log
+        self._ledger = ledger
+        self._followup_due_ms = 0
+        # Lists: they are short, most groups have none, and a deque takes 760 bytes before it holds anything.
+        self._closed: list[_Closed] = []
+        self._settled: list[_Settled] = []
+        self._revise_due_ms: int | None = None
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there is an episode of which nothing was said yet."""
+        return self.open is not None or bool(self._closed)
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it has topics in it whose names nobody knew."""
+        return any(episode.unnamed for episode in self._all())
+
+    @property
+    def showing(self) -> tuple[object, ...]:
+        """What views show of it; it changes when events come out, and sometimes when time passes."""
+        return self.shown, self.rollouts.shown, self.flapping.shown
+
+    @property
+    def due_ms(self) -> int | None:
+        """When `pass_time` has something to do."""
+        times = (
+            self._followup_due_ms if self.open else None,
+            self._closed[0].settles_ms if self._closed else None,
+            self._revise_due_ms,
+            self._settled[0].forget_ms if self._settled else None,
+            self.rollouts.due_ms,
+            self.flapping.due_ms,
+        )
+        return min((each for each in times if each is not None), default=None)
+
+    def add(self, generation: Generation, own: Episode) -> Iterator[Event]:
+        """A generation is complete: it continues the open episode or begins its ``own``, and may announce another."""
+        episode = self.open or own
+        episode.generations.append(generation)
+        if announces_followup(generation) and len(episode.generations) < GENERATIONS_MAX:
+            self.open = episode
+            said_ms = generation.rebalance_timeout_ms
+            wait_ms = min(said_ms, FOLLOWUP_WAIT_MAX_MS) if said_ms >= 0 else FOLLOWUP_WAIT_MAX_MS
+            self._followup_due_ms = generation.seen_ms + wait_ms
+        else:
+            yield from self._close(episode, generation.seen_ms)
+
+    def name(self, named: Callable[[Generation], Generation], now_ms: int) -> None:
+        """Topics have got their names: have each generation ``named``. What was told without them is told again."""
+        for episode in self._all():
+            episode.name(named)
+        if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
+            self.report(now_ms)
+
+    def report(self, now_ms: int) -> None:
+        """A member reported something: what is settled may be worth another look, when others had their time too."""
+        if self._settled and self._revise_due_ms is None:
+            self._revise_due_ms = now_ms + self._around.settle_ms
+
+    def pass_time(self, now_ms: int) -> Iterator[Event]:
+        """Do what is due."""
+        if self.open and now_ms >= self._followup_due_ms:
+            yield from self._close(self.open, now_ms)
+        while self._closed and now_ms >= self._closed[0].settles_ms:
+            yield from self._settle_next(now_ms)
+        if self._revise_due_ms is not None and now_ms >= self._revise_due_ms:
+            self._revise_due_ms = None
+            for settled in self._settled:
+                yield from self._revise(settled)
+        if self._settled and now_ms >= self._settled[0].forget_ms:
+            del self._settled[0]
+        self.flapping.pass_time(now_ms)
+        if rollout := self.rollouts.pass_time(now_ms):
+            yield rollout
+
+    def set_back(self, by_ms: int) -> None:
+        """The observer's clock was set back by so much: what is settled is revised and forgotten no later for it."""
+        self.flapping.set_back(by_ms)
+        if self._revise_due_ms is not None:
+            self._revise_due_ms -= by_ms
+        for settled in self._settled:
+            settled.forget_ms -= by_ms
+
+    def flush(self, now_ms: int) -> Iterator[Event]:
+        """Close and settle everything at once: the group is gone."""
+        if self.open:
+            yield from self._close(self.open, now_ms)
+        while self._closed:
+            yield from self._settle_next(now_ms)
+        if rollout := self.rollouts.end():
+            yield rollout
+
+    def _all(self) -> Iterator[Episode]:
+        if self.open:
+            yield self.open
+        yield from (closed.episode for closed in self._closed)
+        yield from (settled.episode for settled in self._settled)
+
+    def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
+        self.open = None
+        self._ledger.advance(now_ms)
+        self._closed.append(_Closed(episode, now_ms + self._around.settle_ms, self._ledger.take_advance()))
+        if len(self._closed) > PENDING_MAX:
+            yield from self._settle_next(now_ms)
+
+    def _settle_next(self, now_ms: int) -> Iterator[Event]:
+        closed = self._closed.pop(0)
+        settlement = settle(self._around.cluster_id, closed.episode, self._log, self._around.topics)
+        if not closed.episode.last.replayed:
+            self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+        settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
+        self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
+        while len(self._settled) > REVISABLE_MAX:
+            oldest = self._settled.pop(0)
+            if self._revise_due_ms is not None:
+                yield from self._revise(oldest)  # what it waits for comes too late for this one
+        self.shown = settlement
+        yield from settlement.events
+        if closed.episode.known and (
+            rollout := self.rollouts.see(closed.episode.members_before, settlement.events, self._log.told, now_ms)
+        ):
+            yield rollout
+
+    def _see_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
+        if not episode.known:
+            return ()
+        generations = [(each.timestamp_ms, each.members) for each in episode.generations]
+        return self.flapping.see(episode.members_before, generations, now_ms)
+
+    def _revise(self, settled: _Settled) -> Iterator[Event]:
+        later = settle(self._around.cluster_id, settled.episode, self._log, self._around.topics)
+        later = later.with_flapping(settled.settlement.closing.flapping or ())
+        told_without, settled.unnamed = settled.unnamed, settled.episode.unnamed
+        if revised := revise(settled.settlement, later, renamed=told_without != settled.unnamed):
+            settled.settlement, changed = revised
+            yield from changed

@@ -1,0 +1,67 @@
+"""The assignors' judgement of what a record shows, whichever client made the assignment."""
+
+from __future__ import annotations
+
+from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
+from rebalance_agent.errors import AssignmentError
+from rebalance_agent.model.generation_diff import identity
+from rebalance_agent.model.group import ClassicMember, GroupType
+from rebalance_agent.model.subscription import (
+    UNKNOWN_GENERATION,
+    GroupAssignment,
+    GroupSubscription,
+    MemberSubscription,
+    TopicMetadata,
+)
+from rebalance_agent.tracking.completed_generation import Generation
+
+__all__ = ["judge_generation", "promises"]
+
+
+def judge_generation(generation: Generation, before: Generation | None = None) -> Judgement | None:
+    """Quality of the generation's assignment, moves counted from ``before``; None where it cannot be judged.
+
+    A strategy that we do not know is judged against the best balance that the subscriptions allow. Some promise to
+    leave things as they are: judged from the generation itself, what members have now is what they own. In a share
+    group the members of a partition take its records in turn, as fast as each can: how many partitions a member has
+    says nothing.
+    """
+    if generation.group_type is GroupType.SHARE:
+        return None
+    assigned = {member.member_id: member.assigned for member in generation.members}
+    try:
+        return judgement(
+            _subscription(generation, before),
+            GroupAssignment(members=assigned, target=assigned),
+            STRATEGIES.get(generation.value.protocol or ""),
+        )
+    except AssignmentError:
+        return None
+
+
+def promises(generation: Generation) -> bool:
+    """Whether its strategy is one that we know, so that the targets are what members were promised."""
+    return (generation.value.protocol or "") in STRATEGIES
+
+
+def _subscription(generation: Generation, before: Generation | None) -> GroupSubscription:
+    had = {identity(member): member for member in before.members} if before else {}
+    return GroupSubscription(
+        topics={topic: TopicMetadata(count) for topic, count in generation.topics.items()},
+        members=tuple(_member(member, had.get(identity(member)), before) for member in generation.members),
+        group=generation.value.group,
+    )
+
+
+def _member(member: ClassicMember, had: ClassicMember | None, before: Generation | None) -> MemberSubscription:
+    wanted = member.subscription
+    return MemberSubscription(
+        member_id=member.member_id,
+        topics=wanted.topics if wanted else (),
+        instance_id=member.instance_id,
+        # What the coordinator gave it, not what it claims: only that is the same for every client.
+        owned=had.assigned if had else {},
+        generation=before.number if before else UNKNOWN_GENERATION,
+        rack=wanted.rack_id if wanted else None,
+        user_data=wanted.user_data if wanted else None,
+    )

@@ -1,0 +1,266 @@
+"""From a closed episode and what members said of it to the events that are published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
+from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
+from rebalance_agent.model.generation_diff import identity, owners
+from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
+from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.rebalance.diff_cache import difference
+from rebalance_agent.tracking.rebalance.phases import phases_of
+from rebalance_agent.tracking.rebalance.quality import judge_generation
+from rebalance_agent.tracking.rebalance.slowness import Slowness, find_slowness
+from rebalance_agent.tracking.rebalance.stall import measure_stall
+from rebalance_agent.tracking.rebalance.triggers import episode_causes, generation_causes
+
+__all__ = ["Settlement", "revise", "settle"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What is said of an episode: one event per generation, the closing one last, and how slow its members were."""
+
+    events: tuple[GenerationEvent, ...]
+    slowness: Slowness
+
+    @property
+    def closing(self) -> GenerationEvent:
+        """The event with the whole episode's stall, causes and counts."""
+        return self.events[-1]
+
+    def with_flapping(self, names: tuple[str, ...]) -> Settlement:
+        """The same, with the flapping members among those that came or went."""
+        closing = replace(self.closing, flapping=names or None)
+        return replace(self, events=(*self.events[:-1], closing))
+
+    @property
+    def join_seconds(self) -> float | None:
+        """The longest join phase: a cooperative episode waits in its first generation, its closing one is short."""
+        return _longest(event.join_seconds for event in self.events)
+
+    @property
+    def sync_seconds(self) -> float | None:
+        """The longest sync phase."""
+        return _longest(event.sync_seconds for event in self.events)
+
+    @property
+    def reconcile_seconds(self) -> float | None:
+        """The longest wait for members to come to what their coordinator assigned."""
+        return _longest(event.reconcile_seconds for event in self.events)
+
+    @property
+    def slowest(self) -> MemberSnapshot | None:
+        """The member that the rebalance waited for, if anybody can be named."""
+        wanted = self.closing.slowest_member_id
+        return next((member for event in self.events for member in event.members if member.member_id == wanted), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Moves:
+    moved: int
+    revoked: int
+    assigned: int
+    lost: int
+    noop: bool
+
+
+def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatalogue) -> Settlement:
+    """Say what is known now. Pure: the same episode and reports give the same events."""
+    phases = [phases_of(before, after, log) for before, after in episode.steps()]
+    slowness = find_slowness(episode, phases[0].started_ms, log)
+    moves = [_moves(before, after, log) for before, after in episode.steps()]
+    events = [
+        _event(cluster_id, episode, index, phases[index], _causes(episode, index, log, topics), moves[index], log)
+        for index in range(len(episode.generations) - 1)
+    ]
+    events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, log, topics))
+    return Settlement(tuple(events), slowness)
+
+
+def revise(
+    old: Settlement, new: Settlement, *, renamed: bool = False
+) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
+    """Replace what was published by a later look at the same facts, and say which events changed.
+
+    None unless the later look knows at least as much: an exact stall never becomes a bound, a bound never gets wider;
+    but for what was ``renamed``, of which one topic may have been taken for two.
+    """
+    if not renamed and not _knows_as_much(new.closing, old.closing):
+        return None
+    events = tuple(
+        before if replace(after, revision=before.revision) == before else replace(after, revision=before.revision + 1)
+        for before, after in zip(old.events, new.events, strict=True)
+    )
+    changed = tuple(after for before, after in zip(old.events, events, strict=True) if before != after)
+    return (Settlement(events, new.slowness), changed) if changed else None
+
+
+def _longest(seconds: Iterable[float | None]) -> float | None:
+    return max((each for each in seconds if each is not None), default=None)
+
+
+def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
+    if old.stall is None or new.stall is None:
+        return old.stall is None
+    if new.stall.basis is Basis.EXACT:
+        return True
+    width, known = (stall.seconds - stall.lower_seconds for stall in (new.stall, old.stall))
+    return old.stall.basis is Basis.BOUND and width <= known
+
+
+def _closing(
+    cluster_id: str,
+    episode: Episode,
+    phases: Phases,
+    moves: list[_Moves],
+    slowness: Slowness,
+    log: MemberLog,
+    topics: TopicCatalogue,
+) -> GenerationEvent:
+    """The last generation's event, which speaks for the whole episode."""
+    whole = difference(episode.before, episode.last)
+    return _event(
+        cluster_id,
+        episode,
+        len(moves) - 1,
+        phases,
+        episode_causes(episode, log, topics),
+        _Moves(
+            moved=len(whole.moved),
+            revoked=sum(each.revoked for each in moves),
+            assigned=sum(each.assigned for each in moves),
+            lost=sum(each.lost for each in moves),
+            noop=whole.noop and not episode.last.returned,
+        ),
+        log,
+        slowness=slowness,
+    )
+
+
+def _event(
+    cluster_id: str,
+    episode: Episode,
+    index: int,
+    phases: Phases,
+    causes: tuple[Trigger, ...],
+    moves: _Moves,
+    log: MemberLog,
+    *,
+    slowness: Slowness | None = None,
+) -> GenerationEvent:
+    before, generation = episode.steps()[index]
+    closes = slowness is not None
+    judged = judge_generation(generation, episode.before if closes else before) if generation.members else None
+    quality = judged.quality if judged else None
+    returned = _returned_member(before, generation)
+    stops = slowness.stop_seconds if slowness else {}
+    return GenerationEvent(
+        event_id=event_id(
+            GenerationEvent.KIND,
+            cluster_id,
+            generation.value.group,
+            generation.group_type,
+            generation.number,
+            generation.timestamp_ms,
+            member_id=returned,
+        ),
+        cluster_id=cluster_id,
+        group=generation.value.group,
+        timestamp_ms=generation.timestamp_ms,
+        source=Source.RECORDS,
+        group_type=generation.group_type,
+        generation=generation.number,
+        previous_generation=before.number if before else None,
+        migrated_from=before.group_type if before and before.group_type is not generation.group_type else None,
+        episode_generation=episode.generations[0].number,
+        closes_episode=closes,
+        followups=episode.followups if closes else 0,
+        assignor=generation.value.protocol or None,
+        protocol=generation.protocol,
+        phases=phases,
+        trigger=causes[0],
+        causes=causes,
+        stall=measure_stall(episode, log) if closes else None,
+        members=tuple(_snapshot(member, stops, log) for member in generation.members),
+        topics=generation.topics,
+        moved=moves.moved,
+        needed=_needed(quality, episode) if quality and closes else None,
+        revoked=moves.revoked,
+        assigned=moves.assigned,
+        lost=moves.lost,
+        unassigned=max(0, sum(generation.topics.values()) - len(owners(generation.value))),
+        noop=moves.noop,
+        skew_ratio=quality.skew_ratio if quality else None,
+        imbalance=quality.imbalance if quality else None,
+        slowest_member_id=slowness.member_id if slowness else None,
+        slowest_seconds=slowness.seconds if slowness else None,
+        epoch_kind="generation" if generation.group_type is GroupType.CLASSIC else "group_epoch",
+    )
+
+
+def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
+    """The fewest moves: those that the balance needs, and what members that went had and others have now."""
+    if quality.moved_min is None or episode.before is None:
+        return quality.moved_min
+    staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
+    had = owners(episode.before.value)
+    return quality.moved_min + sum(identity(had[each]) not in staying for each in had.keys() & served.keys())
+
+
+def _causes(episode: Episode, index: int, log: MemberLog, topics: TopicCatalogue) -> tuple[Trigger, ...]:
+    before, after = episode.steps()[index]
+    if before is None and not episode.known:
+        return (Trigger.UNKNOWN,)
+    return generation_causes(before, after, log, topics)
+
+
+def _returned_member(before: Generation | None, generation: Generation) -> str:
+    """The static member that came back: two of them within one generation and millisecond are two facts."""
+    if not generation.returned or before is None:
+        return ""
+    known = {member.member_id for member in before.members}
+    return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
+
+
+def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Moves:
+    """Partitions that changed hands in one generation. An eager one takes everything from everyone and hands it out."""
+    diff = difference(before, after)
+    lost = 0
+    if before and diff.gone:
+        span = Span.between(before, after)
+        how = {member.member_id: log.departure(member, span, after.departures) for member in diff.gone}
+        failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
+        lost = sum(count_partitions(member.assigned) for member in failed)
+    if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
+        taken, given = len(diff.taken), len(diff.given)
+    else:
+        taken, given = len(owners(before.value)) if before else 0, len(owners(after.value))
+    return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
+
+
+def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberLog) -> MemberSnapshot:
+    wanted = member.subscription
+    return MemberSnapshot(
+        member_id=member.member_id,
+        instance_id=member.instance_id,
+        client_id=member.client_id,
+        host=member.client_host,
+        topics=wanted.topics if wanted else (),
+        owned=member.owned,
+        assigned=member.assigned,
+        rack=wanted.rack_id if wanted else None,
+        user_data=wanted.user_data if wanted else None,
+        subscription_version=wanted.version if wanted and wanted.version >= 0 else None,
+        session_timeout_ms=None if member.session_assumed else member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
+        stop_seconds=stops.get(member.member_id),
+        where=log.told(member.member_id).where,
+    )

@@ -1,0 +1,75 @@
+"""Who held a rebalance up, and when each member stopped, as far as members said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.completed_generation import Episode, Generation
+from rebalance_agent.tracking.member_reports import MemberLog, Span
+
+__all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
+
+REJOIN_SLACK_MS = 1_000
+"""A member rejoins at once when its revoked callback has returned: if the join phase ended that soon after the latest
+known return, nobody else was waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowness:
+    """``member_id`` was the last to be ready to rejoin, ``seconds`` after the start; None where nobody can be blamed.
+
+    ``stop_seconds``: member id -> from the start until it stopped working.
+    """
+
+    member_id: str | None = None
+    seconds: float | None = None
+    stop_seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def find_slowness(episode: Episode, started_ms: int | None, log: MemberLog) -> Slowness:
+    """Look at every join phase of the episode; ``started_ms`` is the episode's start, without which nothing is long.
+
+    Where the coordinator records who is to give up what, the member that took longest for it is the slow one.
+    """
+    if slow := [(each, name) for step in episode.generations for name, each in step.revoking_ms.items()]:
+        longest_ms, member_id = max(slow)
+        return Slowness(member_id, longest_ms / 1000)
+    if started_ms is None or not log:
+        return Slowness()
+    worst: tuple[int, str] | None = None
+    stops: dict[str, float] = {}
+    for before, generation in episode.steps():
+        if before is None:
+            continue
+        entered, returned = _revocations(before, generation, log)
+        for member_id, at_ms in entered.items():
+            stops.setdefault(member_id, max(0, at_ms - started_ms) / 1000)
+        if returned and _nobody_else_was_waited_for(before, generation, returned):
+            last = max((at_ms, member_id) for member_id, at_ms in returned.items())
+            worst = max(worst, last) if worst else last
+    if worst is None:
+        return Slowness(stop_seconds=stops)
+    return Slowness(worst[1], max(0, worst[0] - started_ms) / 1000, stops)
+
+
+def _revocations(before: Generation, after: Generation, log: MemberLog) -> tuple[dict[str, int], dict[str, int]]:
+    """When the members that stayed entered their first revoked callback, and left their last one."""
+    span = Span.between(before, after)
+    staying = {member.member_id for member in after.members}
+    entered: dict[str, int] = {}
+    returned: dict[str, int] = {}
+    for member in before.members:
+        if member.member_id in staying and (events := log.revocations(member.member_id, span)):
+            entered[member.member_id] = events[0].started_ms
+            returned[member.member_id] = max(event.timestamp_ms for event in events)
+    return entered, returned
+
+
+def _nobody_else_was_waited_for(before: Generation, after: Generation, returned: Mapping[str, int]) -> bool:
+    staying = {member.member_id for member in after.members}
+    owners = {member.member_id for member in before.members if count_partitions(member.assigned)}
+    if after.joined_ms is not None and abs(after.joined_ms - max(returned.values())) <= REJOIN_SLACK_MS:
+        return True
+    return owners & staying <= returned.keys()

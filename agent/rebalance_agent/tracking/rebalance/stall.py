@@ -1,0 +1,243 @@
+"""How long partitions stood still in an episode, measured where members reported it and bounded elsewhere.
+
+For a partition: from the moment its owner stopped working on it to the moment the new owner's assigned callback
+returned. Under an eager protocol everything stops; under a cooperative one, what changes hands or lost its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_agent.model.episode import Basis, Evidence, Stall
+from rebalance_agent.model.generation_diff import Partition, owners
+from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.tracking.completed_generation import (
+    Departure,
+    Episode,
+    Generation,
+    Handover,
+    LastSign,
+    Window,
+)
+from rebalance_agent.tracking.member_reports import MemberLog, Span
+
+__all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
+
+STANDSTILL_MAX_MS = 86_400_000
+"""A partition that seems to stand still for more than a day counts for a day: more likely a clock was set."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """A moment in time as closely as it is known; ``exact`` if somebody measured it.
+
+    ``unsure_ms``: how much of the span lies before the rebalance and is only possible: of a member that went without a
+    word, and was not heard to commit, nobody knows whether it had been dead for a session timeout or said goodbye that
+    moment.
+    """
+
+    earliest_ms: int
+    latest_ms: int
+    exact: bool
+    unsure_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Standstill:
+    lower_ms: int
+    upper_ms: int
+    exact: bool
+    unsure_ms: int
+
+
+class _Unknown(Exception):  # noqa: N818 - not an error: a moment that nobody can bound
+    pass
+
+
+def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
+    """The stall of a closed episode; None where nobody knows the start, what was before, or what is assigned.
+
+    With ``basis`` bound, ``seconds`` is an upper bound, and so is ``partition_seconds`` but for one thing: it leaves
+    out the session timeout of members that went without a word and were not heard to commit, because else every clean
+    leave of a group that does not report would cost its error budget 45 s for each partition.
+    """
+    if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
+        return None
+    try:
+        standstills = list(_standstills(episode, log))
+    except _Unknown:
+        return None
+    return Stall(
+        seconds=max((each.upper_ms for each in standstills), default=0) / 1000,
+        lower_seconds=max((each.lower_ms for each in standstills), default=0) / 1000,
+        partition_seconds=sum(each.upper_ms - each.unsure_ms for each in standstills) / 1000,
+        basis=Basis.EXACT if all(each.exact for each in standstills) else Basis.BOUND,
+    )
+
+
+def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
+    idle: dict[Partition, _Moment] = {}
+    for before, generation in episode.steps():
+        step = _Step(episode, before, generation, log)
+        # Of several members of a partition (in a share group) those that stay say when it stopped.
+        had = owners(before.value if before else None, {member.member_id for member in generation.members})
+        has = owners(generation.value)
+        kept = set() if step.everything_stops else _kept(before, generation)
+        for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
+            old, new = had.get(partition), has.get(partition)
+            stopped = idle.pop(partition, None)
+            ways = step.ways(partition)
+            if old:
+                stopped = step.stopped(partition, old, ways[0])
+            elif stopped is None:
+                stopped = step.appeared(ways[0])
+            for way, following in pairwise(ways):
+                yield _between(stopped, _given(way))
+                stopped = _handed_on(way, following)
+            if new is None:
+                idle[partition] = stopped
+            else:
+                yield _between(step.bounded(stopped), step.resumed(partition, new, ways[-1]))
+
+
+def _kept(before: Generation | None, after: Generation) -> set[Partition]:
+    """Partitions that a member had, has and need not put down: in a share group it may be one of several.
+
+    Not those that it gave up on the way, and got back.
+    """
+    ways = after.handovers.items()
+    back = {partition for partition, way in ways if way.earlier or (way.parted and way.given_ms is not None)}
+    had = {member.member_id: member for member in before.members} if before else {}
+    had = {name: member for name, member in had.items() if name not in after.restarting}
+    return {
+        partition
+        for member in after.members
+        if member.member_id in had
+        for partition in pairs(member.assigned) & pairs(had[member.member_id].assigned)
+    } - back
+
+
+def _given(way: Handover) -> _Moment:
+    """When somebody had it who was to have it."""
+    at_ms = way.given_ms or 0
+    return _Moment(at_ms, at_ms, exact=False)
+
+
+def _handed_on(way: Handover, following: Handover) -> _Moment:
+    """When who had it from ``way`` stopped: if nobody saw that it was asked to, at any time that it had it."""
+    asked_ms, released_ms = following.asked_ms, following.released_ms or 0
+    return _Moment((way.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
+
+
+def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
+    lower = max(0, resumed.earliest_ms - stopped.latest_ms)
+    lower = min(lower, STANDSTILL_MAX_MS)
+    upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STANDSTILL_MAX_MS)
+    return _Standstill(lower, upper, stopped.exact and resumed.exact, min(stopped.unsure_ms, upper - lower))
+
+
+class _Step:
+    """One generation of the episode: when each of its partitions stopped or resumed."""
+
+    def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberLog) -> None:
+        self._fresh = episode.fresh and not (before and owners(before.value))
+        self._first = episode.generations[0]
+        self._generation = generation
+        self._log = log
+        self._span = Span.between(before, episode.last) if before else None
+        self._alive = {member.member_id for member in generation.members}
+        self._stops: dict[str, dict[Partition, int]] = {}
+        self._resumes: dict[str, dict[Partition, int]] = {}
+        self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
+
+    def ways(self, partition: Partition) -> tuple[Handover, ...]:
+        """On which it stood still, as far as the coordinator records them; at least one, which may say nothing."""
+        way = self._generation.handovers.get(partition, _NO_WAY)
+        return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
+
+    def stopped(self, partition: Partition, owner: ClassicMember, handover: Handover) -> _Moment:
+        """When ``owner``, of the generation before, stopped working on it, which then went this way."""
+        if owner.member_id not in self._stops:
+            self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
+        at_ms = self._stops[owner.member_id].get(partition)
+        if at_ms is not None:
+            return _Moment(at_ms, at_ms, exact=True)
+        generation = self._generation
+        if handover.asked_ms is not None and handover.released_ms is not None:
+            return _Moment(handover.asked_ms, handover.released_ms, exact=False)
+        if handover.released_ms is not None:
+            if owner.member_id in self._alive:
+                return _Moment(self._start().earliest_ms, handover.released_ms, exact=False)
+            return self._last_sign(owner, handover.released_ms, handover.released_ms)
+        if generation.returned:
+            # It was not missed for longer than its session: else it would have been expelled.
+            return self._last_sign(owner, generation.timestamp_ms, generation.timestamp_ms)
+        if owner.member_id not in self._alive:
+            start = self._start()
+            return self._last_sign(owner, start.earliest_ms, start.latest_ms)
+        if self.everything_stops:
+            start = self._start()
+            return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
+        # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
+        return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
+
+    def appeared(self, way: Handover) -> _Moment:
+        """When a partition that nobody had, and that then went this way, could first have been worked on."""
+        if not self._fresh and way.released_ms is not None:
+            # Given up in an earlier episode, for a static member that was away, or in this one, by who never had it.
+            return _Moment(way.released_ms if way.asked_ms is None else way.asked_ms, way.released_ms, exact=False)
+        if not self._fresh:
+            return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
+        start = self._first.start
+        if start is None:
+            raise _Unknown
+        return _Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
+
+    def bounded(self, stopped: _Moment) -> _Moment:
+        """A stop that some earlier generation asked for had happened when this one's join phase ended."""
+        if stopped.latest_ms < _FOREVER_MS:
+            return stopped
+        return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
+
+    def resumed(self, partition: Partition, owner: ClassicMember, way: Handover) -> _Moment:
+        """When ``owner``, of this generation, could work on it, which came this way."""
+        if owner.member_id not in self._resumes:
+            self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
+        at_ms = self._resumes[owner.member_id].get(partition)
+        if at_ms is not None:
+            return _Moment(at_ms, at_ms, exact=True)
+        resumed_ms = self._generation.timestamp_ms if way.given_ms is None else way.given_ms
+        return _Moment(resumed_ms, resumed_ms, exact=False)
+
+    def _last_sign(self, owner: ClassicMember, earliest_ms: int, latest_ms: int) -> _Moment:
+        """A member that went gave its last sign of life at most a session timeout before the coordinator noticed.
+
+        With a commit heard in that time, its work ended then: after a clean end there is one right before it.
+        """
+        expired_ms = earliest_ms - owner.session_timeout_ms
+        sign = self._generation.last_signs.get(owner.member_id, LastSign())
+        alive_ms = max((each for each in (sign.heard_ms, sign.committed_ms) if each is not None), default=expired_ms)
+        stopped_ms = min(max(expired_ms, alive_ms), latest_ms)
+        worked = sign.committed_ms is not None and sign.committed_ms >= expired_ms
+        unsure = not worked and self._departure(owner) is Departure.UNKNOWN
+        return _Moment(stopped_ms, latest_ms, exact=False, unsure_ms=max(0, earliest_ms - stopped_ms) if unsure else 0)
+
+    def _departure(self, owner: ClassicMember) -> Departure:
+        return self._log.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
+
+    def _start(self) -> Window:
+        if self._generation.start is None:
+            raise _Unknown
+        return self._generation.start
+
+
+_FOREVER_MS = 1 << 62
+
+_NO_WAY = Handover()
+
+
+def _joined_ms(generation: Generation) -> int:
+    return generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms

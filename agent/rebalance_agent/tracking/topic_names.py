@@ -1,0 +1,42 @@
+"""Topics by their names: records of consumer and share groups know them by ids, which may have no name here yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.subscription import ConsumerAssignment
+from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.completed_generation import Generation, subscribed_topics
+
+__all__ = ["named"]
+
+
+def named(generation: Generation, catalogue: TopicCatalogue) -> Generation:
+    """The same generation, with the names that ``catalogue`` has by now for its ``unnamed`` topics."""
+    names = {each: catalogue.name(each) for each in generation.unnamed if catalogue.names(each)}
+    if not names:
+        return generation
+    members = tuple(_member(each, names) for each in generation.members)
+    value = replace(generation.value, members=members)
+    now = catalogue.sizes_in(subscribed_topics(value), value)
+    return replace(
+        generation,
+        value=value,
+        topics=_sizes(generation.topics, names, now),
+        handovers={(names.get(topic, topic), number): way for (topic, number), way in generation.handovers.items()},
+        unnamed=generation.unnamed - names.keys(),
+    )
+
+
+def _sizes(then: Mapping[str, int], names: Mapping[str, str], now: Mapping[str, int]) -> dict[str, int]:
+    """Partition counts ``now`` only of what was not counted ``then``: others may have grown since."""
+    shown = {names[topic]: count for topic, count in then.items() if topic in names}
+    counted = {topic: max(count, shown.get(topic, 0)) for topic, count in then.items() if topic not in names}
+    return dict(sorted({**now, **counted}.items()))
+
+
+def _member(member: ClassicMember, names: Mapping[str, str]) -> ClassicMember:
+    assigned = {names.get(topic, topic): numbers for topic, numbers in member.assigned.items()}
+    return replace(member, assignment=ConsumerAssignment(-1, {topic: assigned[topic] for topic in sorted(assigned)}))

@@ -1,0 +1,238 @@
+"""The pure tracker: every group of one cluster, told everything through one door.
+
+Equal observations in equal order give equal events, byte for byte. What is due is done as of the moment when it was
+due, and before the tracker takes in anything that came later and could change it: how often it is told the time, and
+how much it does at a time, changes nothing of what it says of a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.model.events import AssignEvent, Event
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.classic.state import ClassicState
+from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.groups import Groups
+from rebalance_agent.tracking.observations import (
+    Backfilled,
+    CommitsHeard,
+    EpochRecord,
+    GroupDescribed,
+    GroupRecord,
+    GroupsListed,
+    GroupVanished,
+    LoadsSeen,
+    MemberReported,
+    Observation,
+    PartitionsOwned,
+    Tick,
+    TopicsSeen,
+)
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollLog
+from rebalance_agent.tracking.polled_groups import PolledGroups
+from rebalance_agent.tracking.record_router import Reading
+from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.views import GroupView
+
+__all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
+
+REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
+"""The states in which a classic group rebalances."""
+
+DUE_MAX = 50
+"""Groups whose due work one `Tick` does, some 40 ms: where 10,000 are due at once, records are read in between."""
+
+
+class Tracker:
+    """Follows the groups of one cluster. Not thread-safe: one thread observes; its frozen views may be handed on."""
+
+    def __init__(
+        self,
+        cluster_id: str,
+        *,
+        settle_ms: int = 5_000,
+        list_period_ms: int = 250,
+        copartitioned: Copartitioned | None = None,
+    ) -> None:
+        """``settle_ms``: how long members' reports are waited for. ``list_period_ms``: how often GroupsListed comes."""
+        self._around = Surroundings(
+            cluster_id,
+            settle_ms,
+            PollLog(list_period_ms),
+            ClockOffset(),
+            TopicCatalogue(),
+            copartitioned or Copartitioned(),
+        )
+        self._groups = Groups(self._around)
+        self._polled = PolledGroups(self._groups.note)
+        self._reading = Reading(self._groups, self._polled, self._around)
+        self._latest_ms = 0
+        self._loaded: set[str] = set()
+
+    def observe(self, observation: Observation) -> tuple[Event, ...]:
+        """Take one observation; returns the events that follow, a group's in the order in which they became certain.
+
+        A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
+        """
+        return tuple(self._observe(observation, _time_of(observation)))
+
+    @property
+    def behind(self) -> bool:
+        """Whether there is more to do that was due at the last `Tick`: tell the time again soon."""
+        return self._groups.is_due(self._latest_ms)
+
+    def view(self, group: str, *, judged: bool = True) -> GroupView | None:
+        """The group as it is known now; None for one that is not, or no longer.
+
+        Not ``judged``: perhaps without what the assignors make of it, which is more than half of the work.
+        """
+        if (state := self._groups.get(group)) and state.known:
+            return state.view(judged=judged)
+        return self._polled.view(group)
+
+    def groups(self) -> Collection[str]:
+        """The names of all groups that have a view, sorted."""
+        return sorted({*self._polled.names(), *self._groups.known()})
+
+    def unsettled(self, group: str) -> bool:
+        """Whether records of the group have not led to all that will be said of them."""
+        state = self._groups.get(group)
+        return state is not None and state.unsettled
+
+    def changed(self) -> set[str]:
+        """The groups whose view changed, appeared or went since the last call."""
+        changed, self._groups.changed = self._groups.changed, set()
+        return changed
+
+    def _observe(self, observation: Observation, now_ms: int) -> Iterator[Event]:
+        match observation:
+            case GroupRecord() | EpochRecord():
+                yield from self._groups.catch_up(observation.group, now_ms)
+                yield from self._reading.record(observation)
+            case Backfilled():
+                yield from self._reading.complete(observation)
+            case PartitionsOwned():
+                yield from self._groups.pass_time(now_ms)
+                self._own(observation)
+            case GroupsListed():
+                yield from self._list(observation)
+            case TopicsSeen():
+                if self._around.topics.differs(observation.partitions, observation.ids):
+                    yield from self._groups.pass_time(now_ms)
+                self._resize(observation)
+            case MemberReported():
+                yield from self._groups.catch_up(observation.event.group, now_ms)
+                self._report(observation, now_ms)
+            case GroupVanished():
+                yield from self._groups.catch_up(observation.group, now_ms)
+                self._groups.vanish(observation.group, observation.version)
+            case Tick():
+                yield from self._groups.pass_time(now_ms, DUE_MAX)
+                yield from self._see_clock(now_ms)
+            case _:
+                self._note(observation)
+
+    def _note(self, observation: Observation) -> None:
+        """Take what no event follows from."""
+        match observation:
+            case GroupDescribed(value=value):
+                state = self._groups.get(value.group)
+                if state is None or not state.known:
+                    self._polled.describe(value, observation.at_ms)
+            case LoadsSeen():
+                self._load(observation)
+            case CommitsHeard():
+                for name, at_ms in observation.groups.items():
+                    if state := self._groups.get(name):
+                        state.commit(at_ms)
+
+    def _own(self, owned: PartitionsOwned) -> None:
+        """Groups of other partitions are somebody else's now: they go without a word."""
+        self._groups.own(owned.partitions, owned.of)
+        for name in list(self._polled.names()):
+            if offsets_partition(name, owned.of) not in owned.partitions:
+                self._polled.drop(name)
+        self._groups.backfilled &= owned.partitions
+        # Earlier polls were not asked about the groups that came with this: their silence means nothing.
+        self._around.polls.forget()
+
+    # Everything else
+
+    def _list(self, poll: GroupsListed) -> Iterator[Event]:
+        rebalancing: set[str] = set()
+        for each in poll.groups:
+            if each.state in REBALANCING:
+                rebalancing.add(each.group)
+            if each.group in self._polled:
+                self._polled.list_state(each.group, each.state, poll.answered_ms)
+            elif each.state in REBALANCING:
+                yield from self._groups.catch_up(each.group, poll.answered_ms)
+                if isinstance(state := self._groups.hear_of(each.group, poll.answered_ms), ClassicState):
+                    state.list_rebalancing(each.state, poll)
+                    self._groups.follow(state)
+        if poll.complete and self._around.polls.leaps(poll.asked_ms):
+            # Not before: what this poll shows began after the one before it, by the clock as it was.
+            self._around.offset.doubt()
+        if poll.complete and (not poll.states or poll.states >= REBALANCING):
+            yield from self._settle_unlisted(rebalancing, poll)
+        if poll.complete and not poll.states:
+            for name in set(self._polled.names()) - {each.group for each in poll.groups}:
+                self._polled.drop(name)
+
+    def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> Iterator[Event]:
+        for name in sorted(self._groups.rebalancing - rebalancing):
+            yield from self._groups.catch_up(name, poll.answered_ms)
+            if isinstance(state := self._groups.get(name), ClassicState):
+                state.list_settled(poll)
+                self._groups.follow(state)
+        self._around.polls.add(poll.asked_ms)
+
+    def _resize(self, seen: TopicsSeen) -> None:
+        if changed := self._around.topics.update(seen.at_ms, seen.partitions, seen.ids):
+            for state in self._groups:
+                if state.wants(changed):
+                    state.resize(seen.at_ms)
+                    self._groups.follow(state)
+
+    def _load(self, seen: LoadsSeen) -> None:
+        for name in sorted(self._loaded | seen.groups.keys()):
+            loads = seen.groups.get(name, GroupLoads())
+            if state := self._groups.get(name):
+                state.load(loads)
+                self._groups.follow(state)
+            self._polled.load(name, loads)
+        self._loaded = set(seen.groups)
+
+    def _report(self, report: MemberReported, now_ms: int) -> None:
+        event = report.event
+        if event.cluster_id not in ("", self._around.cluster_id):
+            return
+        if state := self._groups.hear_of(event.group, now_ms):
+            if report.past:
+                state.place(event, now_ms)
+            elif isinstance(event, AssignEvent):
+                state.report_assign(event, now_ms)
+            else:
+                state.report(event, now_ms)
+            self._groups.follow(state)
+
+    def _see_clock(self, now_ms: int) -> Iterator[Event]:
+        latest_ms, self._latest_ms = self._latest_ms, now_ms
+        if now_ms < latest_ms - OVERTAKEN_MAX_MS:
+            self._around.topics.set_back(now_ms)
+            self._polled.set_back(now_ms)
+            yield from self._groups.restart(latest_ms, now_ms)
+
+
+def _time_of(observation: Observation) -> int:
+    match observation:
+        case GroupRecord() | EpochRecord():
+            return observation.seen_ms
+        case GroupsListed():
+            return observation.answered_ms
+        case _:
+            return observation.at_ms

@@ -1,0 +1,28 @@
+"""What all groups of one tracker share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.member_reports import Allowance
+from rebalance_agent.tracking.patterns.copartition import Copartitioned
+from rebalance_agent.tracking.poll_evidence import ClockOffset, PollLog
+
+__all__ = ["Surroundings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The cluster around the groups: its id, its topics, the polls of it, how its clock differs.
+
+    ``copartitioned``: what is declared of its groups.
+    """
+
+    cluster_id: str
+    settle_ms: int
+    polls: PollLog
+    offset: ClockOffset
+    topics: TopicCatalogue
+    copartitioned: Copartitioned
+    reports: Allowance = field(default_factory=Allowance)

@@ -1,0 +1,253 @@
+"""The first page: every group, the worst first, a hundred at a time."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+from urllib.parse import quote, urlencode
+
+from rebalance_agent.api.history import HistoryLimits
+from rebalance_agent.api.query import QUERY_MAX, GroupQuery
+from rebalance_agent.api.routes import MATCH_MAX, OFFSET_MAX, SORT_KEYS
+from rebalance_agent.api.shapes import GroupSummary, LastRebalance, values_of
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
+from rebalance_agent.ui.page.trouble import Level, Past, Trouble, trouble
+from rebalance_agent.ui.sentences.words import plural, printable, stall_text
+from rebalance_agent.ui.svg.pieces import trigger_name
+from rebalance_agent.ui.svg.readable import escaped, name
+
+__all__ = ["PAGE_ROWS", "Fleet", "Wanted", "group_link", "listing", "wanted"]
+
+PAGE_ROWS = 100
+"""Groups of one page: as many as anybody reads, and some 60 kB before they are compressed."""
+
+RUNNING = "running"
+"""In place of a state: whatever rebalances now."""
+
+_REMEMBERED = HistoryLimits().rebalances
+_WORST, _HOUR = "worst", "hour"
+_COLUMNS = (
+    ("group", "group", "Group"),
+    ("worst", "worst", "What hurts"),
+    ("state", "state", "State"),
+    ("-members", "members", "Members"),
+    ("-skew", "skew", "Skew"),
+    ("-stall", "stall", "Last stall"),
+    ("-hour", "hour", "Rebalances in 1 h"),
+    ("-last", "last", "Last rebalance"),
+)
+_NUMBERS = frozenset(("members", "skew", "stall", "hour"))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the page's address asks for. ``match``: a part of the name, or a shell pattern; ``state``: "" is any."""
+
+    match: str = ""
+    state: str = ""
+    sort: str = _WORST
+    offset: int = 0
+
+    def address(self, **changes: object) -> str:
+        """The address of this page with ``changes``; the first page of them."""
+        other = replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
+        given = {key: getattr(other, key) for key in ("match", "state", "sort", "offset")}
+        usual = {key: getattr(_USUAL, key) for key in given}
+        query = urlencode({key: value for key, value in given.items() if value != usual[key]})
+        return f"./?{query}" if query else "./"
+
+
+_USUAL = Wanted()
+
+
+class Fleet(NamedTuple):
+    """``groups`` of ``total``, and what those that rebalanced in the last hour went through, by name."""
+
+    groups: Sequence[GroupSummary]
+    total: int
+    past: Mapping[str, Past]
+    now_ms: int
+
+
+class _Row(NamedTuple):
+    group: GroupSummary
+    hour: int
+    trouble: Trouble
+
+
+def wanted(given: Mapping[str, str]) -> Wanted:
+    """Checked parameters of the address.
+
+    Raises:
+        InvalidInputError: naming the parameter that is wrong.
+    """
+    match, state = given.get("match", ""), given.get("state", "")
+    sort, offset = given.get("sort", _WORST), given.get("offset", "0")
+    if len(match) > MATCH_MAX:
+        raise InvalidInputError("match", f"must have at most {MATCH_MAX} characters")
+    if state and state != RUNNING and state not in values_of(GroupState):
+        raise InvalidInputError("state", f"must be {RUNNING} or one of {', '.join(values_of(GroupState))}")
+    if sort.removeprefix("-") not in {_WORST, _HOUR, *SORT_KEYS}:
+        raise InvalidInputError("sort", f"must be one of {', '.join((_WORST, _HOUR, *SORT_KEYS))}")
+    if not (offset.isascii() and offset.isdigit() and len(offset) <= len(str(OFFSET_MAX))):
+        raise InvalidInputError("offset", f"must be a whole number up to {OFFSET_MAX}")
+    return Wanted(match, state, sort, int(offset))
+
+
+def group_link(group: str) -> str:
+    """The address of a group's page; its name is a parameter, since browsers take ``..`` in a path for a way up."""
+    return f"group?name={quote(group, safe='', errors='surrogatepass')}"
+
+
+def listing(fleet: Fleet, want: Wanted) -> tuple[str, str]:
+    """The page's title, which a tab shows, and its content: the fleet in numbers, what is wanted of it, the groups."""
+    rows = [_row(each, fleet) for each in fleet.groups]
+    hurts = sum(each.trouble.level is Level.HURTS for each in rows)
+    title = f"{plural(hurts, 'group')} {'hurts' if hurts == 1 else 'hurt'}" if hurts else "groups"
+    shown = _ordered(list(filter(_chooser(want), rows)), want.sort)
+    page = shown[want.offset : want.offset + PAGE_ROWS]
+    return title, (
+        f'<h1>Consumer groups</h1>{_numbers(fleet, rows, hurts)}<section aria-label="Groups">'
+        f"{_form(want)}{_found(want, shown, rows)}"
+        f"{_table(page, want) if page else ''}{_pages(want, len(shown))}</section>"
+    )
+
+
+def _row(group: GroupSummary, fleet: Fleet) -> _Row:
+    lately = fleet.past.get(group.group, Past())
+    return _Row(group, lately.hour, trouble(group, lately, fleet.now_ms))
+
+
+def _numbers(fleet: Fleet, rows: Sequence[_Row], hurts: int) -> str:
+    beyond = fleet.total - len(rows)
+    more = f"{plural(beyond, 'group')} beyond the first {len(rows):,} by name are not on this page; the API has all."
+    look = sum(each.trouble.level is Level.LOOK for each in rows)
+    return chips(
+        (
+            ("groups", f"{fleet.total:,}"),
+            ("hurt now", f'<span class="{"hurts" if hurts else "well"}">{hurts:,}</span>'),
+            ("worth a look", f"{look:,}"),
+            ("rebalance now", f"{sum(each.group.running is not None for each in rows):,}"),
+            ("rebalances in the last hour", f"{sum(each.hour for each in rows):,}"),
+        )
+    ) + (note(more, "look") if beyond > 0 else "")
+
+
+def _form(want: Wanted) -> str:
+    states = (("", "any state"), (RUNNING, "rebalances now"), *((each, each) for each in values_of(GroupState)))
+    options = "".join(
+        f'<option value="{escaped(value)}"{" selected" if value == want.state else ""}>{escaped(text)}</option>'
+        for value, text in states
+    )
+    return (
+        '<form id="wanted" method="get" action="./" role="search" aria-label="Groups">'
+        f'<label>Name <input type="search" name="match" value="{escaped(want.match)}" maxlength="{MATCH_MAX}" '
+        'placeholder="a part of it, or orders-*" autocomplete="off"></label>'
+        f'<label>State <select name="state">{options}</select></label>'
+        f'<input type="hidden" name="sort" value="{escaped(want.sort)}"><button type="submit">Show</button></form>'
+    )
+
+
+def _found(want: Wanted, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
+    if not rows:
+        return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
+    if not shown:
+        return note(f'None of {len(rows):,} groups is so. <a href="./">Show all</a>')
+    first, last = want.offset + 1, min(want.offset + PAGE_ROWS, len(shown))
+    many = f"{first:,} to {last:,} of {len(shown):,} groups" if len(shown) > PAGE_ROWS else f"{len(shown):,} groups"
+    order = next((title for _, key, title in _COLUMNS if key == want.sort.removeprefix("-")), want.sort)
+    return f'<p class="found">{many}, by {escaped(order.lower())}</p>'
+
+
+def _table(rows: Sequence[_Row], want: Wanted) -> str:
+    head = "".join(_heading(first, key, title, want) for first, key, title in _COLUMNS)
+    body = "".join(f'<tr class="l{each.trouble.level.value}">{_cells(each)}</tr>' for each in rows)
+    return (
+        '<div class="scroll wide" role="region" tabindex="0" aria-label="Groups"><table class="groups">'
+        f'<caption class="sr">Consumer groups</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _heading(first: str, key: str, title: str, want: Wanted) -> str:
+    here = want.sort.removeprefix("-") == key
+    other = want.sort.removeprefix("-") if want.sort.startswith("-") else f"-{want.sort}"
+    link = want.address(sort=other if here else first)
+    down = want.sort.startswith("-") or want.sort == _WORST
+    state = f' aria-sort="{"descending" if down else "ascending"}"' if here else ""
+    kind = ' class="n"' if key in _NUMBERS else ""
+    return f'<th scope="col"{state}{kind}><a href="{escaped(link)}">{escaped(title)}</a></th>'
+
+
+def _cells(row: _Row) -> str:
+    group, last = row.group, row.group.last
+    shown, link = escaped(name(printable(group.group))), group_link(group.group)
+    # An address may be so long, a name in Kafka four times that: such a group can be seen here only.
+    linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
+    polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
+    since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
+    why = "; ".join(map(escaped, row.trouble.why))
+    mark = {Level.HURTS: "hurts", Level.LOOK: "look", Level.WELL: "well"}[row.trouble.level]
+    skew = unknown() if group.skew_ratio is None else f"{group.skew_ratio:.2f}"
+    hour = f"{row.hour:,}" + ("+" if row.hour >= _REMEMBERED else "")
+    return (
+        f'<th scope="row">{linked}</th>'
+        f'<td><span class="level {mark}">{mark}</span> {why}</td>'
+        f"<td>{escaped(group.state)}{since}{polled}</td>"
+        f'<td class="n">{group.members:,}</td>'
+        f'<td class="n">{skew}</td>'
+        f'<td class="n">{_stall(last)}</td><td class="n">{hour}</td><td>{_last(last)}</td>'
+    )
+
+
+def _stall(last: LastRebalance | None) -> str:
+    if last is None:
+        return "none yet"
+    return escaped(stall_text(last.stall)) if last.stall else unknown()
+
+
+def _last(last: LastRebalance | None) -> str:
+    return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else "none yet"
+
+
+def _pages(want: Wanted, total: int) -> str:
+    links = []
+    if want.offset:
+        before = want.address(offset=max(0, want.offset - PAGE_ROWS))
+        links.append(f'<a rel="prev" href="{escaped(before)}">Previous {PAGE_ROWS}</a>')
+    if want.offset + PAGE_ROWS < total:
+        after = want.address(offset=want.offset + PAGE_ROWS)
+        links.append(f'<a rel="next" href="{escaped(after)}">Next {PAGE_ROWS}</a>')
+    return f'<nav class="pages" aria-label="More groups">{"".join(links)}</nav>' if links else ""
+
+
+def _chooser(want: Wanted) -> Callable[[_Row], bool]:
+    text = want.match if re.search(r"[*?\[]", want.match) else f"*{want.match}*"
+    matches = re.compile(fnmatch.translate(text), re.IGNORECASE).match
+
+    def chosen(row: _Row) -> bool:
+        state = (
+            not want.state or (want.state == RUNNING and row.group.running is not None) or row.group.state == want.state
+        )
+        return state and (not want.match or matches(row.group.group) is not None)
+
+    return chosen
+
+
+def _ordered(rows: list[_Row], sort: str) -> list[_Row]:
+    key = sort.removeprefix("-")
+    if key not in (_WORST, _HOUR):
+        by_name = {each.group.group: each for each in rows}
+        return [by_name[each.group] for each in GroupQuery(sort=sort).ordered([each.group for each in rows])]
+    rows.sort(key=lambda each: each.group.group)
+    if key == _HOUR:
+        rows.sort(key=lambda each: each.hour, reverse=sort.startswith("-"))
+    else:
+        rows.sort(key=lambda each: (each.trouble.level, each.trouble.weight), reverse=not sort.startswith("-"))
+    return rows

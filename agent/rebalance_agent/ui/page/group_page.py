@@ -1,0 +1,174 @@
+"""One group: how it fares, its last rebalances in words, the timeline of its owners, and what moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rebalance_agent.api.shapes import GroupDetail, GroupSummary
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import RebalanceProtocol
+from rebalance_agent.ui.page.owners_timeline import timeline
+from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
+from rebalance_agent.ui.page.timeline_columns import Column
+from rebalance_agent.ui.page.trouble import standstill
+from rebalance_agent.ui.sentences.explanation import Paragraph, Told
+from rebalance_agent.ui.sentences.group_detail import (
+    MOVE_HEADINGS,
+    Closer,
+    member_table,
+    move_rows,
+    moves_title,
+    rebalance_rows,
+)
+from rebalance_agent.ui.sentences.words import duration, plural, printable
+from rebalance_agent.ui.svg.pieces import trigger_name
+from rebalance_agent.ui.svg.readable import escaped, name
+
+__all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
+
+MEMBERS_SHOWN = 200
+"""Members of the table, the most loaded first."""
+
+MOVES_SHOWN = 100
+"""Ways of partitions in the table of moves."""
+
+TEXT_MAX = 2_000
+"""Characters of one cell: a member may own thousands of topics."""
+
+_REBALANCE_HEADINGS = (
+    "when",
+    "generation",
+    "why",
+    "stood still",
+    "partition-seconds lost",
+    "moved",
+    "slowest",
+    "members",
+)
+"""As `watch` has them, in words: here is room."""
+
+
+def group_content(closer: Closer, columns: Sequence[Column], unread: int, told: Told) -> str:
+    """The page's content. ``unread``: older rebalances that the timeline will have the next time."""
+    summary = closer.detail.summary
+    return (
+        f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(name(printable(summary.group)))}</h1>'
+        f"{_kind(closer.detail)}{_facts(closer.detail)}{notes([_now(summary), *_unknowns(closer.detail)])}"
+        f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
+        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_words(told)}</section>'
+        f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(closer)}</section>'
+        f'<section aria-labelledby="moves">{_moves(closer)}</section>'
+        f'<section aria-labelledby="members">{_members(closer)}</section>'
+    )
+
+
+def _now(summary: GroupSummary) -> str:
+    if summary.running is None:
+        return ""
+    since = f'<span data-since="{summary.running.started_ms}"></span>'
+    return note(
+        f"It rebalances now ({escaped(summary.state)}) {since}: {escaped(standstill(summary.running))}.", "busy"
+    )
+
+
+def _kind(detail: GroupDetail) -> str:
+    summary = detail.summary
+    protocol = None if summary.protocol is RebalanceProtocol.UNKNOWN else summary.protocol
+    kind = ", ".join(
+        escaped(name(printable(str(part)), 60)) for part in (summary.group_type, summary.assignor, protocol) if part
+    )
+    generation = unknown() if summary.generation is None else f"{summary.generation:,}"
+    return f'<p class="kind">{kind}; generation {generation}; first seen {ago(detail.first_seen_ms)}</p>'
+
+
+def _facts(detail: GroupDetail) -> str:
+    summary, counters = detail.summary, detail.counters
+    partitions = unknown() if summary.partitions is None else f"{summary.partitions:,}"
+    return chips(
+        (
+            ("state", escaped(summary.state)),
+            ("members", f"{summary.members:,}{_besides(summary.idle_members, 'idle')}"),
+            ("partitions", partitions + _besides(summary.unassigned, "without an owner", "hurts besides")),
+            ("skew", unknown() if summary.skew_ratio is None else f"{summary.skew_ratio:.2f}"),
+            ("rebalances", f"{summary.rebalances:,}{_besides(summary.aborted, 'aborted')}"),
+            ("moved", f"{counters.moved:,}{_besides(counters.moved_excess, 'needlessly')}"),
+            ("stalled partition-seconds", f"{counters.stalled_partition_seconds:,.1f}"),
+        )
+    )
+
+
+def _besides(number: int | None, words: str, kind: str = "besides") -> str:
+    """How many of them are what they had better not be."""
+    return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
+
+
+def _unknowns(detail: GroupDetail) -> Iterator[str]:
+    """What this page cannot tell of the group, and why."""
+    if detail.summary.source is Source.ADMIN:
+        yield note(
+            "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
+            "unknown."
+        )
+    if detail.slowest and detail.slowest.seconds is not None:
+        who = escaped(name(printable(detail.slowest.client_id), 60))
+        # Who a rebalance waits for while it runs, no coordinator tells: the first suspect is whoever was slow before.
+        which = "rebalance before" if detail.summary.running else "last rebalance"
+        yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
+    if detail.copartition_breaks:
+        number = plural(detail.copartition_breaks, "partition number")
+        yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
+    if detail.summary.flapping:
+        names = ", ".join(escaped(name(printable(each), 60)) for each in detail.summary.flapping[:8])
+        yield note(f"Members that leave and come back again and again: {names}.", "hurts")
+
+
+def _words(told: Told) -> str:
+    if not told.rebalances:
+        return note("No rebalance has settled since this agent watches; what was before is unknown.")
+    advice = note(f"<strong>Advice</strong> {escaped(told.advice)}", "advice") if told.advice else ""
+    texts = "".join(
+        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>" for each in reversed(told.rebalances)
+    )
+    rollouts = "".join(f"<p>{escaped(name(each, TEXT_MAX))}</p>" for each in told.rollouts)
+    return f'{advice}<div class="told">{texts}{rollouts}</div>'
+
+
+def _sentences(told: Paragraph) -> str:
+    """Why it came, to be seen at once; then the course of it."""
+    why, *course = (escaped(name(each, TEXT_MAX)) for each in told.sentences)
+    return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
+
+
+def _rebalances(closer: Closer) -> str:
+    if not closer.rebalances:
+        return note("None is remembered.")
+    rows = [
+        [
+            ago(each.timestamp_ms),
+            escaped(generations),
+            escaped(trigger_name(trigger)),
+            *(escaped(name(cell, TEXT_MAX)) for cell in rest),
+        ]
+        for each, (_, generations, trigger, *rest) in zip(closer.rebalances, rebalance_rows(closer), strict=True)
+    ]
+    return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
+
+
+def _moves(closer: Closer) -> str:
+    rows = move_rows(closer)
+    title = moves_title(closer, rows)
+    head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
+    if not rows:
+        return head
+    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    more = note(f"{len(rows) - MOVES_SHOWN:,} more ways are left out.") if len(rows) > MOVES_SHOWN else ""
+    return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
+
+
+def _members(closer: Closer) -> str:
+    headings, rows = member_table(closer)
+    if not rows:
+        return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
+    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
+    more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
+    return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")

@@ -1,0 +1,129 @@
+"""What every page has around it, and the pieces that only these pages have. Text out, always escaped."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+
+from rebalance_agent import __version__
+from rebalance_agent.ui.svg.assets import asset
+from rebalance_agent.ui.svg.readable import escaped
+
+__all__ = [
+    "HTML",
+    "POLICY",
+    "STYLE",
+    "ago",
+    "cells",
+    "chips",
+    "clock",
+    "frame",
+    "note",
+    "notes",
+    "script",
+    "style",
+    "unknown",
+]
+
+HTML = "text/html; charset=utf-8"
+STYLE = "text/css; charset=utf-8"
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy: nothing but the listener's own files, and no script or style within the page."""
+
+_FRAME = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title} · rebalance-agent</title>
+<link rel="icon" href="icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="page.css">
+<script src="page.js" defer></script>
+</head>
+<body data-every="{every}">
+<a class="skip" href="#main">to the content</a>
+<header><a class="home" href="./">rebalance-agent</a>
+<p id="live" role="status"></p><button id="pause" type="button" aria-pressed="false" hidden>Pause</button></header>
+<main id="main" tabindex="-1">
+{main}
+</main>
+<footer><nav aria-label="For programs">{links}</nav><p>rebalance-agent {version}</p></footer>
+<div id="tip" role="status" hidden></div>
+</body>
+</html>
+"""
+
+
+def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> bytes:
+    """A whole page. ``main`` is HTML, ``links`` are paths; asked for again every ``every_s`` seconds, if not 0."""
+    shown = "".join(f'<a href="{escaped(path.lstrip("/"))}">{escaped(path)}</a>' for path in links)
+    page = _FRAME.format(title=escaped(title), main=main, links=shown, version=escaped(__version__), every=every_s)
+    return page.encode("utf-8", "backslashreplace")
+
+
+@functools.cache
+def style() -> bytes:
+    """The style sheet of all pages."""
+    return f"{asset('look.css')}\n{asset('page.css', __package__)}\n".encode()
+
+
+@functools.cache
+def script() -> bytes:
+    """The script of all pages."""
+    return f"{asset('tips.js')}\n{asset('page.js', __package__)}\n".encode()
+
+
+def clock(at_ms: int, *, day: bool = True) -> str:
+    """A moment to the second, UTC, as text; one that no calendar has in milliseconds."""
+    try:
+        at = datetime.fromtimestamp(at_ms / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{at_ms} ms"
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if day else f"{at:%H:%M:%S}"
+
+
+def ago(at_ms: int) -> str:
+    """A moment as HTML: the script says how long ago it was."""
+    return f'<time data-ago="{at_ms}">{escaped(clock(at_ms))}</time>'
+
+
+def unknown() -> str:
+    """Stands where nobody knows; an HTML cell."""
+    return '<span class="unknown">unknown</span>'
+
+
+def chips(facts: Iterable[tuple[str, str]]) -> str:
+    """(name, HTML) as a list of terms."""
+    shown = "".join(f"<div><dt>{escaped(term)}</dt><dd>{value}</dd></div>" for term, value in facts)
+    return f'<dl class="tiles">{shown}</dl>'
+
+
+def note(html: str, kind: str = "") -> str:
+    """A remark across the page."""
+    return f'<p class="note {kind}">{html}</p>'
+
+
+def notes(remarks: Iterable[str]) -> str:
+    """Remarks that come and go: what is after them keeps its place in the page, so that the script leaves it alone."""
+    return f'<div class="notes">{"".join(remarks)}</div>'
+
+
+def cells(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table of HTML cells; the first one of a row names it."""
+    head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in headings)
+    body = "".join(
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{each}</td>" for each in rest)}</tr>' for first, *rest in rows
+    )
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table>'
+        f'<caption class="sr">{escaped(caption)}</caption><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,264 @@
+"""The last rebalances of a group in sentences. Pure: the same events give the same text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.shapes import RebalanceDetail
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import Callback, Event
+from rebalance_agent.model.group import GroupType, RebalanceProtocol
+from rebalance_agent.model.partitions import to_ranges
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.ui.sentences.advice import advice
+from rebalance_agent.ui.sentences.causes import why
+from rebalance_agent.ui.sentences.scene import Scene, scenes
+from rebalance_agent.ui.sentences.words import duration, listed, moment, moves, plural, printable
+
+__all__ = [
+    "LAST_MAX",
+    "Paragraph",
+    "Told",
+    "explain",
+    "explain_rebalances",
+    "paragraphs",
+    "tell",
+    "whole_rebalances",
+]
+
+LAST_MAX = 50
+"""Rebalances of one text: as many as an agent remembers of a group."""
+
+REPORTS_MAX = 20_000
+"""Members' reports that are kept to look for those of the last rebalances."""
+
+SLOW_S = 0.1
+"""A member that is ready sooner kept nobody waiting."""
+
+WIDTH = 100
+
+WAYS_MAX = 6
+"""Ways of partitions that are named one by one; more are counted."""
+
+
+def explain(events: Iterable[Event], last: int = 3) -> str:
+    """The ``last`` rebalances among one group's ``events`` (in order), oldest first, and what to do about them."""
+    details, rollouts = whole_rebalances(events, last)
+    return explain_rebalances(details, rollouts, last)
+
+
+def explain_rebalances(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> str:
+    """As `explain`, of rebalances newest first; one more than ``last`` tells what the oldest one began from."""
+    return "\n\n".join(paragraphs(details, rollouts, last)) + "\n"
+
+
+def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> list[str]:
+    """One text for each rebalance, oldest first, then for each rollout that they belong to, then the advice."""
+    told = tell(details, rollouts, last)
+    texts = [_wrapped(each.heading, each.text) for each in told.rebalances]
+    texts += [_wrapped("", each) for each in told.rollouts]
+    return texts + ([_wrapped("", f"Advice: {told.advice}")] if told.advice else [])
+
+
+class Paragraph(NamedTuple):
+    """One rebalance: when and which, and what is to be said of it, first why it came."""
+
+    heading: str
+    sentences: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The sentences in a row."""
+        return " ".join(self.sentences)
+
+
+class Told(NamedTuple):
+    """Rebalances and rollouts oldest first; ``advice`` is empty where nothing is certain."""
+
+    rebalances: tuple[Paragraph, ...]
+    rollouts: tuple[str, ...]
+    advice: str
+
+
+def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Told:
+    """What is said of the ``last`` of ``details`` (newest first), and of the rollouts that they belong to."""
+    shown = scenes(details, last)
+    since = min((scene.closing.timestamp_ms for scene in shown), default=0)
+    deploys = [each for each in rollouts if isinstance(each, RolloutEvent) and each.timestamp_ms >= since]
+    return Told(
+        tuple(Paragraph(_heading(scene), tuple(_sentences(scene))) for scene in shown),
+        tuple(_rollout(each) for each in reversed(deploys)),
+        advice(shown),
+    )
+
+
+def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
+    """Events of one group, in order -> its rebalances newest first, one more than ``last``; and its rollouts."""
+    history = History(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
+    group = None
+    for event in events:
+        group = event.group
+        history.observe(event)
+    known = history.rebalances(group) if group is not None else None
+    if known is None or group is None:
+        return [], []
+    details = [history.rebalance(group, each.id) for each in known.rebalances]
+    return [each for each in details if each], list(known.rollouts)
+
+
+def _heading(scene: Scene) -> str:
+    closing = scene.closing
+    assignor = printable(closing.assignor) if closing.assignor else ""
+    kind = ", ".join(part for part in (assignor, closing.protocol) if part and part != RebalanceProtocol.UNKNOWN)
+    numbers = list(dict.fromkeys(each.generation for each in scene.generations))
+    noun = "generation" if closing.group_type is GroupType.CLASSIC else "group epoch"
+    generations = f"{noun} {numbers[0]}" if len(numbers) == 1 else f"{noun}s {numbers[0]} to {numbers[-1]}"
+    return f"{moment(closing.timestamp_ms)}, {generations}" + (f" ({kind})" if kind else "")
+
+
+def _sentences(scene: Scene) -> Iterator[str]:
+    yield why(scene)
+    if migrated := next((each.migrated_from for each in scene.generations if each.migrated_from), None):
+        yield f"With it the group went from the {migrated} to the {scene.closing.group_type} protocol."
+    yield from _course(scene)
+    yield from _slow(scene)
+    yield from _cost(scene)
+    yield from _moved(scene)
+    closing = scene.closing
+    if closing.flapping:
+        yield f"{listed([printable(each) for each in closing.flapping])} came or went as so often before."
+    if closing.unassigned and closing.members:
+        yield f"{plural(closing.unassigned, 'partition')} {_has(closing.unassigned)} no owner."
+    if not closing.members:
+        yield "The group is empty now: nobody consumes."
+
+
+def _course(scene: Scene) -> Iterator[str]:
+    """How it went: its phases, follow-ups, and what came to nothing."""
+    if scene.aborted:
+        numbers = listed([str(each) for each in scene.aborted])
+        noun = "Generation" if len(scene.aborted) == 1 else "Generations"
+        yield f"{noun} {numbers} had been begun before it and came to nothing."
+    first, closing = scene.generations[0], scene.closing
+    if not closing.members:
+        return
+    if closing.generation == closing.previous_generation:
+        yield "Nobody else had to rejoin for that."
+        return
+    if closing.followups and closing.group_type is GroupType.CLASSIC:
+        yield (
+            f"It took {closing.followups + 1} generations: members gave up partitions in one, and a follow-up handed "
+            "them on."
+        )
+    if first.phases.started_ms is not None:
+        took = max(0, closing.timestamp_ms - first.phases.started_ms) / 1000
+        waited = ""
+        if (first.join_seconds or 0) >= took / 2:
+            waited = f", {duration(first.join_seconds or 0)} of them until every member had rejoined"
+        elif (closing.reconcile_seconds or 0) >= took / 2:
+            waited = f", {duration(closing.reconcile_seconds or 0)} of them until all had what they were assigned"
+        yield f"With {plural(len(closing.members), 'member')} it was over after {duration(took)}{waited}."
+    else:
+        yield f"Nobody saw when it began; it ended with {plural(len(closing.members), 'member')}."
+
+
+def _slow(scene: Scene) -> Iterator[str]:
+    closing = scene.closing
+    member = scene.by_id.get(closing.slowest_member_id or "")
+    if member is None or (closing.slowest_seconds or 0) < SLOW_S:
+        return
+    callbacks = scene.said(member.member_id, [Callback.REVOKED, Callback.LOST])
+    ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
+    told = f", of which its {callbacks[0].callback} callback ran {duration(ran)}" if callbacks else ""
+    name, waited = scene.name(member), duration(closing.slowest_seconds or 0)
+    if closing.group_type is GroupType.CLASSIC:
+        yield f"{name} was the last to be ready, {waited} after the start{told}."
+    else:
+        yield f"{name} took longest to give up what it was asked for: {waited}{told}."
+
+
+def _cost(scene: Scene) -> Iterator[str]:
+    stall = scene.closing.stall
+    if stall is None:
+        if scene.closing.members:
+            yield "What it cost is unknown."
+        return
+    if not stall.seconds:
+        yield "No partition stood still."
+        return
+    yield (
+        f"Partitions stood still for {_span(stall)}; all in all {stall.partition_seconds:.1f} stalled "
+        f"partition-seconds{'' if stall.basis is Basis.EXACT else ' are counted'}."
+    )
+    again = sum(each.reprocessed_records or 0 for each in scene.reports)
+    if again:
+        yield f"{plural(again, 'record')} {_has(again)} to be consumed once more."
+
+
+def _span(stall: Stall) -> str:
+    if stall.basis is Basis.EXACT:
+        return f"{duration(stall.seconds)} at the longest, as the members themselves measured it"
+    least, most = duration(stall.lower_seconds), duration(stall.seconds)
+    span = most if least == most else f"{least} to {most}" if stall.lower_seconds else f"up to {most}"
+    return f"{span} at the longest (not all members report, so this is what the coordinator's records allow)"
+
+
+def _moved(scene: Scene) -> Iterator[str]:
+    closing = scene.closing
+    if closing.noop:
+        yield "Afterwards everyone owned what they had owned."
+        return
+    if not closing.moved:
+        return
+    if scene.before is None:
+        yield f"{plural(closing.moved, 'partition')} moved."
+    else:
+        ways = [each for each in moves(scene.before.members, closing.members) if each.giver and each.taker]
+        told = [
+            f"{printable(way.topic)} {to_ranges(way.partitions)} from {scene.names[way.giver or '']} "
+            f"to {scene.names[way.taker or '']}"
+            for way in ways[:WAYS_MAX]
+        ]
+        rest = Counter(len(way.partitions) for way in ways[WAYS_MAX:])
+        more = sum(size * number for size, number in rest.items())
+        yield f"{plural(closing.moved, 'partition')} moved: {'; '.join(told)}" + (
+            f"; and {more} more." if more else "."
+        )
+    if closing.needed is not None and closing.moved > closing.needed:
+        yield f"{closing.needed} would have been enough for this balance."
+
+
+def _rollout(event: RolloutEvent) -> str:
+    what = printable(event.workload) if event.workload else "the group's members"
+    images = f" from {_images(event.from_images)} to {_images(event.to_images)}" if event.to_images else ""
+    state = "" if event.closed else " so far; it may still go on"
+    return (
+        f"A rollout of {what}{images} replaced {event.members_replaced} of {plural(event.members, 'member')} in "
+        f"{plural(event.rebalances, 'rebalance')} (generations {event.first_generation} to {event.last_generation}) "
+        f"and cost {event.stalled_partition_seconds:.1f} stalled partition-seconds{state}."
+    )
+
+
+def _images(images: Sequence[str]) -> str:
+    return listed([printable(each) for each in images], 3) if images else "an unknown image"
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _wrapped(heading: str, text: str) -> str:
+    # Names are left whole: people copy them.
+    body = textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent="  " * bool(heading),
+        subsequent_indent="  " * bool(heading),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return f"{heading}\n{body}" if heading else body

@@ -1,0 +1,182 @@
+"""One group more closely: rows and sentences of what an agent answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.model.partitions import claimed_partitions, to_ranges
+from rebalance_agent.ui.sentences.words import (
+    UNKNOWN,
+    ago,
+    duration,
+    identity,
+    member_names,
+    moves,
+    partitions_text,
+    plural,
+    printable,
+    stall_text,
+)
+
+__all__ = [
+    "MOVE_HEADINGS",
+    "REBALANCE_HEADINGS",
+    "Closer",
+    "closing_event",
+    "headline",
+    "member_table",
+    "move_rows",
+    "moves_title",
+    "names_by_id",
+    "rebalance_rows",
+]
+
+REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
+MOVE_HEADINGS = ("topic", "partitions", "from", "to")
+
+_PLACES = ("node", "workload", "image")
+"""Of `Workload`, besides the pod, by which members are called: a column each where some member's sidecar tells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closer:
+    """A group, its last rebalances newest first, and whole: the last completed one and the one before it."""
+
+    detail: GroupDetail
+    rebalances: tuple[Rebalance, ...]
+    last: RebalanceDetail | None
+    before: RebalanceDetail | None
+
+
+def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
+    """The event that speaks for the whole rebalance."""
+    events = detail.events if detail else ()
+    return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
+
+
+def headline(closer: Closer) -> str:
+    """Two lines: what the group is, and how it fares."""
+    summary, counters = closer.detail.summary, closer.detail.counters
+    parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
+    kind = ", ".join(str(part) for part in parts if part)
+    running = summary.running
+    state = (
+        f"{summary.state} for {duration(max(0, closer.detail.now_ms - running.started_ms) / 1000)}, "
+        f"{plural(running.stalled_partitions, 'partition')} stand still"
+        if running
+        else str(summary.state)
+    )
+    facts = [
+        f"{kind}: {state}",
+        f"generation {UNKNOWN if summary.generation is None else summary.generation}",
+        plural(summary.members, "member"),
+        f"{UNKNOWN if summary.partitions is None else summary.partitions} partitions"
+        + (f" ({summary.unassigned} without an owner)" if summary.unassigned else ""),
+    ]
+    if summary.skew_ratio is not None:
+        facts.append(f"skew {summary.skew_ratio:.2f}")
+    totals = [
+        f"since this agent watches: {plural(summary.rebalances, 'rebalance')}, {summary.aborted} aborted",
+        f"{counters.moved} partitions moved, {counters.moved_excess} needlessly",
+        f"{counters.stalled_partition_seconds:.1f} stalled partition-seconds",
+    ]
+    return f"{', '.join(facts)}\n{', '.join(totals)}"
+
+
+def rebalance_rows(closer: Closer) -> list[tuple[str, ...]]:
+    """Under `REBALANCE_HEADINGS`, newest first."""
+    names = names_by_id(closer)
+    return [_rebalance_row(each, closer.detail.now_ms, names) for each in closer.rebalances]
+
+
+def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows, the most loaded first."""
+    members = closer.detail.members
+    names = member_names(members)
+    ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
+    places = [place for place in _PLACES if any(_place(each, place) for each in members)]
+    rows = [
+        (
+            names[identity(each)],
+            *(printable(_place(each, place) or UNKNOWN) for place in places),
+            printable(each.client_id),
+            printable(each.host),
+            UNKNOWN if each.partitions is None else str(each.partitions),
+            UNKNOWN if each.target is None else f"{each.target:.1f}".removesuffix(".0"),
+            partitions_text(each.assigned or {}) or UNKNOWN,
+        )
+        for each in ordered
+    ]
+    return ("member", *places, "client id", "host", "partitions", "target", "owns"), rows
+
+
+def move_rows(closer: Closer) -> list[tuple[str, ...]]:
+    """Under `MOVE_HEADINGS`: what the last rebalance moved; none where nothing moved or nobody knows."""
+    last, before = closing_event(closer.last), closing_event(closer.before)
+    if last is None or before is None or not _follows(closer):
+        return []
+    names = {**member_names(before.members), **member_names(last.members)}
+    return [
+        (
+            printable(move.topic),
+            to_ranges(move.partitions),
+            names.get(move.giver, move.giver) if move.giver else "nobody",
+            names.get(move.taker, move.taker) if move.taker else "nobody",
+        )
+        for move in moves(before.members, last.members)
+    ]
+
+
+def moves_title(closer: Closer, rows: Sequence[tuple[str, ...]]) -> str:
+    """What the table of moves shows, or why it is empty."""
+    last = closing_event(closer.last)
+    if last is None:
+        return "moves: no rebalance has settled since this agent watches"
+    if not _follows(closer):
+        return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
+    number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
+    return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
+
+
+def _place(member: GroupMember, place: str) -> str | None:
+    return getattr(member.where, place) if member.where else None
+
+
+def _follows(closer: Closer) -> bool:
+    last, before = closing_event(closer.last), closing_event(closer.before)
+    first = closer.last.rebalance.previous_generation if closer.last else None
+    return last is not None and before is not None and before.generation == first
+
+
+def names_by_id(closer: Closer) -> dict[str, str]:
+    """What members of now and of the last rebalances are called, by member id."""
+    names: dict[str, str] = {}
+    for event in (closing_event(closer.before), closing_event(closer.last)):
+        if event:
+            called = member_names(event.members)
+            names |= {each.member_id: called[identity(each)] for each in event.members}
+    called = member_names(closer.detail.members)
+    return names | {each.member_id: called[identity(each)] for each in closer.detail.members}
+
+
+def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:
+    if each.kind is RebalanceKind.ABORTED:
+        return (ago(now_ms, each.timestamp_ms), str(each.generation), "aborted", *[UNKNOWN] * 5)
+    slowest = each.slowest
+    numbers = [step.generation for step in each.generations]
+    return (
+        ago(now_ms, each.timestamp_ms),
+        str(numbers[0]) if len(numbers) == 1 else f"{numbers[0]}-{numbers[-1]}",
+        str(each.trigger),
+        stall_text(each.stall),
+        UNKNOWN if each.stall is None else f"{each.stall.partition_seconds:.1f}",
+        str(each.moved) + (f" (needed {each.needed})" if each.needed is not None and each.moved > each.needed else ""),
+        UNKNOWN
+        if slowest is None
+        else names.get(slowest.member_id or "", printable(slowest.client_id))
+        + (f" {duration(slowest.seconds)}" if slowest.seconds is not None else ""),
+        str(each.members),
+    )

@@ -1,0 +1,80 @@
+"""Pieces of pages: triggers in words and colours, legends, figures with their table, plain tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rebalance_agent.model.episode import Trigger
+from rebalance_agent.ui.svg.readable import escaped
+
+__all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "trigger_class", "trigger_name"]
+
+TABLE_ROWS_MAX = 60
+"""Rows of a picture's own table: it is there to be read, not to be searched."""
+
+_NAMES = {
+    Trigger.GROUP_STARTED: "group started",
+    Trigger.MEMBER_FAILED: "member failed",
+    Trigger.MEMBER_LEFT: "member left",
+    Trigger.MEMBER_GONE: "member gone (left or failed)",
+    Trigger.MEMBER_REPLACED: "member replaced",
+    Trigger.MEMBER_JOINED: "member joined",
+    Trigger.SUBSCRIPTION_CHANGED: "subscription changed",
+    Trigger.ASSIGNOR_CHANGED: "assignor changed",
+    Trigger.TOPICS_CHANGED: "topics changed",
+    Trigger.PARTITIONS_CHANGED: "partitions added",
+    Trigger.REJOIN: "rejoin without a change",
+    Trigger.UNKNOWN: "unknown",
+}
+
+
+def trigger_name(trigger: str) -> str:
+    """A trigger in words; one of a newer release by its own name."""
+    return _NAMES[Trigger(trigger)] if trigger in _NAMES else trigger
+
+
+def trigger_class(trigger: str) -> str:
+    """The class with a trigger's colour."""
+    known = Trigger(trigger) if trigger in _NAMES else Trigger.UNKNOWN
+    return f"t-{known.value.replace('_', '-')}"
+
+
+def legend(entries: Iterable[tuple[str, str]]) -> str:
+    """(class, words) in a line."""
+    items = "".join(
+        f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" class="{kind}"/></svg>'
+        f"{escaped(words)}</li>"
+        for kind, words in entries
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def figure(
+    title: str,
+    picture: str,
+    *,
+    says: str = "",
+    below: str = "",
+    data: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
+    wide: bool = False,
+) -> str:
+    """A picture under its title, with what it ``says`` and its ``data`` (headings, rows) as a table to open."""
+    told = f"<p>{escaped(says)}</p>" if says else ""
+    rows = ""
+    if data and data[1]:
+        left_out = len(data[1]) - TABLE_ROWS_MAX
+        more = f"<p>{left_out:,} more rows are in the tables.</p>" if left_out > 0 else ""
+        shown = table(data[0], data[1][:TABLE_ROWS_MAX])
+        rows = f'<details class="data"><summary>as a table</summary>{shown}{more}</details>'
+    kind = ' class="wide"' if wide else ""
+    return f"<figure{kind}><figcaption><h3>{escaped(title)}</h3>{told}</figcaption>{picture}{below}{rows}</figure>"
+
+
+def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Texts in a table; the first column names the row."""
+    head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in headings)
+    body = "".join(
+        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(each)}</td>" for each in row[1:])}</tr>'
+        for row in rows
+    )
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
