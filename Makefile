@@ -66,7 +66,7 @@ dashboards: $(STAMP) ## write the boards' JSON anew
 
 chart: $(STAMP) ## write the chart's schema, rules, boards and README anew (after alerts and dashboards)
 	@$(BIN)/python -m helm
-	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
+	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.cluster.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
 	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent
 
 docs: $(STAMP) ## write the generated pages of docs/ anew

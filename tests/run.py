@@ -26,9 +26,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rebalance_agent.clock import Clock, SystemClock
-from support import tools
-from support.background import in_background
-from support.jobs import Job, run_jobs
+from support.runner import tools
+from support.runner.background import in_background
+from support.runner.jobs import Job, run_jobs
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -101,7 +101,7 @@ TIERS = (
             pytest("tests/helm", "--ignore-glob=*/test_injection*", "--timeout=1800", coverage=False),
             pytest("tests/helm", "--ignore-glob=*/test_[ac]*", "--timeout=1800", coverage=False),
         ),
-        beforehand=tool("python", "-m", "support.kube_tools"),
+        beforehand=tool("python", "-m", "support.cluster.kube_tools"),
     ),
     Tier("integration", (pytest("tests/integration"),), alone=True),
     # One run of the demo under a real Prometheus, on which alerts and boards are proved together.

@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "agent"), str(ROOT / "tests")]
 
-from support.browsing import browser  # noqa: E402 - found on the path above
+from support.browsers.browsing import browser  # noqa: E402 - found on the path above
 
 WIDTH, HEIGHT = 1_240, 1_180
 ABOVE = 8

@@ -16,8 +16,8 @@ ROOT = Path(__file__).parents[2]
 sys.path[:0] = [str(ROOT / "agent"), str(ROOT / "tests")]
 
 from rebalance_agent.ui.page.group_list import group_link  # noqa: E402 - found on the path above
-from support.browsing import Browser, browser  # noqa: E402
-from support.observing import eventually, http  # noqa: E402
+from support.browsers.browsing import Browser, browser  # noqa: E402
+from support.observer.observing import eventually, http  # noqa: E402
 
 SECONDS, REBALANCES = 120, 3
 GROUP = "orders-weighted"

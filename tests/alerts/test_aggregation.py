@@ -12,7 +12,7 @@ from alerts.values import load
 
 from rebalance_agent.metrics.catalogue import BY_NAME
 from rebalance_agent.metrics.metric import Kind
-from support.promtool import PROMTOOL, Run, read_cases, rule_file, run
+from support.charts.promtool import PROMTOOL, Run, read_cases, rule_file, run
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
 

@@ -11,8 +11,8 @@ import yaml
 from alerts.pack import ALERTS
 from alerts.values import load
 
-from support.alertmanager import AMTOOL, Alertmanager, needs_alertmanager
-from support.observing import eventually
+from support.charts.alertmanager import AMTOOL, Alertmanager, needs_alertmanager
+from support.observer.observing import eventually
 
 pytestmark = needs_alertmanager
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.live_prometheus import SCRAPE_SECONDS, Live
-from support.live_rules import SHORT
-from support.observing import eventually
+from support.charts.live_prometheus import SCRAPE_SECONDS, Live
+from support.charts.live_rules import SHORT
+from support.observer.observing import eventually
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -20,7 +20,7 @@ from rebalance_agent.cli.main import COMMANDS
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.metrics.catalogue import BY_NAME
 from rebalance_agent.metrics.metric import Kind
-from support.promtool import PROMTOOL, read_cases
+from support.charts.promtool import PROMTOOL, read_cases
 
 ROOT = Path(__file__).parents[2]
 RUNBOOKS = sorted((ROOT / "alerts" / "runbooks").glob("*.md"))

@@ -15,7 +15,7 @@ from alerts.pack import ALERTS
 from alerts.values import SEVERITIES, Values, load, seconds
 
 from rebalance_agent.metrics.member_rows import CALLBACK_BUCKETS
-from support.promtool import PROMTOOL, Run, read_cases, rule_file, run
+from support.charts.promtool import PROMTOOL, Run, read_cases, rule_file, run
 
 ROOT = Path(__file__).parents[2]
 VALUES = load()

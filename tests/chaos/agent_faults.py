@@ -9,7 +9,7 @@ from http.client import HTTPException
 from chaos.flood import post
 from chaos.programs import ENVIRONMENT, MODULE
 from chaos.stage import hold_up, hold_up_again
-from support.observing import PATIENCE_S, eventually, http
+from support.observer.observing import PATIENCE_S, eventually, http
 
 MEMORY_BYTES = 4 << 20
 HELD_S, GOES_ON_S = (0.3, 2.0), (0.02, 0.1)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from chaos.programs import ENVIRONMENT, LEASHED
 from rebalance_agent.clock import SystemClock
-from support.observing import PATIENCE_S
+from support.observer.observing import PATIENCE_S
 
 SCRAPE_S = 1.0
 LOADED = "snapshots_loaded"
@@ -77,7 +77,7 @@ class Life:
         if role == "observe":
             flags.append(f"--events-file={self.events}")
         self._process = subprocess.Popen(
-            [*LEASHED, "support.stepped_clock", str(clock_file), role, *flags],
+            [*LEASHED, "support.observer.stepped_clock", str(clock_file), role, *flags],
             env=ENVIRONMENT,
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,

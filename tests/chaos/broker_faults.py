@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 
 from chaos.stage import hold_up, hold_up_again
 from rebalance_agent.testing import BrokerError
-from support.observing import eventually
+from support.observer.observing import eventually
 
 OFFSETS = "__consumer_offsets"
 BURSTS_S = (0.2, 1.2)

@@ -14,8 +14,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from chaos.kinds import KINDS, group_name, librdkafkas, troops
 from chaos.latency import TRIED
 from chaos.programs import ENVIRONMENT, MODULE
-from support import member_lines
-from support.observing import PATIENCE_S
+from support.members import member_lines
+from support.observer.observing import PATIENCE_S
 
 MEMBERS = 2, 3
 """Fewer are joined by another one, and never are there more."""

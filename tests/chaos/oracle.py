@@ -13,8 +13,8 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
 from rebalance_agent.runtime.watch.audit_source import VerifiedCluster
-from support.member_lines import Lines
-from support.observing import PATIENCE_S, answered, eventually
+from support.members.member_lines import Lines
+from support.observer.observing import PATIENCE_S, answered, eventually
 
 GRACE_MS = 20_000
 SETTLED_S = (GRACE_MS + FOLLOWUP_MS) / 1000 + 60

@@ -23,8 +23,8 @@ from chaos.timetable import BROKERS, WHOLE_MINUTES, happened
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from rebalance_agent.testing.kafka.broker_settings import free_ports
-from support.network import Network
-from support.observing import create_topic, eventually, everything
+from support.kafka.network import Network
+from support.observer.observing import create_topic, eventually, everything
 
 READY_S, BALANCED_S = 240, 240
 LOOKS_S = 2.0

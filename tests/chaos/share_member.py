@@ -8,7 +8,7 @@ from __future__ import annotations
 import jpype
 
 from chaos.telling import POLL_S, act_as
-from support.scenario_streams import start_java
+from support.scenarios.scenario_streams import start_java
 
 DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 

@@ -8,7 +8,7 @@ import threading
 from confluent_kafka import Producer
 
 from chaos.kinds import PARTITIONS
-from support.observing import PATIENCE_S
+from support.observer.observing import PATIENCE_S
 
 RECORDS_PER_S = 20
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from chaos.agents import Agent
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing import EmbeddedKafka
-from support.network import Network
+from support.kafka.network import Network
 
 if TYPE_CHECKING:
     from chaos.stream import Stream

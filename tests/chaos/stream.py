@@ -14,7 +14,7 @@ from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import Tables
-from support.pipelines import SHORT_LIVED, Ingest, commits
+from support.pipeline.pipelines import SHORT_LIVED, Ingest, commits
 
 EVERY_S = 10
 NICE = 10

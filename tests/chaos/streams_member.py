@@ -9,7 +9,7 @@ from __future__ import annotations
 import jpype
 
 from chaos.telling import act_as
-from support.scenario_streams import STREAMS, be_member, start_java
+from support.scenarios.scenario_streams import STREAMS, be_member, start_java
 
 
 def _processors(polls):

@@ -19,8 +19,8 @@ from rebalance_agent.cli.commands import observe, sidecar
 from rebalance_agent.runtime.settings.flags import flag_values
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 from rebalance_agent.runtime.settings.settings_sources import load
-from support.kube_tools import module
-from support.promtool import PROMTOOL
+from support.charts.promtool import PROMTOOL
+from support.cluster.kube_tools import module
 
 ROOT = Path(__file__).parents[2]
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))

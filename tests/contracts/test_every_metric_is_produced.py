@@ -40,9 +40,9 @@ from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import StallHistogram
-from support.epochs import current, fact, gone, joins, named, target
-from support.scrapes import families
-from support.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics
+from support.observer.scrapes import families
+from support.tracker.epochs import current, fact, gone, joins, named, target
+from support.tracker.tracking import T0, WHOLE, assigned, left, listed, member, record, revoked, tell, tick, topics
 
 SOURCES = Path(rebalance_agent.__file__).parent
 

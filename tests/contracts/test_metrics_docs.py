@@ -7,8 +7,8 @@ import pytest
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.document import metrics_page
 from rebalance_agent.metrics.metric import Kind, Role
-from support import pages
-from support.scrapes import families, promtool_says
+from support.observer import pages
+from support.observer.scrapes import families, promtool_says
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -15,7 +15,7 @@ from dashboards.panel import Panel
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.metric import Kind
-from support.boards import BUILT_IN, FOLDER, boards, questions, variables_in
+from support.charts.boards import BUILT_IN, FOLDER, boards, questions, variables_in
 
 COMMITTED = boards()
 ALL = pytest.mark.parametrize("uid", sorted(COMMITTED))

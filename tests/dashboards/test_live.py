@@ -13,10 +13,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from rebalance_agent.demo.stories import GROUPS as DEMO
-from support.board_picture import picture
-from support.boards import ROOT, boards, filled, put_in, questions
-from support.grafana_answers import answers
-from support.node import packages, program
+from support.charts.board_picture import picture
+from support.charts.boards import ROOT, boards, filled, put_in, questions
+from support.charts.grafana_answers import answers
+from support.runner.node import packages, program
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from support.boards import boards
-from support.node import packages, program
+from support.charts.boards import boards
+from support.runner.node import packages, program
 
 HERE = Path(__file__).parent
 SCHEMAS = ("schema-11", "schema-12")

@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, settings
 
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.api import api_of
-from support.histories import clustered
-from support.views import full_view
+from support.observer.api import api_of
+from support.observer.views import full_view
+from support.tracker.histories import clustered
 
 EVENTS = clustered()
 PLAIN = {"Accept-Encoding": "identity"}  # this client asks for gzip, and cannot read it

@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, eventually, everything
+from support.observer.observing import create_topic, eventually, everything
 
 OUT = Path(__file__).with_name("captured_topic.ndjson")
 PARTITIONS = 4

@@ -20,7 +20,7 @@ from rebalance_agent.groupprotocol.tables.streams_groups import STREAMS_TABLES
 from rebalance_agent.groupprotocol.wire.message import Message
 from rebalance_agent.groupprotocol.wire.primitives import BYTES, STRING, UUID, Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
-from support.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java
+from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form, start_java
 
 OUT = Path(__file__).with_name("kafkas_own_bytes.json")
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"

@@ -18,8 +18,8 @@ from rebalance_agent.groupprotocol.tables.consumer_groups import CONSUMER_GROUP_
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
-from support.captured import CAPTURED, EVERY_KIND, member_bytes
-from support.tracking import closing, tell
+from support.kafka.captured import CAPTURED, EVERY_KIND, member_bytes
+from support.tracker.tracking import closing, tell
 
 NEVER_WRITTEN = CONSUMER_GROUP_PARTITION_METADATA.kind
 """Kafka 4.1 and newer only delete such records."""

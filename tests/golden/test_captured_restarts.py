@@ -6,8 +6,8 @@ import itertools
 
 import pytest
 
-from support.captured import EVERY_KIND, TOLD_STORY
-from support.restarts import TICK_MS, Observed, told_together
+from support.kafka.captured import EVERY_KIND, TOLD_STORY
+from support.observer.restarts import TICK_MS, Observed, told_together
 
 LATER_MS = 60_000
 KILLED_EVERY_MS = {TOLD_STORY.name: TICK_MS, EVERY_KIND.name: 5 * TICK_MS}

@@ -19,7 +19,7 @@ from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracking import closing, tell
+from support.tracker.tracking import closing, tell
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER / "captured_topic_events.ndjson"

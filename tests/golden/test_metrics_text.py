@@ -10,8 +10,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.metrics.export.dialects import Dialect
-from support import pages
-from support.scrapes import families, promtool_says
+from support.observer import pages
+from support.observer.scrapes import families, promtool_says
 
 FOLDER = Path(__file__).parent
 PAGES = {"metrics_of_groups.txt": pages.observer_groups, "metrics_of_members.txt": pages.sidecar_members}

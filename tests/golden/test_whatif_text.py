@@ -15,7 +15,7 @@ from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli import main
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.sinks.split_events import event_lines
-from support.histories import clustered
+from support.tracker.histories import clustered
 
 FOLDER = Path(__file__).parent / "whatif"
 CAPTURED = Path(__file__).parent / "captured_topic_events.ndjson"
@@ -132,8 +132,8 @@ def test_the_help_teaches(capsys):
 
 
 def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
-    from support.api import api_of  # noqa: PLC0415
-    from support.views import full_view  # noqa: PLC0415
+    from support.observer.api import api_of  # noqa: PLC0415
+    from support.observer.views import full_view  # noqa: PLC0415
 
     events = [replace(each, group="orders") for each in clustered(6)]
     api, *_ = api_of(full_view("orders"), events=events)
@@ -145,8 +145,8 @@ def test_an_agents_memory_is_asked_the_same(quiet, capsys, monkeypatch):
 
 
 def test_what_the_agent_forgets_meanwhile_is_left_out(quiet, capsys, monkeypatch):
-    from support.api import api_of  # noqa: PLC0415
-    from support.views import full_view  # noqa: PLC0415
+    from support.observer.api import api_of  # noqa: PLC0415
+    from support.observer.views import full_view  # noqa: PLC0415
 
     api, *_ = api_of(full_view("orders"), events=[replace(each, group="orders") for each in clustered(6)])
     oldest = api.rebalances("orders").rebalances[-1].id

@@ -9,8 +9,8 @@ import shutil
 
 import pytest
 
-from support.control_plane import ControlPlane
-from support.kube_tools import operator_definitions, spark_definitions
+from support.cluster.control_plane import ControlPlane
+from support.cluster.kube_tools import operator_definitions, spark_definitions
 
 NUMBERS = itertools.count(1)
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}

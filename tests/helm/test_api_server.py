@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.control_plane import RefusedError
+from support.cluster.control_plane import RefusedError
 
 POD = {
     "apiVersion": "v1",

@@ -6,8 +6,8 @@ import shutil
 import pytest
 import yaml
 
-from support.control_plane import documents
-from support.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
+from support.cluster.control_plane import documents
+from support.cluster.rendered import CHART, EXAMPLES, SPARK, bare_pods, chosen, example_name, objects
 
 RELEASE = "one"
 CONNECTED = ("--validate", "--dry-run=server")  # which versions of APIs there are is the server's to say

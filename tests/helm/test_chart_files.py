@@ -11,7 +11,7 @@ from helm.files import CHART, files
 from helm.schema import values_schema
 
 from rebalance_agent import __version__
-from support.kube_tools import program
+from support.cluster.kube_tools import program
 
 WRITTEN = files()
 SCHEMA = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))

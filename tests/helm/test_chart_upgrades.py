@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from support.chart import one, template
-from support.rendered import CHART
+from support.cluster.chart import one, template
+from support.cluster.rendered import CHART
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from support.injecting import (
+from support.cluster.injecting import (
     ADDRESS,
     IMAGE,
     INJECT,
@@ -18,7 +18,7 @@ from support.injecting import (
     sidecar,
     without_sidecar,
 )
-from support.observing import eventually
+from support.observer.observing import eventually
 
 OWN = {"name": "NAME", "value": "value"}
 MESH = container("istio-proxy", restartPolicy="Always", ports=[{"containerPort": 15090, "name": "http-envoy"}])

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from support.control_plane import RefusedError
-from support.injecting import INJECT, annotated, container, injecting, pod
-from support.rendered import CHART
+from support.cluster.control_plane import RefusedError
+from support.cluster.injecting import INJECT, annotated, container, injecting, pod
+from support.cluster.rendered import CHART
 
 PAGE = (Path(__file__).parents[2] / "docs" / "inject-a-sidecar.md").read_text(encoding="utf-8")
 

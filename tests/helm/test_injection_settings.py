@@ -6,8 +6,8 @@ import pytest
 
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load, misspelt_environment
-from support.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
-from support.observing import eventually
+from support.cluster.injecting import SETTINGS, SIDECAR, annotated, environment, injecting, pod, sidecar
+from support.observer.observing import eventually
 
 KAFKA = "REBALANCE_AGENT_KAFKA__"
 FOLDER = "/etc/rebalance-agent/kafka"

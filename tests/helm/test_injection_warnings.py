@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from support.control_plane import RefusedError
-from support.injecting import INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
+from support.cluster.control_plane import RefusedError
+from support.cluster.injecting import INJECT, SETTINGS, annotated, container, injecting, pod, sidecar
 
 MALFORMED = ["", " ", "a\nb", "ä", "x" * 5000, "a b:"]
 """What no annotation may say."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import support.closed_sockets  # noqa: F401 - for what it mends
-from support.browsing import browser
-from support.fleet_page import EVIL, FleetPage, served
+import support.kafka.closed_sockets  # noqa: F401 - for what it mends
+from support.browsers.browsing import browser
+from support.browsers.fleet_page import EVIL, FleetPage, served
 
 
 @pytest.fixture(scope="module")

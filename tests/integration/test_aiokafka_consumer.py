@@ -21,7 +21,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
-from support.sidecars import Sidecar, absent
+from support.observer.sidecars import Sidecar, absent
 
 pytestmark = pytest.mark.integration
 

@@ -15,8 +15,8 @@ from rebalance_agent.assignors import STRATEGIES, Strategy
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
-from support.members import Crew, create_topic, until
-from support.sidecars import Sidecar
+from support.members.threads import Crew, create_topic, until
+from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 

@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kafka.admin import KafkaAdminClient, MemberToRemove
 
 from rebalance_agent.clients.confluent import Consumer
-from support.confluent import PATIENCE, Application, until
-from support.sidecars import Sidecar
+from support.members.confluent import PATIENCE, Application, until
+from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 

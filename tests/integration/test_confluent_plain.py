@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clients.confluent_plain import Consumer
-from support.sidecars import Sidecar, absent
+from support.observer.sidecars import Sidecar, absent
 
 pytestmark = pytest.mark.integration
 

@@ -10,9 +10,9 @@ from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.clients.confluent import Consumer
-from support.certificates import needs_openssl
-from support.confluent import until
-from support.secured import PASSWORD, secured_kafka
+from support.kafka.certificates import needs_openssl
+from support.kafka.secured import PASSWORD, secured_kafka
+from support.members.confluent import until
 
 pytestmark = [pytest.mark.integration, needs_openssl]
 

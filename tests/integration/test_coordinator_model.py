@@ -10,8 +10,8 @@ import pytest
 
 from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Settings, SimulatedMember, restart, simulate
-from support.coordinating import modelled, play, real_group
-from support.observing import create_topic, eventually
+from support.members.coordinating import modelled, play, real_group
+from support.observer.observing import create_topic, eventually
 
 pytestmark = [
     pytest.mark.integration,

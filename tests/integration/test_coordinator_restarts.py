@@ -7,7 +7,7 @@ import pytest
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import answered, create_topic, members
+from support.observer.observing import answered, create_topic, members
 
 pytestmark = pytest.mark.integration
 

@@ -20,7 +20,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from support.sidecars import Sidecar
+from support.observer.sidecars import Sidecar
 
 pytestmark = pytest.mark.integration
 

@@ -8,7 +8,7 @@ import uuid
 import pytest
 
 from rebalance_agent.tracking.patterns.flapping import RETURNS
-from support.observing import create_topic, events, eventually, members, observing
+from support.observer.observing import create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 

@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.cli import main
-from support.gateway_running import Plain
-from support.observing import create_topic, eventually
+from support.gateway.running import Plain
+from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
 

@@ -13,8 +13,8 @@ from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.partitions import count_partitions
-from support.gateway_groups import Client, Gateway, Line, RealBroker
-from support.observing import commit, create_topic
+from support.gateway.groups import Client, Gateway, Line, RealBroker
+from support.observer.observing import commit, create_topic
 
 pytestmark = pytest.mark.integration
 

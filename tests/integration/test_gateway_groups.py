@@ -13,11 +13,11 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import AssignEvent, Callback
-from support.foreign_members import JavaMember
-from support.gateway_agreed import held
-from support.gateway_running import Aiokafka, KafkaPython, Owners, Plain, gateway
-from support.members import Crew, Ledger
-from support.observing import create_topic, eventually
+from support.gateway.agreed import held
+from support.gateway.running import Aiokafka, KafkaPython, Owners, Plain, gateway
+from support.members.foreign_members import JavaMember
+from support.members.threads import Crew, Ledger
+from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
 

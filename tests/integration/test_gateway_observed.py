@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.partitions import count_partitions
-from support.gateway_agreed import disagreements, moves_that_differ, ranges
-from support.gateway_running import Plain
-from support.gatewaying import gatewaying
-from support.observing import create_topic, events, eventually, observing
+from support.gateway.agreed import disagreements, moves_that_differ, ranges
+from support.gateway.gatewaying import gatewaying
+from support.gateway.running import Plain
+from support.observer.observing import create_topic, events, eventually, observing
 
 pytestmark = pytest.mark.integration
 

@@ -9,9 +9,9 @@ import pytest
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.group import RebalanceProtocol
-from support.gateway_agreed import held
-from support.gateway_running import Plain, gateway
-from support.observing import create_topic, eventually
+from support.gateway.agreed import held
+from support.gateway.running import Plain, gateway
+from support.observer.observing import create_topic, eventually
 
 pytestmark = pytest.mark.integration
 

@@ -25,8 +25,8 @@ from kafka.protocol.metadata import (
 
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import read_head
-from support.gatewaying import free_base, gatewaying
-from support.observing import create_topic, eventually
+from support.gateway.gatewaying import free_base, gatewaying
+from support.observer.observing import create_topic, eventually
 
 pytestmark = [
     pytest.mark.integration,

@@ -11,11 +11,11 @@ from rebalance_agent.gateway.transport.addresses import names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import read_head
-from support.gateway_frames import apis, framed
-from support.gateway_recorder import Recorder
-from support.gateway_running import gateway
-from support.gateway_transport import frame_of, request
-from support.observing import PATIENCE_S
+from support.gateway.frames import apis, framed
+from support.gateway.recorder import Recorder
+from support.gateway.running import gateway
+from support.gateway.transport import frame_of, request
+from support.observer.observing import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 

@@ -14,8 +14,8 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import KafkaError
 
 from rebalance_agent.clients.kafka_python import KafkaConsumer
-from support.members import Member, until
-from support.sidecars import Sidecar, SilentSidecar, absent, answering
+from support.members.threads import Member, until
+from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
 pytestmark = pytest.mark.integration
 

@@ -6,7 +6,7 @@ import pytest
 from kafka.admin import KafkaAdminClient
 from kafka.errors import InconsistentGroupProtocolError
 
-from support.members import Crew, Load, create_topic, until
+from support.members.threads import Crew, Load, create_topic, until
 
 pytestmark = pytest.mark.integration
 

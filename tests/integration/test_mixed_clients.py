@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
-from support.foreign_members import JavaMember, LibrdkafkaMember
-from support.members import PATIENCE, Crew, create_topic, until
+from support.members.foreign_members import JavaMember, LibrdkafkaMember
+from support.members.threads import PATIENCE, Crew, create_topic, until
 
 pytestmark = pytest.mark.integration
 

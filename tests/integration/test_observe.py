@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from support.observing import create_topic, events, eventually, everything, members, observing
+from support.observer.observing import create_topic, events, eventually, everything, members, observing
 
 pytestmark = pytest.mark.integration
 
@@ -99,7 +99,7 @@ def test_every_generation_of_a_kafka_python_group_becomes_an_event(kafka, names)
 def test_a_generation_that_its_leader_never_assigned_is_aborted_and_no_rebalance(kafka, names):
     from kafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: PLC0415 - its import warns
 
-    from support.members import KafkaConsumer, Member  # noqa: PLC0415
+    from support.members.threads import KafkaConsumer, Member  # noqa: PLC0415
 
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 6)

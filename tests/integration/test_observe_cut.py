@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, events, eventually, everything, members, observing
+from support.observer.observing import create_topic, events, eventually, everything, members, observing
 
 pytestmark = pytest.mark.integration
 

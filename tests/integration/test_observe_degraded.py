@@ -24,7 +24,7 @@ from confluent_kafka.admin import (
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.in_process import DirectWatch
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import beside, commit, create_topic, events, eventually, members, observing
+from support.observer.observing import beside, commit, create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from support.observing import create_topic, events, eventually, members, observing
+from support.observer.observing import create_topic, events, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 

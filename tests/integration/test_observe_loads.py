@@ -8,7 +8,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from support.observing import commit, create_topic, eventually, members, observing
+from support.observer.observing import commit, create_topic, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 

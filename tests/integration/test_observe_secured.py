@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from support.certificates import needs_openssl
-from support.observing import create_topic, events, eventually, members, observing
-from support.secured import PASSWORD, secured_kafka
+from support.kafka.certificates import needs_openssl
+from support.kafka.secured import PASSWORD, secured_kafka
+from support.observer.observing import create_topic, events, eventually, members, observing
 
 pytestmark = [pytest.mark.integration, needs_openssl]
 

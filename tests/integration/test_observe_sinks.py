@@ -10,9 +10,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from rebalance_agent.model.event_json import json_line
-from support.observing import beside, create_topic, events, eventually, members, observing
-from support.sidecars import Sidecar, SilentSidecar
-from support.views import member_event
+from support.observer.observing import beside, create_topic, events, eventually, members, observing
+from support.observer.sidecars import Sidecar, SilentSidecar
+from support.observer.views import member_event
 
 pytestmark = pytest.mark.integration
 

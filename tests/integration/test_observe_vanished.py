@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.runtime.watch import cluster_watch as watch
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import answered, create_topic, eventually, everything, members, observing
+from support.observer.observing import answered, create_topic, eventually, everything, members, observing
 
 pytestmark = pytest.mark.integration
 

@@ -13,8 +13,8 @@ from confluent_kafka import Producer
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.instrumentation import reporter
 from rebalance_agent.instrumentation.heartbeat import Pulse
-from support.observing import answered, beside, create_topic, events, eventually, observing
-from support.sidecars import Sidecar as SidecarThatTakes
+from support.observer.observing import answered, beside, create_topic, events, eventually, observing
+from support.observer.sidecars import Sidecar as SidecarThatTakes
 
 pytestmark = [
     pytest.mark.integration,

@@ -10,9 +10,9 @@ from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.group_list import group_link
-from support.browsing import needs_chromium
-from support.fleet_page import NAMES, TEXT, served
-from support.observing import eventually
+from support.browsers.browsing import needs_chromium
+from support.browsers.fleet_page import NAMES, TEXT, served
+from support.observer.observing import eventually
 
 pytestmark = needs_chromium
 TOKEN = "a-token-of-enough-characters"

@@ -9,9 +9,9 @@ import pytest
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.group_list import group_link
-from support.browsing import needs_chromium
-from support.fleet_page import DAY_MS, EVIL, NAMES, TEXT, FleetPage, served
-from support.observing import eventually
+from support.browsers.browsing import needs_chromium
+from support.browsers.fleet_page import DAY_MS, EVIL, NAMES, TEXT, FleetPage, served
+from support.observer.observing import eventually
 
 pytestmark = needs_chromium
 HOSTILE = (

@@ -8,9 +8,9 @@ import uuid
 import pytest
 
 from rebalance_agent.ui.page.group_list import group_link
-from support.browsing import browser, needs_chromium
-from support.fleet_page import TEXT
-from support.observing import beside, create_topic, eventually, http, members, observing
+from support.browsers.browsing import browser, needs_chromium
+from support.browsers.fleet_page import TEXT
+from support.observer.observing import beside, create_topic, eventually, http, members, observing
 
 pytestmark = [pytest.mark.integration, needs_chromium]
 MARKS = "[...document.querySelectorAll('.roomy .trigger')].map((each) => each.dataset.t)"

@@ -13,8 +13,8 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent
-from support.observing import create_topic, eventually, members, observing
-from support.replicas import generations, kill, published, replica, unrest
+from support.observer.observing import create_topic, eventually, members, observing
+from support.observer.replicas import generations, kill, published, replica, unrest
 
 pytestmark = pytest.mark.integration
 

@@ -6,9 +6,9 @@ import pytest
 
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.testing.synthetic.fleet_plan import Fleet
-from support.browsing import needs_chromium
-from support.fleet_page import EVIL
-from support.reports import report_of
+from support.browsers.browsing import needs_chromium
+from support.browsers.fleet_page import EVIL
+from support.pipeline.reports import report_of
 
 pytestmark = needs_chromium
 

@@ -36,10 +36,11 @@ import pytest
 from bench.synthetic import generation
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import eventually
-from support.scenario_hostile import PARTITIONS, SPARED, open_transactions, slot, vandalised, write
-from support.scenario_played import compared, misjudged
-from support.scenario_script import (
+from support.observer.observing import eventually
+from support.scenarios.hostile import PARTITIONS, SPARED, open_transactions, slot, vandalised, write
+from support.scenarios.played import compared, misjudged
+from support.scenarios.scenarios import Stage
+from support.scenarios.script import (
     BROKER,
     CLASSIC,
     CONSUMER,
@@ -57,7 +58,6 @@ from support.scenario_script import (
     act,
     kafka_python,
 )
-from support.scenarios import Stage
 
 pytestmark = [
     pytest.mark.integration,

@@ -13,7 +13,7 @@ import pytest
 
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
-from support.observing import beside, create_topic, events, eventually, http, observing
+from support.observer.observing import beside, create_topic, events, eventually, http, observing
 
 pytestmark = [
     pytest.mark.integration,

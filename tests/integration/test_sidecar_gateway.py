@@ -13,9 +13,9 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.settings_sources import load
-from support.gateway_running import Plain
-from support.gatewaying import free_base
-from support.observing import create_topic, events, eventually, http, running
+from support.gateway.gatewaying import free_base
+from support.gateway.running import Plain
+from support.observer.observing import create_topic, events, eventually, http, running
 
 pytestmark = pytest.mark.integration
 

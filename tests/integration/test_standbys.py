@@ -7,7 +7,7 @@ from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.clients.confluent import Consumer
 from rebalance_agent.errors import InternalTopicError
-from support.members import PATIENCE, Crew, create_topic, until
+from support.members.threads import PATIENCE, Crew, create_topic, until
 
 pytestmark = pytest.mark.integration
 

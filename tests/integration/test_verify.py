@@ -13,8 +13,8 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from rebalance_agent.cli.main import main
 from rebalance_agent.runtime.watch.audit_source import scraped
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, eventually, everything, members, observing
-from support.replicas import generations, kill, replica
+from support.observer.observing import create_topic, eventually, everything, members, observing
+from support.observer.replicas import generations, kill, replica
 
 pytestmark = pytest.mark.integration
 

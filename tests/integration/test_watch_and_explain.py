@@ -12,8 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from rebalance_agent.api.openapi import openapi_document
-from support.api import problems
-from support.observing import create_topic, eventually, members, observing
+from support.observer.api import problems
+from support.observer.observing import create_topic, eventually, members, observing
 
 pytestmark = pytest.mark.integration
 

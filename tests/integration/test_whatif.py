@@ -12,8 +12,8 @@ import pytest
 
 from rebalance_agent.demo.stories import group_named
 from rebalance_agent.testing.simulation import SimulatedMember
-from support.coordinating import Consumer
-from support.observing import create_topic, eventually, observing
+from support.members.coordinating import Consumer
+from support.observer.observing import create_topic, eventually, observing
 
 pytestmark = [
     pytest.mark.integration,

@@ -12,15 +12,15 @@ import os
 import pytest
 
 from rebalance_agent.testing.kafka.java import java_runtime
-from support import kube_tools, tools
-from support.cluster import images, needs
+from support.cluster import images, kube_tools, needs
 from support.cluster.consumers import Consumers
 from support.cluster.files import PAUSE, Place
 from support.cluster.kafka import kafka_for_pods
 from support.cluster.machine import BusyError, reserved
 from support.cluster.node import Node
 from support.cluster.release import IMAGE, PIPELINE_IMAGE, Release
-from support.observing import eventually
+from support.observer.observing import eventually
+from support.runner import tools
 
 RUN_SECONDS_MAX = 300
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from support.cluster.consumers import PARTITIONS, SECONDS_MAX, events, ready, samples
-from support.observing import eventually
+from support.observer.observing import eventually
 
 GONE = ("member_failed", "member_gone", "member_left")
 """Triggers of a rebalance because somebody is there no longer."""

@@ -7,16 +7,16 @@ import os
 import pytest
 
 from rebalance_agent.clock import SystemClock
+from support.charts.live_prometheus import Prometheus, server
 from support.cluster.consumers import PARTITIONS, SECONDS_MAX
 from support.cluster.prometheus import targets
-from support.live_prometheus import Prometheus, server
-from support.observing import eventually
+from support.observer.observing import eventually
 
 
 def test_the_pod_monitor_selects_injected_pods_and_no_other(consumers, release, tmp_path):
     binary = server()
     if binary is None:
-        assert os.environ.get("CI") != "true", "no prometheus: see tests/support/tools.py"
+        assert os.environ.get("CI") != "true", "no prometheus: see tests/support/runner/tools.py"
         pytest.skip("no prometheus: run by `make test-node`, or set REBALANCE_AGENT_PROMTOOL to one with it beside")
     consumers.deploy(2)
     monitor = release.node.get("podmonitor", "rebalance-agent-sidecars", "--namespace", release.namespace)

@@ -7,7 +7,7 @@ import json
 from rebalance_agent import __version__
 from support.cluster.consumers import SECONDS_MAX, events, samples
 from support.cluster.release import CHART, Release
-from support.observing import eventually, http
+from support.observer.observing import eventually, http
 
 
 def test_the_observer_is_ready_and_reads_the_offsets_topic(release):

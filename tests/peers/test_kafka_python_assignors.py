@@ -11,7 +11,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 
 def test_its_roundrobin_fails_on_mixed_subscriptions():

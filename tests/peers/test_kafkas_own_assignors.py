@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import TopicMetadata
-from support.assignors import group, groups, member
-from support.kafkas_java import start_java
+from support.assignors.rules import group, groups, member
+from support.kafka.kafkas_java import start_java
 
 jpype = pytest.importorskip("jpype", reason="runs Java in this process")
 pytestmark = pytest.mark.integration

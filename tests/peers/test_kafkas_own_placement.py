@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
-from support.kafkas_java import start_java
+from support.kafka.kafkas_java import start_java
 
 pytestmark = pytest.mark.integration
 

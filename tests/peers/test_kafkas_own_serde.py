@@ -12,9 +12,9 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
-from support.captured import CAPTURED, member_bytes
-from support.kafkas_java import KafkasMessage, KafkasSerde, kafka_form
-from support.messages import MESSAGES, fields_of, messages, mutated, of_the_future
+from support.kafka.captured import CAPTURED, member_bytes
+from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form
+from support.kafka.messages import MESSAGES, fields_of, messages, mutated, of_the_future
 
 pytestmark = pytest.mark.integration
 

@@ -10,10 +10,10 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.groupprotocol.consumer_protocol import encode_subscription
 from rebalance_agent.model.partitions import count_partitions, topic_partitions
 from rebalance_agent.model.subscription import ConsumerSubscription
-from support.assignors import group, member, valid_owners
-from support.kafkas_java import java_buffer, start_java
-from support.optimum import squares_and_moves
-from support.walks import Walk
+from support.assignors.optimum import squares_and_moves
+from support.assignors.rules import group, member, valid_owners
+from support.assignors.walks import Walk
+from support.kafka.kafkas_java import java_buffer, start_java
 
 jpype = pytest.importorskip("jpype", reason="runs Java in this process")
 pytestmark = pytest.mark.integration

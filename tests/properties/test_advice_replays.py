@@ -11,8 +11,8 @@ from rebalance_agent.advice.recommendation import _better
 from rebalance_agent.advice.strategy_replay import carry
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
-from support.histories import moved, walked
-from support.walks import Walk
+from support.assignors.walks import Walk
+from support.tracker.histories import moved, walked
 
 SEEDS = st.integers(0, 2**32)
 REPEATED = [

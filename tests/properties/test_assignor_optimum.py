@@ -15,7 +15,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.assignors.balance.shares import fair_densities
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupAssignment
-from support.assignors import WEIGHT, every_assignment, knotty_groups, valid_owners
+from support.assignors.rules import WEIGHT, every_assignment, knotty_groups, valid_owners
 
 
 def loads_of(choice, group):

@@ -13,7 +13,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.model.subscription import GroupSubscription
-from support.assignors import check, groups, next_groups, valid_owners
+from support.assignors.rules import check, groups, next_groups, valid_owners
 
 NAMES = sorted(STRATEGIES)
 COOPERATIVE = [name for name in NAMES if STRATEGIES[name].protocol is RebalanceProtocol.COOPERATIVE]

@@ -19,8 +19,8 @@ from rebalance_agent.assignors.ownership_index import by_hand, settle_all
 from rebalance_agent.assignors.roster import call_the_roll
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
-from support.assignors import groups, knotty_groups
-from support.mixed import mixed_groups
+from support.assignors.mixed import mixed_groups
+from support.assignors.rules import groups, knotty_groups
 
 TANGLED = mixed_groups() | knotty_groups()
 WEIGHTS = st.just([1] * 10) | st.lists(st.integers(1, 9), min_size=10, max_size=10)

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.assignors import STRATEGIES, judge
-from support.assignors import check, valid_owners
-from support.optimum import optimum, squares_and_moves
-from support.walks import Walk
+from support.assignors.optimum import optimum, squares_and_moves
+from support.assignors.rules import check, valid_owners
+from support.assignors.walks import Walk
 
 WALKS = int(os.environ.get("REBALANCE_WALKS", "45"))
 STEPS = 8

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.polls.commits import Commits
-from support.commits import GROUP, OffsetsPartition
-from support.fakes import Calls
+from support.kafka.commits import GROUP, OffsetsPartition
+from support.observer.fakes import Calls
 
 PARTITIONS = (0, 1)
 TRANSACTIONS = ("x", "y")

@@ -20,7 +20,7 @@ from rebalance_agent.testing.simulation import (
     Subscribe,
     simulate,
 )
-from support.scripts import TOPICS, all_settings, check, scripts
+from support.assignors.scripts import TOPICS, all_settings, check, scripts
 
 EAGER, COOPERATIVE = ("weighted-sticky",), ("cooperative-weighted-sticky",)
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
-from support.epoch_model import EpochCoordinator
-from support.epochs import current, fact, gone, joins, named, target
-from support.restarts import TICK_MS, Observed, numbered, told_together
-from support.tracking import T0
+from support.observer.restarts import TICK_MS, Observed, numbered, told_together
+from support.tracker.epoch_model import EpochCoordinator
+from support.tracker.epochs import current, fact, gone, joins, named, target
+from support.tracker.tracking import T0
 
 PARTITIONS = 4
 BEFORE = (named(t=PARTITIONS),)

@@ -15,10 +15,10 @@ from rebalance_agent.tracking.epoch.epoch_records import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
-from support.epoch_model import EpochCoordinator
-from support.epochs import named
-from support.totals import numbers_of
-from support.tracking import WHOLE, tell, tick
+from support.tracker.epoch_model import EpochCoordinator
+from support.tracker.epochs import named
+from support.tracker.totals import numbers_of
+from support.tracker.tracking import WHOLE, tell, tick
 
 PARTITIONS = 5
 NAMES = st.sampled_from("abc")

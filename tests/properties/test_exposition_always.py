@@ -15,8 +15,8 @@ from rebalance_agent.metrics.metric import Kind
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.views import MemberLoad
-from support.scrapes import families
-from support.views import NOW, full_view, member_event
+from support.observer.scrapes import families
+from support.observer.views import NOW, full_view, member_event
 
 names = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 members = st.lists(

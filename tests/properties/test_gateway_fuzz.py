@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.gateway.transport.close_reason import Refusal
-from support.gateway_fuzz import fuzz
+from support.gateway.fuzz import fuzz
 
 CONNECTIONS = 150
 

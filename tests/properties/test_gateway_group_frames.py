@@ -18,10 +18,10 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from support.gateway_coordinator import ToyCoordinator
-from support.gateway_frames import VERSIONS, group_frames
-from support.gateway_groups import Client, Gateway, Line
-from support.messages import mutated
+from support.gateway.coordinator import ToyCoordinator
+from support.gateway.frames import VERSIONS, group_frames
+from support.gateway.groups import Client, Gateway, Line
+from support.kafka.messages import mutated
 
 RULES = "orders=weighted-sticky,assignment.consumer.weight=3"
 FRAMES = st.one_of(

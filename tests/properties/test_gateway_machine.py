@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from rebalance_agent.gateway.transport.close_reason import Refusal
-from support.gateway_transport import (
+from support.gateway.transport import (
     Client,
     RawBroker,
     eventually,

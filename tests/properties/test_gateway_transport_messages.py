@@ -14,7 +14,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
 from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from support.wire_values import framed_answers, messages
+from support.kafka.wire_values import framed_answers, messages
 
 ANSWERS = (
     ProduceResponse,

@@ -38,7 +38,7 @@ from rebalance_agent.groupprotocol.wire.primitives import Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
 from rebalance_agent.model.partitions import PARTITION_MAX, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from support.messages import MESSAGES, messages, mutated
+from support.kafka.messages import MESSAGES, messages, mutated
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
 RECORDS = [(base64.b64decode(row["key"]), base64.b64decode(row["value"])) for row in GOLDEN["records"]]

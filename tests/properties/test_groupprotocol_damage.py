@@ -14,8 +14,8 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
-from support.captured import CAPTURED
-from support.messages import mutated
+from support.kafka.captured import CAPTURED
+from support.kafka.messages import mutated
 
 VALUES = tuple((key, value) for key, value in CAPTURED if value is not None)
 LONGEST = {key[1]: (key, value) for key, value in sorted(VALUES, key=lambda pair: len(pair[1]))}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.groupprotocol.wire.message import Message
-from support.messages import MESSAGES, messages, of_the_future, without_future
+from support.kafka.messages import MESSAGES, messages, of_the_future, without_future
 
 later = functools.cache(of_the_future)
 FLEXIBLE: tuple[Message, ...] = tuple(later(message) for message in MESSAGES if message._flexible_since is not None)

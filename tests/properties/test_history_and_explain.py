@@ -14,9 +14,9 @@ from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, T
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.ui.sentences.explanation import explain
-from support.api import api_of
-from support.fakes import generation_event
-from support.views import full_view
+from support.observer.api import api_of
+from support.observer.fakes import generation_event
+from support.observer.views import full_view
 
 GROUPS = st.sampled_from("ab")
 NAMES = st.sampled_from(["m1", "m2", "m3", "\x1b[2J"])

@@ -15,9 +15,9 @@ from rebalance_agent.tracking.groups import LATE_MAX_MS
 from rebalance_agent.tracking.observations import TopicsSeen
 from rebalance_agent.tracking.rebalance.episodes import REVISABLE_MAX
 from rebalance_agent.tracking.tracker import Tracker
-from support.epoch_model import EpochCoordinator
-from support.epochs import ID
-from support.tracking import T0, WHOLE, in_time, tell, tick
+from support.tracker.epoch_model import EpochCoordinator
+from support.tracker.epochs import ID
+from support.tracker.tracking import T0, WHOLE, in_time, tell, tick
 
 COUNTS = {"t": 2, "u": 2, "v": 2}
 IDS = {"t": "id-of-t", "u": "id-of-u", "v": "a-s-id"}  # sorted otherwise than the names

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
-from support.assignors import every_assignment, groups, knotty_group, valid_owners
+from support.assignors.rules import every_assignment, groups, knotty_group, valid_owners
 
 AFFINITY = "assignment.topic.affinity"
 LABELS = "assignment.consumer.labels"

@@ -9,7 +9,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.flapping import RETURNS
 from rebalance_agent.tracking.tracker import Tracker
-from support.deploys import Group
+from support.tracker.deploys import Group
 
 NAMES = [f"m{number}" for number in range(8)]
 STEPS = st.lists(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.restarts import TICK_MS, Observed, numbered, told_together
-from support.stories import stories
-from support.tracking import REBALANCE_MS, T0
+from support.observer.restarts import TICK_MS, Observed, numbered, told_together
+from support.tracker.stories import stories
+from support.tracker.tracking import REBALANCE_MS, T0
 
 END_MS = REBALANCE_MS + 20_000
 """A follow-up that was announced is waited for so long, anew by each successor; and all is settled then."""

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord, marker_key
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
-from support.fakes import Calls, fake_context
-from support.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
+from support.observer.fakes import Calls, fake_context
+from support.observer.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
 KEYS = st.sampled_from([b"a", b"b", b"c"])
 STEPS = st.lists(

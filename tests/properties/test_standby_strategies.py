@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import count_partitions, pairs
-from support.assignors import check, groups, member, next_groups, ownership
-from support.standbys import (
+from support.assignors.rules import check, groups, member, next_groups, ownership
+from support.assignors.standbys import (
     CHANGELOGS,
     PROCESS,
     STANDBYS,

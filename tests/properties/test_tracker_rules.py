@@ -11,8 +11,21 @@ from rebalance_agent.model.events import Callback, GenerationEvent, GroupGoneEve
 from rebalance_agent.tracking.observations import GroupsListed
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
-from support.totals import numbers_of
-from support.tracking import T0, closing, left, listed, member, record, said, tell, tick, tombstone, topics, watch
+from support.tracker.totals import numbers_of
+from support.tracker.tracking import (
+    T0,
+    closing,
+    left,
+    listed,
+    member,
+    record,
+    said,
+    tell,
+    tick,
+    tombstone,
+    topics,
+    watch,
+)
 
 TIMES = st.integers(0, 120_000)
 NAMES = st.sampled_from(["a", "b", "c"])

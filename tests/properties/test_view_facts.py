@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_agent.model.partitions import count_partitions
-from support.tracking import member, record, topics, watch
+from support.tracker.tracking import member, record, topics, watch
 
 NAMES = ("t", "u", "gone")
 COUNTS = {"t": 3, "u": 2}

@@ -1,3 +1,3 @@
 """What every test with real clients needs."""
 
-import support.closed_sockets  # noqa: F401 - for what it mends
+import support.kafka.closed_sockets  # noqa: F401 - for what it mends

@@ -14,9 +14,9 @@ from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from rebalance_agent.clock import SystemClock
-from support.live_prometheus import Prometheus, server
-from support.live_rules import short
-from support.observing import create_topic, eventually, members, observing
+from support.charts.live_prometheus import Prometheus, server
+from support.charts.live_rules import short
+from support.observer.observing import create_topic, eventually, members, observing
 
 pytestmark = [pytest.mark.slow, pytest.mark.integration]
 

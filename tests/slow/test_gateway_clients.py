@@ -12,12 +12,12 @@ from confluent_kafka import Consumer, Producer
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
-from support.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
-from support.gateway_running import gateway
-from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
-from support.members import Load
-from support.observing import create_topic, eventually
-from support.scenario_cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
+from support.gateway.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
+from support.gateway.running import gateway
+from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member, kafkajs_member
+from support.members.threads import Load
+from support.observer.observing import create_topic, eventually
+from support.scenarios.cast import STREAMS_INPUT, STREAMS_OUTPUT, cast
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

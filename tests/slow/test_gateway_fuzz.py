@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from rebalance_agent.gateway.transport.splice import IDLE_MAX
-from support.gateway_fuzz import fuzz
-from support.gateway_transport import LENGTH, RawBroker, eventually, open_connections, request, run, through
+from support.gateway.fuzz import fuzz
+from support.gateway.transport import LENGTH, RawBroker, eventually, open_connections, request, run, through
 
 pytestmark = pytest.mark.slow
 

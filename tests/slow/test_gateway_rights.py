@@ -10,11 +10,11 @@ import pytest
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka, Listener
-from support.gateway_members import described, joining, read_everything, shares
-from support.gateway_running import gateway
-from support.member_lines import LibrdkafkaMember
-from support.members import Load
-from support.observing import create_topic, eventually
+from support.gateway.gateway_members import described, joining, read_everything, shares
+from support.gateway.running import gateway
+from support.members.member_lines import LibrdkafkaMember
+from support.members.threads import Load
+from support.observer.observing import create_topic, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -10,8 +10,8 @@ import pytest
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
-from support.gateway_agreed import disagreements
-from support.gateway_members import (
+from support.gateway.agreed import disagreements
+from support.gateway.gateway_members import (
     LONG_S,
     AiokafkaMember,
     KafkaPythonMember,
@@ -22,10 +22,10 @@ from support.gateway_members import (
     shares,
     weighted,
 )
-from support.gatewaying import gatewaying
-from support.member_lines import LibrdkafkaMember, java_member
-from support.members import Load
-from support.observing import create_topic, events, eventually, observing
+from support.gateway.gatewaying import gatewaying
+from support.members.member_lines import LibrdkafkaMember, java_member
+from support.members.threads import Load
+from support.observer.observing import create_topic, events, eventually, observing
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -11,8 +11,8 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.gateway.groups.gateway_groups import Outcome
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.testing import EmbeddedKafka
-from support.gateway_agreed import held
-from support.gateway_members import (
+from support.gateway.agreed import held
+from support.gateway.gateway_members import (
     LONG_S,
     AiokafkaMember,
     KafkaPythonMember,
@@ -20,10 +20,10 @@ from support.gateway_members import (
     joining,
     read_everything,
 )
-from support.gateway_running import gateway
-from support.member_lines import LibrdkafkaMember, go_member, go_program, java_member
-from support.members import Load
-from support.observing import eventually
+from support.gateway.running import gateway
+from support.members.member_lines import LibrdkafkaMember, go_member, go_program, java_member
+from support.members.threads import Load
+from support.observer.observing import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

@@ -14,10 +14,10 @@ from confluent_kafka.admin import AdminClient
 from rebalance_agent.gateway import gateway_server as gateway_module
 from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.testing import EmbeddedKafka
-from support.certificates import needs_openssl
-from support.gatewaying import free_base, gatewaying
-from support.observing import create_topic, eventually
-from support.secured import PASSWORD, USER, secured_kafka
+from support.gateway.gatewaying import free_base, gatewaying
+from support.kafka.certificates import needs_openssl
+from support.kafka.secured import PASSWORD, USER, secured_kafka
+from support.observer.observing import create_topic, eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 

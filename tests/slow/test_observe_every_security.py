@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.model.event_json import json_line
-from support.certificates import Authority, needs_openssl
-from support.observing import beside, create_topic, events, eventually, http, members, observing
-from support.secured import KINDS, PASSWORD, secured_kafka
-from support.views import member_event
+from support.kafka.certificates import Authority, needs_openssl
+from support.kafka.secured import KINDS, PASSWORD, secured_kafka
+from support.observer.observing import beside, create_topic, events, eventually, http, members, observing
+from support.observer.views import member_event
 
 pytestmark = [pytest.mark.slow, needs_openssl]
 

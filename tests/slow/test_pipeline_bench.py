@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.measuring import measured
+from support.runner.measuring import measured
 
 pytestmark = pytest.mark.slow
 

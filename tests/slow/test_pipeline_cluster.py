@@ -19,8 +19,8 @@ from packaging.requirements import Requirement
 
 from rebalance_agent.pipeline.spark.spark_jars import spark_jars
 from rebalance_agent.pipeline.spark.spark_java import find_java_home
-from support.observing import eventually
-from support.pipelines import SHORT_LIVED
+from support.observer.observing import eventually
+from support.pipeline.pipelines import SHORT_LIVED
 
 pytestmark = pytest.mark.slow
 

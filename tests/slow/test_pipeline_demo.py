@@ -19,8 +19,8 @@ from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
 from rebalance_agent.pipeline.tables.delta_tables import Tables
 from rebalance_agent.pipeline.tables.expectations import broken
-from support.observing import eventually, everything
-from support.pipelines import SHORT_LIVED, Ingest, commits, generations, stored
+from support.observer.observing import eventually, everything
+from support.pipeline.pipelines import SHORT_LIVED, Ingest, commits, generations, stored
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 

@@ -12,8 +12,8 @@ from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import Tables
-from support.observing import create_topic
-from support.pipelines import assert_exactly_once, kill_at_random, producing
+from support.observer.observing import create_topic
+from support.pipeline.pipelines import assert_exactly_once, kill_at_random, producing
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")]
 

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from rebalance_agent.model.event_json import json_line
-from support.event_rows import MONDAY_MS, generation, member
-from support.observing import eventually
-from support.pipelines import LINES, START_S
+from support.observer.observing import eventually
+from support.pipeline.event_rows import MONDAY_MS, generation, member
+from support.pipeline.pipelines import LINES, START_S
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, eventually
-from support.replicas import generations, kill, published, replica, unrest
+from support.observer.observing import create_topic, eventually
+from support.observer.replicas import generations, kill, published, replica, unrest
 
 pytestmark = pytest.mark.slow
 

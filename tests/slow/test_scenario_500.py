@@ -7,7 +7,8 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.scenario_script import (
+from support.scenarios.scenarios import Stage
+from support.scenarios.script import (
     BROKER,
     CONSUMER,
     COOPERATIVE,
@@ -19,7 +20,6 @@ from support.scenario_script import (
     act,
     kafka_python,
 )
-from support.scenarios import Stage
 
 pytestmark = [
     pytest.mark.slow,

@@ -10,10 +10,10 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.scenario_played import compared
-from support.scenario_script import BROKER, EAGER, Episode, Join, Leave, Meet, Scenario, act
-from support.scenarios import Stage
-from support.stillness import STILL_S
+from support.kafka.stillness import STILL_S
+from support.scenarios.played import compared
+from support.scenarios.scenarios import Stage
+from support.scenarios.script import BROKER, EAGER, Episode, Join, Leave, Meet, Scenario, act
 
 pytestmark = [
     pytest.mark.slow,

@@ -12,11 +12,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import eventually
-from support.scenario_hostile import open_transactions
-from support.scenario_played import compared, misjudged
-from support.scenario_script import BROKER, CONSUMER, COOPERATIVE, EAGER, Episode, Join, Leave, Meet, Scenario, act
-from support.scenarios import Stage
+from support.observer.observing import eventually
+from support.scenarios.hostile import open_transactions
+from support.scenarios.played import compared, misjudged
+from support.scenarios.scenarios import Stage
+from support.scenarios.script import BROKER, CONSUMER, COOPERATIVE, EAGER, Episode, Join, Leave, Meet, Scenario, act
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 import pytest
 
 from rebalance_agent.testing import EmbeddedKafka
-from support.observing import create_topic, eventually, everything, members, observing
-from support.pipelines import AGENT, SHORT_LIVED
+from support.observer.observing import create_topic, eventually, everything, members, observing
+from support.pipeline.pipelines import AGENT, SHORT_LIVED
 
 KINDS = {
     "eager": {"partition.assignment.strategy": "range"},

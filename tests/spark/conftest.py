@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import Tables
-from support.pipelines import SHORT_LIVED
+from support.pipeline.pipelines import SHORT_LIVED
 
 
 def pytest_collection_modifyitems(items):

@@ -23,8 +23,8 @@ from rebalance_agent.pipeline.ingest.backfill import (
 from rebalance_agent.pipeline.ingest.ingest_events import events_at_rest, ingest_batch
 from rebalance_agent.pipeline.ingest.log_rows import Shown
 from rebalance_agent.tracking.log_replay import Facts
-from support.observing import create_topic, events, eventually, everything, members, observing
-from support.pipelines import generations, stored
+from support.observer.observing import create_topic, events, eventually, everything, members, observing
+from support.pipeline.pipelines import generations, stored
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())

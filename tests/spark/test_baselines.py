@@ -10,8 +10,8 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.baseline import BASELINE_BYTES_MAX, baseline_from_json
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baseline_messages, baselines
 from rebalance_agent.pipeline.tables.generations import generations
-from support import aggregates
-from support.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
+from support.pipeline import aggregates
+from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, events_frame, generation, member
 
 DAY_MS, WEEK_MS = 24 * HOUR_MS, 168 * HOUR_MS
 NOW_MS = MONDAY_MS + 8 * WEEK_MS

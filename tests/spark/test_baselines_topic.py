@@ -15,8 +15,8 @@ from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baseline
 from rebalance_agent.pipeline.tables.baselines_topic import publish_baselines
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.testing import EmbeddedKafka
-from support.event_rows import MONDAY_MS, events_frame, generation, member
-from support.observing import create_topic, eventually, everything, members, observing
+from support.observer.observing import create_topic, eventually, everything, members, observing
+from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member
 
 DAY_MS = 86_400_000
 

@@ -18,8 +18,8 @@ from rebalance_agent.pipeline.tables import generations as module
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.runtime.sinks.split_events import event_lines
-from support import aggregates
-from support.event_rows import MONDAY_MS, events_frame, generation, member, random_history
+from support.pipeline import aggregates
+from support.pipeline.event_rows import MONDAY_MS, events_frame, generation, member, random_history
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "captured_topic_events.ndjson"
 

@@ -11,8 +11,8 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import INTERVAL_HOURS_MAX, group_hours
 from rebalance_agent.tracking.tracker import Tracker
-from support import aggregates
-from support.event_rows import (
+from support.pipeline import aggregates
+from support.pipeline.event_rows import (
     HOUR_MS,
     MONDAY_MS,
     aborted,
@@ -22,8 +22,8 @@ from support.event_rows import (
     member,
     random_history,
 )
-from support.tracking import T0, listed, record, tell, tick, topics
-from support.tracking import member as tracked
+from support.tracker.tracking import T0, listed, record, tell, tick, topics
+from support.tracker.tracking import member as tracked
 
 FIRST = MONDAY_MS // HOUR_MS
 MINUTE_MS = 60_000

@@ -13,8 +13,8 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_at_rest, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
-from support.observing import create_topic, eventually
-from support.pipelines import LINES, assert_exactly_once, kill_at_random, producing
+from support.observer.observing import create_topic, eventually
+from support.pipeline.pipelines import LINES, assert_exactly_once, kill_at_random, producing
 
 KILLS = 2
 

@@ -15,7 +15,7 @@ from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.schemas import TABLES
-from support.event_rows import MONDAY_MS, aborted, events_frame, generation, gone, member
+from support.pipeline.event_rows import MONDAY_MS, aborted, events_frame, generation, gone, member
 
 NOW_MS = MONDAY_MS + 86_400_000
 ONE, TWO = [member("a", (0, 1, 2, 3))], [member("a", (0, 1)), member("b", (2, 3))]

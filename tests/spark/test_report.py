@@ -18,8 +18,8 @@ from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.schemas import TABLES
 from rebalance_agent.testing.synthetic.fleet_plan import Fleet
 from rebalance_agent.testing.synthetic.group_history import history
-from support.event_rows import events_frame
-from support.reports import latest, report_of
+from support.pipeline.event_rows import events_frame
+from support.pipeline.reports import latest, report_of
 
 FLEET = Fleet(groups=5, days=1, seed=4)
 MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)

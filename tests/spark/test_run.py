@@ -13,7 +13,7 @@ import pytest
 from rebalance_agent.pipeline.tables.delta_tables import Tables
 from rebalance_agent.testing.synthetic.event_files import synthesize
 from rebalance_agent.testing.synthetic.fleet_plan import Fleet
-from support.pipelines import AGENT, SHORT_LIVED
+from support.pipeline.pipelines import AGENT, SHORT_LIVED
 
 GROUPS = 8  # of all types
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from support.pipelines import AGENT, SHORT_LIVED
+from support.pipeline.pipelines import AGENT, SHORT_LIVED
 
 TWICE = f"""
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session

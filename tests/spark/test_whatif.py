@@ -15,9 +15,9 @@ from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.recommendations import recommendations
 from rebalance_agent.pipeline.tables.schemas import FIDELITY, RECOMMENDATIONS, WHATIF
 from rebalance_agent.pipeline.tables.whatif_tables import fidelities, read_studies, studies, whatif
-from support.event_rows import events_frame
-from support.histories import START_MS, clustered, walked
-from support.walks import Walk
+from support.assignors.walks import Walk
+from support.pipeline.event_rows import events_frame
+from support.tracker.histories import START_MS, clustered, walked
 
 
 def of_group(events, group):

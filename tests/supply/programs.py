@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from supply.locks import FOLDER
-from support.tools import cache
+from support.runner.tools import cache
 
 INSTALL_SECONDS_MAX = 840  # twenty, but on a machine that has much else to do; its tests have more
 

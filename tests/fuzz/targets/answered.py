@@ -21,7 +21,7 @@ from rebalance_agent.instrumentation.endpoint import Endpoint
 from rebalance_agent.instrumentation.outbox import Batch
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
-from support.views import NOW
+from support.observer.views import NOW
 
 __all__ = ["TARGETS"]
 

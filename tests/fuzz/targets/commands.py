@@ -23,10 +23,10 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
-from support.api import api_of, ask
-from support.captured import CAPTURED
-from support.histories import clustered
-from support.views import full_view
+from support.kafka.captured import CAPTURED
+from support.observer.api import api_of, ask
+from support.observer.views import full_view
+from support.tracker.histories import clustered
 
 __all__ = ["TARGETS"]
 

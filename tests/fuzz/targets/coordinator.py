@@ -26,11 +26,11 @@ from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import GroupPages, Site
-from support.captured import CAPTURED, EVERY_KIND
-from support.fakes import fake_context
-from support.scrapes import families
-from support.tracking import tell
-from support.webpages import get, well_formed
+from support.browsers.webpages import get, well_formed
+from support.kafka.captured import CAPTURED, EVERY_KIND
+from support.observer.fakes import fake_context
+from support.observer.scrapes import families
+from support.tracker.tracking import tell
 
 __all__ = ["TARGETS"]
 

@@ -22,8 +22,8 @@ from rebalance_agent.cli.pipeline.backfill import facts_in
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
-from support.captured import EVERY_KIND, TOLD_STORY
-from support.record_batches import COLUMNS
+from support.kafka.captured import EVERY_KIND, TOLD_STORY
+from support.kafka.record_batches import COLUMNS
 
 __all__ = ["TARGETS"]
 

@@ -1,4 +1,4 @@
-"""Kafka's frames as the gateway opens them; with sockets around them they are `support.gateway_fuzz`'s."""
+"""Kafka's frames as the gateway opens them; with sockets around them they are `support.gateway.fuzz`'s."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, offered
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import read_head
-from support.gateway_frames import VERSIONS, apis, filled, framed, group_frames
+from support.gateway.frames import VERSIONS, apis, filled, framed, group_frames
 
 __all__ = ["TARGETS"]
 

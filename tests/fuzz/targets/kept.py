@@ -21,8 +21,8 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
     record_value,
 )
 from rebalance_agent.polls.baseline_reader import Baselines
-from support.captured import TOLD_STORY
-from support.views import NOW
+from support.kafka.captured import TOLD_STORY
+from support.observer.views import NOW
 
 __all__ = ["TARGETS"]
 

@@ -42,8 +42,8 @@ from rebalance_agent.model.subscription import (
     GroupSubscription,
     TopicMetadata,
 )
-from support.assignors import check, dated
-from support.captured import CAPTURED, member_bytes
+from support.assignors.rules import check, dated
+from support.kafka.captured import CAPTURED, member_bytes
 
 __all__ = ["TARGETS"]
 

@@ -18,11 +18,11 @@ from rebalance_agent.polls.member_events import parse_report
 from rebalance_agent.tracking.observations import MemberReported, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import Site
-from support.fakes import generation_event
-from support.scrapes import families
-from support.tracking import tell
-from support.views import NOW, assign_event, member_event
-from support.webpages import well_formed
+from support.browsers.webpages import well_formed
+from support.observer.fakes import generation_event
+from support.observer.scrapes import families
+from support.observer.views import NOW, assign_event, member_event
+from support.tracker.tracking import tell
 
 __all__ = ["TARGETS"]
 

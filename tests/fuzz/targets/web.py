@@ -13,8 +13,8 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.runtime.listeners.web import HEALTH_PATHS, WebApp
-from support.api import api_of
-from support.views import full_view
+from support.observer.api import api_of
+from support.observer.views import full_view
 
 __all__ = ["TARGETS"]
 

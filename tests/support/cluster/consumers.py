@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from support.cluster.node import Node
-from support.observing import eventually, http
+from support.observer.observing import eventually, http
 
 __all__ = ["PARTITIONS", "Consumers", "events", "ready", "samples"]
 

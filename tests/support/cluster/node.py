@@ -21,13 +21,12 @@ from typing import Any, Self
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.kafka.java_process import GuardedProcess
-from support import kube_tools
-from support.cluster import cgroups
+from support.cluster import cgroups, kube_tools
+from support.cluster.control_plane import ControlPlane, RefusedError
 from support.cluster.dns import Dns
 from support.cluster.files import Place, write_files
 from support.cluster.leftovers import Sysctls, clean
 from support.cluster.network import ADDRESS, Network
-from support.control_plane import ControlPlane, RefusedError
 
 __all__ = ["Node"]
 

@@ -9,8 +9,8 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.subscription import MemberSubscription
-from support.histories import generation, snapshot, walked, without_hints
-from support.walks import Walk
+from support.assignors.walks import Walk
+from support.tracker.histories import generation, snapshot, walked, without_hints
 
 A, B = MemberSubscription("a", ("t",)), MemberSubscription("b", ("t",))
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from rebalance_agent.advice.recorded_history import history_of, of_one_assignor
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.subscription import MemberSubscription
-from support.histories import generation, snapshot
+from support.tracker.histories import generation, snapshot
 
 A, B = MemberSubscription("a", ("t",)), MemberSubscription("b", ("t",), "static-b")
 

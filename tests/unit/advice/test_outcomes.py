@@ -5,7 +5,7 @@ from dataclasses import replace
 from rebalance_agent.advice import fidelity, history_of, merged, recommend, what_if
 from rebalance_agent.advice.figures import Replayed, Sums
 from rebalance_agent.model.group import GroupType
-from support.histories import clustered
+from support.tracker.histories import clustered
 
 
 def outcome(found, name):

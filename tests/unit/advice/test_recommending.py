@@ -9,7 +9,7 @@ from rebalance_agent.advice.eligible_strategies import SIZE_MAX, Settings, refus
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
-from support.histories import clustered
+from support.tracker.histories import clustered
 
 EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 

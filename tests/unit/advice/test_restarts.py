@@ -6,7 +6,7 @@ from rebalance_agent.advice.recorded_history import history_of
 from rebalance_agent.advice.restarts import avoidable
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.subscription import MemberSubscription
-from support.histories import START_MS, generation, snapshot
+from support.tracker.histories import START_MS, generation, snapshot
 
 
 def member(name, assigned, *, client, instance=None, session_ms=45_000):

@@ -14,8 +14,8 @@ from rebalance_agent.assignors.balance.group_levels import split_levels
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.balance.releasing import release
 from rebalance_agent.assignors.roster import call_the_roll
-from support.assignors import group, member
-from support.mixed import random_half
+from support.assignors.mixed import random_half
+from support.assignors.rules import group, member
 
 
 def drafted(subscription):

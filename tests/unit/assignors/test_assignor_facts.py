@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.assignors import judge
 from rebalance_agent.model.subscription import GroupAssignment
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 
 def judged(subscription, **target):

@@ -15,7 +15,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription, encode_subscription
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import ConsumerSubscription, GroupSubscription, MemberSubscription
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 EVERY = pytest.mark.parametrize("name", sorted(STRATEGIES))
 READING = pytest.mark.parametrize("name", sorted(name for name, each in STRATEGIES.items() if each.reader))

@@ -10,8 +10,8 @@ from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_assignment
 from rebalance_agent.model.partitions import count_partitions
-from support.assignors import member
-from support.standbys import CHANGELOGS, STANDBYS, equals, holders, loads, owners, settled, stateful, without
+from support.assignors.rules import member
+from support.assignors.standbys import CHANGELOGS, STANDBYS, equals, holders, loads, owners, settled, stateful, without
 
 EAGER = strategy("copartitioned-sticky")
 COOPERATIVE = strategy("cooperative-copartitioned-sticky")

@@ -8,8 +8,8 @@ from rebalance_agent.assignors import strategy
 from rebalance_agent.assignors.internal_topics import PROBLEMS_MAX, prepare, wanted_topics
 from rebalance_agent.errors import AssignmentError, ClusterError, InternalTopicError
 from rebalance_agent.model.subscription import TopicMetadata
-from support.assignors import group, member
-from support.standbys import stateful
+from support.assignors.rules import group, member
+from support.assignors.standbys import stateful
 
 TASKS = strategy("task-sticky")
 COPARTITIONED = strategy("copartitioned-sticky")

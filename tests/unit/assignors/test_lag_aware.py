@@ -10,7 +10,7 @@ from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import TopicMetadata
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 LAG_AWARE = strategy("lag-aware")
 FACTOR, MOVES = "assignment.max.count.factor", "assignment.max.moves"

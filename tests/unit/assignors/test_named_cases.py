@@ -9,7 +9,7 @@ from rebalance_agent.errors import AssignmentError
 from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_priority, decode_weighted, encode_weighted
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
-from support.assignors import PRIORITY, WEIGHT, group, member
+from support.assignors.rules import PRIORITY, WEIGHT, group, member
 
 
 def assigned(name, subject):

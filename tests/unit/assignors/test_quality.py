@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.model.subscription import GroupAssignment, TopicMetadata
-from support.assignors import WEIGHT, group, member
+from support.assignors.rules import WEIGHT, group, member
 
 
 def given_out(**members):

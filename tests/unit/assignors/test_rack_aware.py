@@ -9,7 +9,7 @@ from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, LABELS
 from rebalance_agent.errors import AssignmentError, DecodeError, InvalidInputError
 from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
 from rebalance_agent.model.subscription import GroupSubscription, TopicMetadata
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 EAGER = strategy("rack-aware-sticky")
 COOPERATIVE = strategy("cooperative-rack-aware-sticky")

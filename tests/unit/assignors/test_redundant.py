@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 REDUNDANT = strategy("redundant")
 COPIES = "assignment.redundancy"

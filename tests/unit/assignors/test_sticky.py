@@ -15,7 +15,7 @@ from rebalance_agent.groupprotocol.user_data import (
     encode_generation,
     encode_sticky,
 )
-from support.assignors import group, member
+from support.assignors.rules import group, member
 
 STICKY = strategy("sticky")
 COOPERATIVE = strategy("cooperative-sticky")

@@ -10,8 +10,8 @@ import pytest
 from rebalance_agent.assignors import judge, strategy
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.partitions import count_partitions
-from support.assignors import member
-from support.standbys import (
+from support.assignors.rules import member
+from support.assignors.standbys import (
     PROCESS,
     STANDBYS,
     SUBTOPOLOGIES,

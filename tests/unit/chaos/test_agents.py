@@ -11,7 +11,7 @@ import pytest
 from chaos import agents
 from chaos.agents import Agent
 from chaos.oracle import ended
-from support.observing import eventually
+from support.observer.observing import eventually
 
 PROGRAM = """\
 import json, signal, sys

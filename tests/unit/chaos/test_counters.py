@@ -12,7 +12,7 @@ from chaos.counters import AWAY_MS, LASTING_S, compared, facts, told_until
 from rebalance_agent.audit.audit_report import Report
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
-from support.tracking import T0, member, record, tell, tick, topics
+from support.tracker.tracking import T0, member, record, tell, tick, topics
 
 TOLD = tell(
     Tracker("cluster", settle_ms=1_000),

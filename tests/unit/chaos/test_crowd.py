@@ -14,8 +14,8 @@ from chaos.latency import INSTRUMENTED, TRIED
 from chaos.member import CLIENTS
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.testing.kafka.broker_settings import OFFSETS_PARTITIONS
-from support.member_lines import ProcessMember
-from support.observing import eventually
+from support.members.member_lines import ProcessMember
+from support.observer.observing import eventually
 
 
 def test_those_that_are_compared_come_and_go_together_and_differ_in_nothing_but_our_instrumentation():

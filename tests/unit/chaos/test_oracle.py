@@ -14,9 +14,9 @@ from rebalance_agent.audit.audit_report import UNREADABLE, Report
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
-from support.member_lines import Lines
-from support.tracking import member as joined
-from support.tracking import record, tell, tick, topics
+from support.members.member_lines import Lines
+from support.tracker.tracking import member as joined
+from support.tracker.tracking import record, tell, tick, topics
 
 WRITTEN = {(0, 0), (0, 1), (1, 0)}
 

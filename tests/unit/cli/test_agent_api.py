@@ -15,9 +15,9 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.web import WebApp
-from support.api import api_of
-from support.fakes import generation_event
-from support.views import full_view
+from support.observer.api import api_of
+from support.observer.fakes import generation_event
+from support.observer.views import full_view
 
 HOSTILE = 'a "name"\nwith/slashes, %2F, ünï & ?query=#'
 

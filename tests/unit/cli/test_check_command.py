@@ -13,7 +13,7 @@ from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX, reach
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
-from support.sidecars import Sidecar
+from support.observer.sidecars import Sidecar
 
 FREE = ("--listen", "127.0.0.1:0")
 

@@ -9,7 +9,7 @@ from rebalance_agent.cli.screens.watch_table import COLUMNS, group_rows, matchin
 from rebalance_agent.model.episode import Basis, Source, Stall
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
-from support.views import NOW, full_view
+from support.observer.views import NOW, full_view
 
 
 def groups(*views):

@@ -29,7 +29,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 from rebalance_agent.groupprotocol.standby_user_data import decode_standby_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
-from support.witnessed import Witnessed
+from support.observer.witnessed import Witnessed
 
 WEIGHTED = strategy("weighted-sticky")
 SUBSCRIPTION = encode_subscription(ConsumerSubscription(3, ("t",), b"data", {"t": (1,)}, 7, "r1"))

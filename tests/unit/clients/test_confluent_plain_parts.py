@@ -13,7 +13,7 @@ from rebalance_agent.clients.confluent_plain.group_position import generation_in
 from rebalance_agent.clients.confluent_plain.statistics import SECTION_MAX, Statistics
 from rebalance_agent.instrumentation import Membership
 from rebalance_agent.model.events import Callback
-from support.witnessed import Witnessed
+from support.observer.witnessed import Witnessed
 
 METADATA = b"CGMDv2:" + struct.pack("=i", 7) + b"group\0member\0\1"
 

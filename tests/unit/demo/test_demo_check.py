@@ -13,7 +13,7 @@ from rebalance_agent.demo.observed.claims_check import (
 )
 from rebalance_agent.demo.stories import Expected, SlowDown
 from rebalance_agent.model.episode import Basis, Trigger
-from support.demo import CLAIM, WORDS
+from support.observer.demo_events import CLAIM, WORDS
 
 
 def test_equal_words_are_no_difference():

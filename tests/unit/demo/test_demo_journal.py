@@ -4,7 +4,7 @@ from rebalance_agent.demo.observed.journal import EVENTS_MAX, Journal, slowest_c
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
-from support.demo import generation_event, snapshot
+from support.observer.demo_events import generation_event, snapshot
 
 
 def test_a_higher_revision_replaces_a_lower_one_in_whatever_order_they_come():

@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_agent.demo import run_demo as demo
 from rebalance_agent.demo.errors import DemoError
-from support.demo import CLAIM, STEP, summary
+from support.observer.demo_events import CLAIM, STEP, summary
 
 GENERATION_CORRUPTED = summary(claim=replace(CLAIM, generation=8))
 PARTITION_CORRUPTED = summary(claim=replace(CLAIM, assignment={"m-1": {"t": (0, 5)}, "m-2": {"t": (2,)}}))

@@ -11,7 +11,7 @@ from rebalance_agent.demo.screens.live import LiveScreen, draw
 from rebalance_agent.demo.screens.plain import PlainScreen
 from rebalance_agent.demo.screens.screen import choose
 from rebalance_agent.model.episode import Basis, Stall
-from support.demo import CLAIM, GROUP, generation_event, summary
+from support.observer.demo_events import CLAIM, GROUP, generation_event, summary
 
 NOW = GroupNow(state="Stable", assignor="range", generation=7, members=2, idle_members=0, skew=1.5)
 

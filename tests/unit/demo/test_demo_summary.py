@@ -7,7 +7,7 @@ from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import claim_of, seen_episode, seen_steps, to_json
 from rebalance_agent.demo.stories import Step
 from rebalance_agent.demo.timetable import StepRun
-from support.demo import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
+from support.observer.demo_events import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
 
 STICKY = {"protocol": "sticky", "described_protocol": "sticky"}
 

@@ -14,7 +14,7 @@ from rebalance_agent.gateway.groups.leader_decision import topics_of
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.model.subscription import TopicMetadata
-from support.gateway_frames import framed
+from support.gateway.frames import framed
 
 
 def read(message):

@@ -16,7 +16,7 @@ from rebalance_agent.groupprotocol.consumer_group_heartbeat import decode_heartb
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.groupprotocol.wire.schema import struct_codec
 from rebalance_agent.model.events import Callback
-from support.gateway_groups import Gateway
+from support.gateway.groups import Gateway
 
 IDS = {name: uuid.uuid5(uuid.NAMESPACE_DNS, name) for name in ("t", "u")}
 REQUEST = {

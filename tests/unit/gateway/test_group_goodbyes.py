@@ -21,8 +21,8 @@ from rebalance_agent.gateway.groups.gateway_groups import COMPLAINTS_MAX, NAME_M
 from rebalance_agent.gateway.transport.kafka_messages import open_request
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.model.events import Callback
-from support.gateway_coordinator import ToyCoordinator
-from support.gateway_groups import Client, Gateway, Line
+from support.gateway.coordinator import ToyCoordinator
+from support.gateway.groups import Client, Gateway, Line
 
 
 def member(broker=None, rules="", **options):

@@ -21,7 +21,8 @@ from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.http.server import ListenError
-from support.gateway_transport import (
+from support.gateway.gatewaying import free_base
+from support.gateway.transport import (
     Client,
     RawBroker,
     answer_of,
@@ -32,8 +33,7 @@ from support.gateway_transport import (
     run,
     through,
 )
-from support.gatewaying import free_base
-from support.scrapes import families
+from support.observer.scrapes import families
 
 HOST = "127.0.0.1"
 NOWHERE = ("192.0.2.1", 9)

@@ -22,7 +22,7 @@ from rebalance_agent.gateway.transport import frame_forwarder as lane
 from rebalance_agent.gateway.transport import links
 from rebalance_agent.gateway.transport.close_reason import Refusal
 from rebalance_agent.gateway.transport.splice import Pipes
-from support.gateway_transport import (
+from support.gateway.transport import (
     PATIENCE_S,
     Client,
     End,
@@ -38,7 +38,7 @@ from support.gateway_transport import (
     run,
     through,
 )
-from support.scrapes import families
+from support.observer.scrapes import families
 
 LIST_OFFSETS, FETCH, HEARTBEAT, SASL_HANDSHAKE = 2, 1, 12, 17
 LARGE = 5_000_000

@@ -13,8 +13,8 @@ from rebalance_agent.gateway.transport.close_reason import Refusal
 from rebalance_agent.runtime.processes.gateway import places
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
-from support.certificates import Authority, needs_openssl
-from support.gateway_transport import Client, RawBroker, eventually, refused, request, run, through
+from support.gateway.transport import Client, RawBroker, eventually, refused, request, run, through
+from support.kafka.certificates import Authority, needs_openssl
 
 LARGE = 3_000_000
 

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import client_context
-from support.certificates import Authority, locked, needs_openssl
+from support.kafka.certificates import Authority, locked, needs_openssl
 
 
 @pytest.mark.parametrize(("path", "problem"), [("/no/such", "cannot read /no/such: No such"), ("/dev/null", "as PEM")])

@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.endpoint import DEFAULT_URL, Endpoint, Outcome
 from rebalance_agent.instrumentation.outbox import Batch
-from support.sidecars import Sidecar, absent, answering
+from support.observer.sidecars import Sidecar, absent, answering
 
 BATCH = Batch(b'{"a":1}\n', 1, 0)
 

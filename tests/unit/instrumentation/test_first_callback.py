@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent import instrumentation
-from support.sidecars import Sidecar
+from support.observer.sidecars import Sidecar
 
 AGENT = Path(instrumentation.__file__).parents[2]
 

@@ -10,7 +10,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation import assign_decision as decision
-from support.witnessed import Witnessed
+from support.observer.witnessed import Witnessed
 
 
 class Cluster:

@@ -8,7 +8,7 @@ from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation import consumer_progress as progress
 from rebalance_agent.instrumentation.consumer_progress import Progress
 from rebalance_agent.model.events import Callback
-from support.witnessed import Witnessed
+from support.observer.witnessed import Witnessed
 
 P, Q = ("t", 0), ("t", 1)
 

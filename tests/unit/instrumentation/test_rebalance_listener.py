@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener
 from rebalance_agent.model.events import Callback
-from support.witnessed import JOINED, Witnessed
+from support.observer.witnessed import JOINED, Witnessed
 
 
 class TP(NamedTuple):

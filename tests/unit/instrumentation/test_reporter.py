@@ -14,7 +14,7 @@ from rebalance_agent.instrumentation.endpoint import ALIVE_HEADER, Endpoint
 from rebalance_agent.instrumentation.heartbeat import Pulse
 from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
-from support.sidecars import Sidecar, SilentSidecar, absent, answering
+from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
 AGENT = Path(reporter.__file__).parents[2]
 FOREVER = 60.0

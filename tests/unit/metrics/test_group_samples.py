@@ -14,7 +14,7 @@ from rebalance_agent.metrics.metric import Kind
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
-from support.views import EMPTY_COUNTS, NOW, full_view
+from support.observer.views import EMPTY_COUNTS, NOW, full_view
 
 HISTOGRAM_SERIES = len(STALL_BUCKETS) + 3
 MEMBERS_SERIES = (rows.OWNER_PARTITIONS, rows.OWNER_MEMBERS, rows.SLOWEST_MEMBER)

@@ -20,7 +20,7 @@ from rebalance_agent.model.events import (
 )
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.rollout import RolloutEvent
-from support.fakes import generation_event
+from support.observer.fakes import generation_event
 
 REVOKED = MemberEvent(
     event_id="e1",

@@ -1,5 +1,5 @@
 from rebalance_agent.model.generation_diff import diff_generations, identity, owners
-from support.tracking import member, record
+from support.tracker.tracking import member, record
 
 
 def group(*members, protocol="range"):

@@ -32,7 +32,7 @@ from rebalance_agent.pipeline.report.report_rows import (
     WhatIfRow,
 )
 from rebalance_agent.testing.synthetic.fleet_plan import Fleet
-from support.reports import report_of
+from support.pipeline.reports import report_of
 
 FLEET = Fleet(groups=6, days=2, seed=4)
 SINCE = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)

@@ -7,8 +7,8 @@ import sys
 import psutil
 import pytest
 
-from support.background import LOWEST_PRIORITY, in_background
-from support.observing import PATIENCE_S, eventually
+from support.observer.observing import PATIENCE_S, eventually
+from support.runner.background import LOWEST_PRIORITY, in_background
 
 # Says who it is and whom it started, and neither ends by itself.
 WITH_A_CHILD = """

@@ -12,8 +12,8 @@ import psutil
 import pytest
 
 from rebalance_agent.clock import SystemClock
-from support.jobs import Job, run_jobs
-from support.observing import PATIENCE_S, eventually
+from support.observer.observing import PATIENCE_S, eventually
+from support.runner.jobs import Job, run_jobs
 
 HELP = f"""
 import os, signal, sys, time
@@ -30,7 +30,7 @@ def wait_for(path):
 # A runner of two jobs that say who they are, and never end by themselves.
 RUNNER = """
 from rebalance_agent.clock import SystemClock
-from support.jobs import Job, run_jobs
+from support.runner.jobs import Job, run_jobs
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 endless = "import os, sys, time; print('I am', os.getpid(), flush=True); open(sys.argv[1], 'w'); time.sleep(600)"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from support import kube_tools
-from support.kube_tools import UnavailableError, build, program
+from support.cluster import kube_tools
+from support.cluster.kube_tools import UnavailableError, build, program
 
 # Stands in for `go build ... -o OUTPUT PACKAGE`: counts how often it is called.
 BUILDS = """#!/bin/sh

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from rebalance_agent.runtime.preflight.diagnosis import connection_trouble, diagnose, split_server, tls_trouble
-from support.certificates import Authority, needs_openssl
+from support.kafka.certificates import Authority, needs_openssl
 
 
 @contextlib.contextmanager

@@ -26,9 +26,9 @@ from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.processes.gateway import places
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, ListedGroup
-from support.certificates import Authority, needs_openssl
-from support.gateway_transport import RawBroker
-from support.gatewaying import free_base
+from support.gateway.gatewaying import free_base
+from support.gateway.transport import RawBroker
+from support.kafka.certificates import Authority, needs_openssl
 
 HOST = "127.0.0.1"
 FREE = {"listen": f"{HOST}:0", "events_listen": f"{HOST}:0", "gateway_listen": f"{HOST}:0", "events_topic": ""}

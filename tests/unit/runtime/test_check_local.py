@@ -17,7 +17,7 @@ from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.processes.observer import Observer
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
-from support.certificates import Authority, needs_openssl
+from support.kafka.certificates import Authority, needs_openssl
 
 ROLES = {"observer": (Observer, ObserverSettings), "sidecar": (Sidecar, SidecarSettings)}
 

@@ -12,8 +12,8 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.watch.core import JUDGE_AFTER_S, JUDGED_AT_ONCE, Core
 from rebalance_agent.tracking.observations import GroupRecord, Tick
 from rebalance_agent.tracking.views import GroupView
-from support.fakes import Calls
-from support.observing import eventually
+from support.observer.fakes import Calls
+from support.observer.observing import eventually
 
 PATIENCE_S = 10
 

@@ -13,7 +13,7 @@ from rebalance_agent.runtime.listeners.web import HEALTH_PATHS
 from rebalance_agent.runtime.processes.observer import Observer
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
-from support.observing import http
+from support.observer.observing import http
 
 
 def _observers():

@@ -15,7 +15,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.watch.episode_log import log_event
-from support.fakes import Calls, generation_event
+from support.observer.fakes import Calls, generation_event
 
 
 def test_logs_are_json_lines_with_what_was_bound_and_libraries_speak_the_same_way():

@@ -11,8 +11,8 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.runtime.sinks.publisher import Publisher
-from support.fakes import Calls
-from support.observing import eventually
+from support.observer.fakes import Calls
+from support.observer.observing import eventually
 
 GONE = GroupGoneEvent("id", "c", "orders", 1, Source.RECORDS, GroupType.CLASSIC)
 

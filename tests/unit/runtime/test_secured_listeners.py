@@ -18,8 +18,8 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.listeners.listener_security import bearer_of
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.roles import SidecarSettings
-from support.certificates import Authority, needs_openssl
-from support.views import member_event
+from support.kafka.certificates import Authority, needs_openssl
+from support.observer.views import member_event
 
 BATCH = Batch(json_line(member_event()) + b"\n", 1, 0)
 

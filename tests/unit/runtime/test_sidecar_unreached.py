@@ -10,9 +10,9 @@ from structlog.testing import capture_logs
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.processes import sidecar
 from rebalance_agent.runtime.settings.roles import SidecarSettings
-from support.observing import eventually, running
-from support.sidecars import Sidecar as Receiver
-from support.views import member_event
+from support.observer.observing import eventually, running
+from support.observer.sidecars import Sidecar as Receiver
+from support.observer.views import member_event
 
 EVENTS = 3
 LOST = 'rebalance_agent_events_dropped_total{where="agent"}'

@@ -19,7 +19,7 @@ from rebalance_agent.runtime.sinks import queued_sink as sink_queue
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError, QueuedSink
 from rebalance_agent.runtime.sinks.sinks import Fanout
-from support.fakes import Calls
+from support.observer.fakes import Calls
 
 
 def event(number=0):

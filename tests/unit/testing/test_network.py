@@ -9,7 +9,7 @@ import time
 import pytest
 
 from rebalance_agent.testing.kafka.broker_settings import free_ports
-from support.network import Network
+from support.kafka.network import Network
 
 SHORT_S = 0.3
 ENDED = (ConnectionError, AssertionError)

@@ -1,0 +1,67 @@
+"""Groups whose members have copies, and what comes of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+from rebalance_agent.model.partitions import pairs
+from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, TopicMetadata
+from support.assignors.rules import member
+
+STANDBYS = "assignment.num.standbys"
+CHANGELOGS = "assignment.changelog.topics"
+SUBTOPOLOGIES = "assignment.task.subtopologies"
+PROCESS = "assignment.process.id"
+
+
+def stateful(topics, *members, **config):
+    """A group; ``config`` holds the shared settings, by the last words of their names."""
+    names = {"standbys": STANDBYS, "changelogs": CHANGELOGS, "subtopologies": SUBTOPOLOGIES}
+    return GroupSubscription(
+        {name: TopicMetadata(count) for name, count in topics.items()},
+        members,
+        config={names[name]: str(value) for name, value in config.items()},
+    )
+
+
+def equals(topics, count, **config):
+    """``count`` members m0, m1, ... that subscribe to all ``topics``."""
+    return stateful(topics, *(member(f"m{n}", " ".join(topics)) for n in range(count)), **config)
+
+
+def settled(subject: GroupSubscription, assignment: GroupAssignment, generation=7) -> GroupSubscription:
+    """The group once everybody has, and says so, what it was given to own and to copy."""
+    return replace(
+        subject,
+        members=tuple(
+            replace(
+                each,
+                owned=assignment.target[each.member_id],
+                standbys=assignment.standbys[each.member_id],
+                generation=generation,
+                user_data=None,
+            )
+            for each in subject.members
+        ),
+    )
+
+
+def without(subject: GroupSubscription, *member_ids: str) -> GroupSubscription:
+    return replace(subject, members=tuple(each for each in subject.members if each.member_id not in member_ids))
+
+
+def owners(assigned) -> dict[tuple[str, int], str]:
+    return {pair: member_id for member_id, topics in assigned.items() for pair in pairs(topics)}
+
+
+def holders(assignment: GroupAssignment) -> dict[tuple[str, int], set[str]]:
+    found: dict[tuple[str, int], set[str]] = {}
+    for member_id, topics in assignment.standbys.items():
+        for pair in pairs(topics):
+            found.setdefault(pair, set()).add(member_id)
+    return found
+
+
+def loads(assigned, topic) -> Counter:
+    return Counter({member_id: len(topics.get(topic, ())) for member_id, topics in assigned.items()})

@@ -1,0 +1,76 @@
+"""A real Alertmanager that is told of alerts as Prometheus tells them, and asked what became of each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
+from support.observer.servers import LOOPBACK, Server
+from support.runner import tools
+
+AMTOOL = os.environ.get(tools.AMTOOL) or shutil.which("amtool")
+ANSWER_SECONDS_MAX = 30
+_SHARE = "/usr/share/prometheus/alertmanager"
+
+needs_alertmanager = pytest.mark.skipif(AMTOOL is None, reason="amtool was not found (see make test)")
+
+
+class Alertmanager(Server):
+    """A server with a configuration, alone in its cluster."""
+
+    def __init__(self, configuration: Path, folder: Path):
+        address = f"{HOST}:{free_ports(1)[0]}"
+        program, root = binary()
+        command = [
+            str(program),
+            f"--config.file={configuration}",
+            f"--storage.path={folder / 'data'}",
+            f"--web.listen-address={address}",
+            "--cluster.listen-address=",
+            "--log.level=warn",
+        ]
+        super().__init__(command, f"http://{address}", folder / "alertmanager.log", root)
+
+    def tell(self, *firing: Mapping[str, str]) -> None:
+        """These fire, each by its labels."""
+        body = json.dumps([{"labels": dict(labels)} for labels in firing]).encode()
+        question = urllib.request.Request(
+            f"{self.url}/api/v2/alerts", body, headers={"Content-Type": "application/json"}, method="POST"
+        )
+        with LOOPBACK.open(question, timeout=ANSWER_SECONDS_MAX):
+            pass
+
+    def told(self) -> Sequence[Mapping[str, object]]:
+        """The alerts that it knows, with their status and receivers."""
+        with LOOPBACK.open(f"{self.url}/api/v2/alerts", timeout=ANSWER_SECONDS_MAX) as answer:
+            return json.loads(answer.read())
+
+
+def binary() -> tuple[Path, Path | None]:
+    """The server beside amtool (Debian's name for it, or its own) or on PATH, and the folder that it must run in."""
+    names = ("prometheus-alertmanager", "alertmanager")
+    beside = [Path(AMTOOL).with_name(name) for name in names] if AMTOOL else []
+    on_path = [Path(found) for found in map(shutil.which, names) if found]
+    found = next((each for each in (*beside, *on_path) if each.exists()), None)
+    assert found, f"no Alertmanager beside {AMTOOL}"
+    root = found.parent.parent.parent  # of usr/bin
+    return (_anywhere(found), root) if (root / _SHARE[1:]).exists() and root != Path("/") else (found, None)
+
+
+def _anywhere(unpacked: Path) -> Path:
+    """Debian's build reads its templates in `_SHARE`: one that was only unpacked looks where it runs."""
+    program = unpacked.with_name("alertmanager-anywhere")
+    if not program.exists():
+        here = _SHARE[1:].replace("/prometheus", "//prometheus")  # as long as it was
+        unfinished = program.with_name(f"{program.name}.{os.getpid()}")
+        unfinished.write_bytes(unpacked.read_bytes().replace(_SHARE.encode(), here.encode()))
+        unfinished.chmod(0o755)
+        unfinished.rename(program)
+    return program

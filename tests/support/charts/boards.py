@@ -1,0 +1,77 @@
+"""Boards as Grafana asks with them: every question of the committed JSON, with the variables put in as Grafana does."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "dashboards" / "json"
+
+BUILT_IN = {"__range", "__rate_interval", "__from", "__to", "__data", "__field"}
+VARIABLE = re.compile(r"\$(?:\{(\w+)(?:[.:][\w.:]+)*\}|(\w+))")
+INTERVAL = {"s": 1, "m": 60}
+
+
+def boards() -> dict[str, dict[str, Any]]:
+    """Uid -> committed board."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def variables_in(text: str) -> set[str]:
+    """Names of all variables in it."""
+    return {braced or bare for braced, bare in VARIABLE.findall(text)}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One target of a panel. ``step``: the shortest distance of points that the panel allows, in seconds."""
+
+    board: str
+    panel: str
+    target: str
+    expression: str
+    now: bool
+    step: float
+
+    def __str__(self) -> str:
+        return f"{self.board}: {self.panel} {self.target}"
+
+
+def questions(uid: str, board: dict[str, Any]) -> Iterator[Question]:
+    """Every target of every panel."""
+    for panel in board["panels"]:
+        interval = panel.get("interval", "0s")
+        step = float(interval[:-1]) * INTERVAL[interval[-1]]
+        for target in panel["targets"]:
+            yield Question(uid, panel["title"], target["refId"], target["expr"], target.get("instant", False), step)
+
+
+def put_in(expression: str, values: dict[str, str]) -> str:
+    """The expression with values for its variables; a variable without one is an error."""
+    return VARIABLE.sub(lambda found: values[found[1] or found[2]], expression)
+
+
+def filled(expression: str, seconds: float, step: float, group: str = ".+", across: str = "sum") -> str:
+    """What Prometheus is asked: All everywhere, the whole range, Grafana's interval for a rate.
+
+    Grafana asks for windows of at least four scrapes (here of 2 s), and of one scrape more than the points' distance.
+    """
+    return put_in(
+        expression,
+        {
+            "job": ".+",
+            "instance": ".+",
+            "cluster": ".*",
+            "consumergroup": group,
+            "client_id": ".*",
+            "across": across,
+            "__range": f"{math.ceil(seconds)}s",
+            "__rate_interval": f"{math.ceil(max(step + 2, 8))}s",
+        },
+    )

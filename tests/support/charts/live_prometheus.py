@@ -1,0 +1,218 @@
+"""A real Prometheus that scrapes a real observer, sidecar and gateways while the demo's timetable runs, once a session.
+
+Boards and alerts are proved on it: ``live`` is what the run left, and answers questions about any moment of it. The
+rules of ``alerts/`` are evaluated while it runs, and their alerts are series (``ALERTS``) like all others.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.parse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
+from support.charts.live_rules import written
+from support.observer.servers import LOOPBACK, Server
+from support.runner import tools
+
+ROOT = Path(__file__).parents[3]
+
+SCRAPE_SECONDS = 2
+DEMO_SECONDS = 70
+DEMO_SECONDS_MAX = 240
+"""With the broker's start and the end, on a machine that others use as well."""
+
+ANSWER_SECONDS_MAX = 60
+
+JOBS = {"observer": "rebalance-observer", "sidecar": "rebalance-sidecar", "gateway": "rebalance-gateway"}
+ADDRESS = re.compile(r"^([a-z][\w-]*): http://([\d.]+:\d+)/metrics$")
+ELAPSED = re.compile(r"^ *(\d+\.\d) s  (.*)$")
+
+
+@dataclass(frozen=True)
+class Series:
+    """One series of an answer: ``points`` of (Unix time, value), one in an answer about one moment."""
+
+    labels: dict[str, str]
+    points: tuple[tuple[float, float], ...]
+
+    @property
+    def value(self) -> float:
+        """The last one."""
+        return self.points[-1][1]
+
+
+class PrometheusError(AssertionError):
+    """Prometheus refused a question, and says why."""
+
+
+class Prometheus(Server):
+    """A server in ``folder``; `watch` adds what it scrapes. Only for a ``with``."""
+
+    def __init__(self, binary: str, folder: Path, rules: Sequence[Path] = (), scrape_seconds: int = SCRAPE_SECONDS):
+        self._told = folder / "targets.json"
+        self._targets: dict[str, tuple[str, list[str]]] = {}
+        address = f"{HOST}:{free_ports(1)[0]}"
+        self._told.write_text("[]")
+        config = {
+            "global": {
+                "scrape_interval": f"{scrape_seconds}s",
+                "scrape_timeout": f"{scrape_seconds}s",
+                "evaluation_interval": f"{scrape_seconds}s",
+            },
+            "rule_files": [str(path) for path in rules],
+            "scrape_configs": [{"job_name": "demo", "file_sd_configs": [{"files": [str(self._told)]}]}],
+        }
+        (folder / "prometheus.json").write_text(json.dumps(config))  # JSON is YAML
+        command = [
+            binary,
+            f"--config.file={folder / 'prometheus.json'}",
+            f"--storage.tsdb.path={folder / 'data'}",
+            f"--web.listen-address={address}",
+            "--log.level=warn",
+        ]
+        super().__init__(command, f"http://{address}", folder / "prometheus.log")
+
+    def watch(self, name: str, job: str, *addresses: str) -> None:
+        """Scrape these from now on; `forget` by the name."""
+        self._targets[name] = (job, list(addresses))
+        self._tell()
+
+    def forget(self, name: str) -> None:
+        """Scrape them no more."""
+        del self._targets[name]
+        self._tell()
+
+    def _tell(self) -> None:
+        groups = [{"targets": addresses, "labels": {"job": job}} for job, addresses in self._targets.values()]
+        unfinished = self._told.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(groups))
+        unfinished.replace(self._told)
+
+    # -- questions -------------------------------------------------------------------------------------------------
+
+    def answer(self, path: str, **parameters: object) -> Any:
+        """The ``data`` of ``/api/v1/PATH``."""
+        body = urllib.parse.urlencode(parameters, doseq=True)
+        url, data = f"{self.url}/api/v1/{path}", body.encode()
+        if path.startswith("label/") or not parameters:  # such take no POST
+            url, data = f"{url}?{body}", None
+        try:
+            with LOOPBACK.open(url, data, timeout=ANSWER_SECONDS_MAX) as answer:
+                return json.loads(answer.read())["data"]
+        except urllib.error.HTTPError as error:
+            with error:
+                raise PrometheusError(f"{parameters}: {error.read().decode()}") from error
+
+    def at(self, expression: str, moment: float) -> list[Series]:
+        """What the expression gives at one moment (Unix time)."""
+        data = self.answer("query", query=expression, time=f"{moment:.3f}")
+        if data["resultType"] == "scalar":
+            return [Series({}, (_point(data["result"]),))]
+        return [Series(each["metric"], (_point(each["value"]),)) for each in data["result"]]
+
+    def over(self, expression: str, began: float, ended: float, step: float = SCRAPE_SECONDS) -> list[Series]:
+        """What it gives from ``began`` to ``ended``."""
+        data = self.answer(
+            "query_range", query=expression, start=f"{began:.3f}", end=f"{ended:.3f}", step=f"{step:.3f}"
+        )
+        return [Series(each["metric"], tuple(map(_point, each["values"]))) for each in data["result"]]
+
+
+def _point(pair: Sequence[Any]) -> tuple[float, float]:
+    return float(pair[0]), float(pair[1])
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A line of the demo's timetable, and when it came (Unix time): ``> slow consumer: ...`` begins a step."""
+
+    at: float
+    text: str
+
+
+@dataclass
+class Live:
+    """The run of the demo: from its first agent (``began``) to its last word about groups (``ended``), Unix times.
+
+    The agents end a moment later, and Prometheus goes on without them.
+    """
+
+    prometheus: Prometheus
+    began: float = 0.0
+    ended: float = 0.0
+    moments: list[Moment] = field(default_factory=list)
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.ended - self.began
+
+    def step(self, name: str) -> float:
+        """When a step of the timetable began."""
+        return next(moment.at for moment in self.moments if moment.text.startswith(f"> {name}: "))
+
+
+def server() -> str | None:
+    """The Prometheus server: beside promtool where that was unpacked or installed, or on PATH."""
+    promtool = os.environ.get(tools.PROMTOOL)
+    beside = Path(promtool).with_name("prometheus") if promtool else None
+    return str(beside) if beside and beside.exists() else shutil.which("prometheus")
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """The demo's timetable as Prometheus saw it. The first test that asks for it waits for the whole run."""
+    binary = server()
+    if binary is None:
+        assert os.environ.get("CI") != "true", "no prometheus: see tests/support/runner/tools.py"
+        pytest.skip("no prometheus: run by `make test`, or set REBALANCE_AGENT_PROMTOOL to one with a server beside it")
+    folder = tmp_path_factory.mktemp("prometheus")
+    with Prometheus(binary, folder, written(folder, f"{SCRAPE_SECONDS}s")) as prometheus:
+        run = Live(prometheus)
+        _play(run, folder)
+        yield run
+
+
+def _play(run: Live, folder: Path) -> None:
+    clock = SystemClock()
+    command = [sys.executable, "-m", "rebalance_agent.cli.main", "demo", "--headless", "--seconds", str(DEMO_SECONDS)]
+    environment = {**os.environ, "TMPDIR": str(folder), "PYTHONUNBUFFERED": "1"}
+    deadline = clock.monotonic() + DEMO_SECONDS_MAX
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, start_new_session=True
+    ) as demo:
+        try:
+            for line in demo.stdout or ():
+                _note(run, line.rstrip("\n"), clock.now_ms() / 1_000)
+                assert clock.monotonic() < deadline, "the demo does not end"
+        except BaseException:
+            demo.send_signal(signal.SIGINT)
+            raise
+    assert demo.returncode == 0, "\n".join(run.lines)
+    assert run.began, "\n".join(run.lines)
+
+
+def _note(run: Live, line: str, now: float) -> None:
+    run.lines.append(line)
+    if address := ADDRESS.match(line):
+        name = address[1]
+        run.began = run.began or now
+        run.prometheus.watch(name, JOBS[name.partition("-")[0]], address[2])
+    elif told := ELAPSED.match(line):
+        run.moments.append(Moment(now, told[2]))
+        run.ended = now  # the closing tables come when the agents have ended

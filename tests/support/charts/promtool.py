@@ -1,0 +1,118 @@
+"""Rules under ``promtool test rules``: cases as people write them, many runs in one call."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from alerts.pack import GROUPS
+from alerts.render import rules
+from alerts.values import Values
+
+PROMTOOL = os.environ.get("REBALANCE_AGENT_PROMTOOL") or shutil.which("promtool")
+
+CASES = Path(__file__).parents[2] / "alerts" / "cases"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Series over time, and which alerts must fire when. ``expect``: time -> annotations and labels of each."""
+
+    alert: str
+    name: str
+    interval: str
+    step: str
+    series: dict[str, str]
+    expect: dict[str, list[dict[str, str]]]
+
+
+def read_cases() -> dict[str, list[Case]]:
+    """All cases by alert. ``quiet`` lists times at which nothing may fire, ``fires`` what does so at others."""
+    found: dict[str, list[Case]] = {}
+    for path in sorted(CASES.glob("*.yaml")):
+        for alert, cases in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+            for case in cases:
+                expect = {str(time): [] for time in case.get("quiet", ())}
+                expect |= {str(time): [each] for time, each in case.get("fires", {}).items()}
+                step = case.get("step", case["interval"])
+                found.setdefault(alert, []).append(
+                    Case(alert, case["case"], case["interval"], step, case["series"], expect)
+                )
+    return found
+
+
+def rule_file(values: Values, alert: str) -> str:
+    """One alert with the recording rules that it reads."""
+    groups = [group for each in GROUPS for group in rules(each, values)["groups"]]
+    wanted = [next(rule for group in groups for rule in group["rules"] if rule.get("alert") == alert)]
+    wanted[:0] = [
+        rule
+        for group in groups
+        for rule in group["rules"]
+        if "record" in rule and re.search(rf"{rule['record']}(?!\w)", wanted[-1]["expr"])
+    ]
+    return yaml.safe_dump({"groups": [{"name": "g", "rules": wanted}]})
+
+
+def expected(case: Case, what: dict[str, str], severity: str) -> dict[str, object]:
+    """An alert in full: labels and annotations, of which the runbook's address goes by the name."""
+    annotations = {key: what[key] for key in ("summary", "description", "dashboard_url")}
+    annotations["runbook_url"] = f"https://example.com/kafka-rebalance-agent/alerts/runbooks/{case.alert}.md"
+    return {"exp_labels": {"severity": severity} | what["labels"], "exp_annotations": annotations}
+
+
+def test_file(cases: list[Case], rule_path: Path) -> str:
+    """The cases as promtool reads them: those of one file share the interval of evaluation."""
+    (interval,) = {case.interval for case in cases}
+    tests = [
+        {
+            "name": case.name,
+            "interval": case.step,
+            "input_series": [{"series": series, "values": values} for series, values in case.series.items()],
+            "alert_rule_test": [
+                {
+                    "eval_time": time,
+                    "alertname": case.alert,
+                    "exp_alerts": [expected(case, each, each["severity"]) for each in firing],
+                }
+                for time, firing in case.expect.items()
+            ],
+        }
+        for case in cases
+    ]
+    return yaml.safe_dump({"rule_files": [str(rule_path)], "evaluation_interval": interval, "tests": tests})
+
+
+@dataclass(frozen=True)
+class Run:
+    """Cases to hold against rules; ``key`` is what to call it."""
+
+    key: str
+    rules: str
+    cases: list[Case]
+
+
+def run(runs: list[Run], folder: Path) -> dict[str, str]:
+    """What promtool objects to in each run, by its key: nothing where all is as expected."""
+    key_of: dict[str, str] = {}
+    for number, each in enumerate(runs):
+        rule_path = folder / f"{number}.rules.yaml"
+        rule_path.write_text(each.rules, encoding="utf-8")
+        for interval in sorted({case.interval for case in each.cases}):
+            path = folder / f"{number}.{interval}.test.yaml"
+            cases = [case for case in each.cases if case.interval == interval]
+            path.write_text(test_file(cases, rule_path), encoding="utf-8")
+            key_of[str(path)] = each.key
+    command = [PROMTOOL or "promtool", "test", "rules", *key_of]
+    said = subprocess.run(command, capture_output=True, check=False, text=True)
+    sections = re.split(r"^Unit Testing:  (.+)$", said.stdout, flags=re.MULTILINE)[1:]
+    verdicts = dict(zip(sections[::2], sections[1::2], strict=True))
+    assert set(verdicts) == set(key_of), said.stderr
+    # What failed is told on standard error, without the file's name: all of it goes with each that failed.
+    objections = dict.fromkeys((each.key for each in runs), "")
+    return objections | {key_of[path]: said.stderr for path, said_of in verdicts.items() if "SUCCESS" not in said_of}

@@ -1,0 +1,174 @@
+"""Members of every client that a group behind gateways may have, and what must hold of all of them in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections import Counter
+
+from aiokafka import AIOKafkaConsumer
+from aiokafka.abc import ConsumerRebalanceListener as AiokafkaListener
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AiokafkaRange
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+
+from rebalance_agent.clock import SystemClock
+from support.gateway.running import gateway
+from support.members.member_lines import Lines, owned_twice
+from support.observer.observing import PATIENCE_S, eventually
+
+__all__ = [
+    "LONG_S",
+    "AiokafkaMember",
+    "KafkaPythonMember",
+    "described",
+    "joining",
+    "read_by",
+    "read_everything",
+    "shares",
+    "weighted",
+]
+
+LONG_S = 120
+"""For what waits for the brokers to choose new leaders, or for a Java program to start."""
+
+ASSIGNORS = {"range": RangePartitionAssignor, "cooperative-sticky": CooperativeStickyAssignor}
+
+
+class _Thread(Lines):
+    """A consumer in a thread of this process; ``properties`` by librdkafka's names."""
+
+    def __init__(self, bootstrap, group, topic, client_id, assignor="range", **properties):
+        super().__init__()
+        self._topic, self._assignor, self._clock, self._stop = topic, assignor, SystemClock(), threading.Event()
+        self._settings = {
+            "bootstrap_servers": bootstrap,
+            "group_id": group,
+            "client_id": client_id,
+            "auto_offset_reset": "earliest",
+            "auto_commit_interval_ms": 1_000,
+            "heartbeat_interval_ms": 200,
+            "metadata_max_age_ms": 1_000,  # a leader that does not know the topic yet would assign nothing of it
+            "session_timeout_ms": 20_000,
+            **{name.replace(".", "_"): value for name, value in properties.items()},
+        }
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _told(self, word, partitions):
+        self.hear(word, self._clock.now_ms(), *(each.partition for each in partitions))
+
+    def _took(self, records):
+        for batch in records.values():
+            for each in batch:
+                self.hear("read", self._clock.now_ms(), each.partition, each.offset)
+
+    def close(self):
+        """It leaves its group; more than once does nothing."""
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+
+
+class KafkaPythonMember(_Thread):
+    """kafka-python's own consumer."""
+
+    def _run(self):
+        member = self
+
+        class Listener(ConsumerRebalanceListener):
+            def on_partitions_assigned(self, assigned):
+                member._told("assigned", assigned)
+
+            def on_partitions_revoked(self, revoked):
+                member._told("revoked", revoked)
+
+            def on_partitions_lost(self, lost):
+                member._told("lost", lost)
+
+        consumer = KafkaConsumer(**self._settings, partition_assignment_strategy=(ASSIGNORS[self._assignor],))
+        consumer.subscribe([self._topic], listener=Listener())
+        while not self._stop.is_set():
+            # kafka-python forgets a join whose answer takes longer than the poll in which it began.
+            self._took(consumer.poll(timeout_ms=1_000))
+        consumer.close()
+
+
+class AiokafkaMember(_Thread):
+    """aiokafka's own consumer, in an event loop of its own. It knows eager assignors alone; here it has range."""
+
+    def _run(self):
+        asyncio.run(self._consume())
+
+    async def _consume(self):
+        member = self
+
+        class Listener(AiokafkaListener):
+            async def on_partitions_assigned(self, assigned):
+                member._told("assigned", assigned)
+
+            async def on_partitions_revoked(self, revoked):
+                member._told("revoked", revoked)
+
+        consumer = AIOKafkaConsumer(**self._settings, partition_assignment_strategy=(AiokafkaRange,))
+        consumer.subscribe([self._topic], listener=Listener())
+        await consumer.start()
+        try:
+            while not self._stop.is_set():
+                self._took(await consumer.getmany(timeout_ms=100))
+        finally:
+            await consumer.stop()
+            self.hear("revoked", self._clock.now_ms(), *self.owned)
+
+
+@contextlib.contextmanager
+def joining(*, alone=True):
+    """Starts members; in the end nobody has read what was not its, or, where each is to be ``alone`` with what it has,
+    had what was another's."""
+    members = []
+    with contextlib.ExitStack() as stack:
+
+        def join(kind, *arguments, **properties):
+            member = kind(*arguments, **properties)
+            stack.callback(member.close)
+            members.append(member)
+            return member
+
+        yield join
+    assert [each.stale for each in members] == [[] for _ in members]
+    assert owned_twice(members) == [] or not alone
+
+
+def weighted(kafka, group, strategy, weight):
+    """A gateway that gives ``group`` a strategy, and its members a weight."""
+    return gateway(kafka.bootstrap_servers, f"{group}={strategy},assignment.consumer.weight={weight}")
+
+
+def shares(*members):
+    """How many partitions each has."""
+    return [len(each.owned) for each in members]
+
+
+def read_by(*members):
+    """Partition and offset of everything that was read."""
+    return set(sum((each.read for each in members), Counter()))
+
+
+def described(kafka, group):
+    """What the coordinator says of the group; None while there is none, since a broker has stopped."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
+    try:
+        return admin.describe_consumer_groups([group])[group].result()
+    except KafkaException:
+        return None
+
+
+def read_everything(load, *members):
+    """Nothing of what was sent is lost."""
+    load.stop()
+    sent = {(partition, offset) for _, partition, offset in load.sent}
+    eventually(lambda: sent <= read_by(*members), LONG_S, told=lambda: len(sent - read_by(*members)))

@@ -1,0 +1,159 @@
+"""A gateway in a thread of this process, with what it told and counted; and consumers that know nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import contextmanager
+
+from aiokafka import AIOKafkaConsumer
+from confluent_kafka import Consumer
+from kafka import KafkaConsumer
+
+from rebalance_agent.clock import SystemClock
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.gateway_server import Gateway, Places
+from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.model.events import MemberEvent
+from support.observer.fakes import Calls
+
+PATIENCE_S = 60
+
+
+class Running:
+    """What one gateway told."""
+
+    def __init__(self):
+        self.events, self.outcomes, self.bootstrap, self.groups = [], [], "", None
+
+    def told(self, callback, **fields):
+        events = [each for each in self.events if isinstance(each, MemberEvent) and each.callback == callback]
+        return [each for each in events if all(getattr(each, name) == value for name, value in fields.items())]
+
+
+@contextmanager
+def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **options):
+    """Between this process's clients and the brokers; yields a `Running`. ``options`` are those of `Groups`."""
+    running, ready, loops = Running(), threading.Event(), []
+
+    async def serve():
+        stop = asyncio.Event()
+        clock = SystemClock()
+        counted = {"count": running.outcomes.append, **options}
+        running.groups = Groups(parse_rules(rules), running.events.append, clock, **counted)
+        servers = [each.rpartition(":") for each in bootstrap.split(",")]
+        addresses = tuple((host, int(port)) for host, _, port in servers)
+        places = Places(addresses, listen, "127.0.0.1", port_base)
+        one = Gateway(places, running.groups.talk, Counts(), Calls(), clock)
+        await one.start()
+        running.bootstrap = f"127.0.0.1:{one.port}"
+        loops.append((asyncio.get_running_loop(), stop))
+        ready.set()
+        try:
+            await one.run(stop, 0.0)
+        finally:
+            running.groups.close()
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
+    thread.start()
+    assert ready.wait(PATIENCE_S)
+    try:
+        yield running
+    finally:
+        for loop, stop in loops:
+            loop.call_soon_threadsafe(stop.set)
+        thread.join(PATIENCE_S)
+
+
+class Owners:
+    """Who has which partition by its own callbacks; ``twice`` is what two had at a time."""
+
+    def __init__(self):
+        self._lock, self._held, self.twice = threading.Lock(), {}, []
+
+    def take(self, who, partitions):
+        with self._lock:
+            self.twice += [each for each in partitions if each in self._held]
+            self._held.update(dict.fromkeys(partitions, who))
+
+    def give(self, who, partitions):
+        with self._lock:
+            for each in partitions:
+                if self._held.get(each) is who:
+                    del self._held[each]
+
+
+class Plain:
+    """A confluent-kafka consumer as anybody would write it, polled by a thread; ``owned`` is what it has."""
+
+    def __init__(self, bootstrap, group, *topics, owners=None, **properties):
+        usual = {"heartbeat.interval.ms": 200, "session.timeout.ms": 10_000, "log_level": 0}
+        settings = {"bootstrap.servers": bootstrap, "group.id": group, **usual, **properties}
+        self.consumer = Consumer({name: value for name, value in settings.items() if value is not None})
+        self.owned, self.assigned, self.held = frozenset(), 0, threading.Event()
+        self._owners, self._stop = owners or Owners(), threading.Event()
+        self.consumer.subscribe(list(topics), on_assign=self._take, on_revoke=self._give, on_lost=self._give)
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def _take(self, _consumer, partitions):
+        new = frozenset((each.topic, each.partition) for each in partitions)
+        self._owners.take(self, new)
+        self.owned, self.assigned = self.owned | new, self.assigned + 1
+
+    def _give(self, _consumer, partitions):
+        gone = frozenset((each.topic, each.partition) for each in partitions)
+        self.owned -= gone
+        self._owners.give(self, gone)
+
+    def _poll(self):
+        while not self._stop.wait(0.01):
+            if not self.held.is_set():
+                self.consumer.poll(0.05)
+        self.consumer.close()
+
+    def close(self):
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+
+
+class KafkaPython:
+    """kafka-python's own consumer, polled by a thread."""
+
+    def __init__(self, bootstrap, group, topic, client_id):
+        self._settings = {
+            "bootstrap_servers": bootstrap,
+            "group_id": group,
+            "client_id": client_id,
+            "heartbeat_interval_ms": 200,
+            "session_timeout_ms": 10_000,
+        }
+        self._topic, self._stop = topic, threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self):
+        consumer = KafkaConsumer(self._topic, **self._settings)
+        while not self._stop.is_set():
+            consumer.poll(timeout_ms=500)
+        consumer.close()
+
+    def close(self):
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+
+
+class Aiokafka(KafkaPython):
+    """aiokafka's own consumer, in an event loop of its own."""
+
+    def _run(self):
+        asyncio.run(self._consume())
+
+    async def _consume(self):
+        consumer = AIOKafkaConsumer(self._topic, **self._settings)
+        await consumer.start()
+        try:
+            while not self._stop.is_set():
+                await consumer.getmany(timeout_ms=100)
+        finally:
+            await consumer.stop()

@@ -1,0 +1,64 @@
+"""Whether brokers answer, and how late, beside tests of what members do within seconds.
+
+Now and then a whole machine gets no work done for up to a minute: its kernel tells so of its own threads ("workqueue
+lockup"), sessions run out, and every group has episodes that no table knows of.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from rebalance_agent.clock import SystemClock
+from support.observer.observing import PATIENCE_S
+
+PAUSE_S = 0.2
+
+STILL_S = 3.0
+"""Brokers of a machine that is busy take tenths of a second."""
+
+GIVEN_UP_S = 2 * PATIENCE_S
+
+
+class Stillness:
+    """Asks for metadata again and again. Safe from any thread."""
+
+    def __init__(self, bootstrap):
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
+        self._clock = SystemClock()
+        self._stop = threading.Event()
+        self._beat = threading.Condition()
+        self._beats = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(GIVEN_UP_S)
+
+    def late_s(self, from_ms, until_ms):
+        """The longest wait for an answer within some time, which has ended."""
+        with self._beat:
+            self._beat.wait_for(lambda: self._beats and self._beats[-1][1] >= until_ms, GIVEN_UP_S)
+            within = [until - asked for asked, until in self._beats if asked <= until_ms and until >= from_ms]
+        return max(within, default=GIVEN_UP_S * 1000) / 1000
+
+    def stood_still(self, since_ms):
+        """Whether for some time since then nobody answered; waits until somebody does again."""
+        return self.late_s(since_ms, self._clock.now_ms()) > STILL_S
+
+    def _run(self):
+        while not self._stop.is_set():
+            asked_ms = self._clock.now_ms()
+            with contextlib.suppress(KafkaException):  # an answer that does not come is a late one
+                self._admin.list_topics("__consumer_offsets", timeout=GIVEN_UP_S)
+            with self._beat:
+                self._beats.append((asked_ms, self._clock.now_ms()))
+                self._beat.notify_all()
+            self._stop.wait(PAUSE_S)

@@ -1,0 +1,82 @@
+"""Java's consumer as a process: ``support.members.java_member BOOTSTRAP GROUP TOPIC CLIENT_ID ASSIGNOR [KEY=VALUE]...``
+
+It says what happens to it in lines, see `member_lines`.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import jpype
+
+from rebalance_agent.clock import SystemClock
+from support.kafka.kafkas_java import start_java
+
+CONSUMER = "org.apache.kafka.clients.consumer"
+DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+CLOCK = SystemClock()
+
+
+def tell(word, *numbers):
+    """One line, at once."""
+    sys.stdout.write(" ".join(map(str, (word, CLOCK.now_ms(), *numbers))) + "\n")
+    sys.stdout.flush()
+
+
+def numbers_of(partitions):
+    return sorted(int(each.partition()) for each in partitions)
+
+
+def listener():
+    """The Java listener that says what it is called with."""
+
+    @jpype.JImplements(f"{CONSUMER}.ConsumerRebalanceListener")
+    class Listener:
+        @jpype.JOverride
+        def onPartitionsAssigned(self, partitions):  # noqa: N802
+            tell("assigned", *numbers_of(partitions))
+
+        @jpype.JOverride
+        def onPartitionsRevoked(self, partitions):  # noqa: N802
+            tell("revoked", *numbers_of(partitions))
+
+        @jpype.JOverride
+        def onPartitionsLost(self, partitions):  # noqa: N802
+            tell("lost", *numbers_of(partitions))
+
+    return Listener()
+
+
+def main(bootstrap, group, topic, client_id, assignor, *more):
+    """Be a member until standard input ends, then leave."""
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    start_java()
+    properties = jpype.JClass("java.util.Properties")()
+    for name, value in {
+        "bootstrap.servers": bootstrap,
+        "group.id": group,
+        "client.id": client_id,
+        "group.protocol": "classic",
+        "partition.assignment.strategy": f"{CONSUMER}.{assignor}",
+        "auto.offset.reset": "earliest",
+        "auto.commit.interval.ms": "1000",
+        "heartbeat.interval.ms": "200",
+        "session.timeout.ms": "20000",
+        "key.deserializer": DESERIALIZER,
+        "value.deserializer": DESERIALIZER,
+        **dict(each.split("=", 1) for each in more),
+    }.items():
+        properties.setProperty(name, value)
+    consumer = jpype.JClass(f"{CONSUMER}.KafkaConsumer")(properties)
+    consumer.subscribe([topic], listener())
+    wait = jpype.JClass("java.time.Duration").ofMillis(100)
+    while not stop.is_set():
+        for record in consumer.poll(wait):
+            tell("read", int(record.partition()), int(record.offset()))
+    consumer.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,200 @@
+"""Members of other clients in processes of their own, which say in lines what they are given and what they read.
+
+A line is a word and numbers: ``assigned MS P...``, ``revoked MS P...``, ``lost MS P...`` from the callbacks, ``read
+MS P OFFSET`` for each record; MS is the time in epoch milliseconds. They end when their standard input does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+
+from confluent_kafka import Consumer
+
+from rebalance_agent.clock import SystemClock
+from support.cluster import kube_tools
+from support.observer.observing import PATIENCE_S
+from support.runner.node import NODE, packages
+
+HERE = Path(__file__).parent
+GO_MEMBER = HERE / "go_member"
+KAFKAJS_MEMBER = HERE / "kafkajs_member"
+WORDS = {"assign": "assigned", "revoke": "revoked", "lost": "lost"}
+BUILD_S = 600
+"""Three modules are downloaded and built."""
+
+
+class Lines:
+    """What one member said, judged as it comes: ``stale`` is what it read of partitions that it did not have."""
+
+    def __init__(self):
+        self.owned, self.read, self.stale, self.changes = frozenset(), Counter(), [], []
+
+    def hear(self, word, at_ms, *numbers):
+        if word == "read":
+            partition, offset = numbers
+            self.read[partition, offset] += 1
+            if partition not in self.owned:
+                self.stale.append(numbers)
+            return
+        taken = frozenset(numbers)
+        self.owned = self.owned | taken if word == "assigned" else self.owned - taken
+        self.changes.append((at_ms, word == "assigned", taken, self))
+
+
+class ProcessMember(Lines):
+    """A program that is a member; ``errors`` has what else it said."""
+
+    def __init__(self, command, environment=None):
+        super().__init__()
+        self.errors = []
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,  # Ctrl-C is not for it
+        )
+        self._threads = [
+            threading.Thread(target=self._listen, daemon=True),
+            threading.Thread(target=lambda: self.errors.extend(self._process.stderr), daemon=True),
+        ]
+        for each in self._threads:
+            each.start()
+
+    def _listen(self):
+        for line in self._process.stdout:
+            word, *numbers = line.split()
+            self.hear(word, *map(int, numbers))
+
+    def close(self):
+        """It leaves its group and ends; more than once does nothing."""
+        if self._process.stdin.closed:
+            return
+        self._process.stdin.close()
+        try:
+            assert self._process.wait(PATIENCE_S) == 0, self.errors
+        finally:
+            self.kill()
+
+    def kill(self):
+        """It ends without a word; what it had said is heard."""
+        self._process.kill()
+        self._process.wait()
+        for each in self._threads:
+            each.join(PATIENCE_S)
+        for each in (self._process.stdin, self._process.stdout, self._process.stderr):
+            each.close()
+
+
+def java_member(bootstrap, group, topic, client_id, assignor="RangeAssignor", **properties):
+    """Java's consumer."""
+    paths = os.pathsep.join((str(HERE.parents[2] / "agent"), str(HERE.parents[1])))
+    start = [
+        sys.executable,
+        "-W",
+        "ignore",
+        "-m",
+        "support.members.java_member",
+        bootstrap,
+        group,
+        topic,
+        client_id,
+        assignor,
+    ]
+    more = ["=".join(each) for each in properties.items()]
+    return ProcessMember([*start, *more], {**os.environ, "PYTHONPATH": paths})
+
+
+@cache
+def go_program():
+    """Where our program around franz-go's consumer was built; where there is no Go, None."""
+    try:
+        go = kube_tools.go()
+    except kube_tools.UnavailableError:
+        return None
+    binary = Path(mkdtemp(prefix="go-member-"), "go_member")
+    subprocess.run([go, "build", "-o", binary, "."], cwd=GO_MEMBER, check=True, timeout=BUILD_S)
+    atexit.register(rmtree, binary.parent)
+    return str(binary)
+
+
+def go_member(bootstrap, group, topic, client_id, assignor="range"):
+    """franz-go's consumer."""
+    return ProcessMember([go_program(), bootstrap, group, topic, client_id, assignor])
+
+
+def kafkajs_member(bootstrap, group, topic, client_id):
+    """KafkaJS' consumer, with the only assignor that it has."""
+    modules = packages("kafkajs", KAFKAJS_MEMBER) / "node_modules"
+    command = [NODE, str(KAFKAJS_MEMBER / "member.js"), bootstrap, group, topic, client_id]
+    return ProcessMember(command, {**os.environ, "NODE_PATH": str(modules)})
+
+
+class LibrdkafkaMember(Lines):
+    """librdkafka's consumer, in a thread of this process; ``client`` makes it. A property of None is left out."""
+
+    client = Consumer
+
+    def __init__(self, bootstrap, group, topic, client_id, assignor="range", **properties):
+        super().__init__()
+        self._clock, self._stop = SystemClock(), threading.Event()
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": group,
+            "client.id": client_id,
+            "partition.assignment.strategy": assignor,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": 1_000,
+            "heartbeat.interval.ms": 200,
+            "session.timeout.ms": 20_000,
+            "log_level": 0,
+            **properties,
+        }
+        self._consumer = self.client({name: value for name, value in settings.items() if value is not None})
+        callbacks = {f"on_{name}": self._callback(word) for name, word in WORDS.items()}
+        self._consumer.subscribe([topic], **callbacks)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _callback(self, word):
+        return lambda _, given: self.hear(word, self._clock.now_ms(), *(each.partition for each in given))
+
+    def _run(self):
+        while not self._stop.is_set():
+            message = self._consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                self.hear("read", self._clock.now_ms(), message.partition(), message.offset())
+        self._consumer.close()
+
+    def close(self):
+        """It leaves its group; more than once does nothing."""
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        assert not self._thread.is_alive()
+
+
+def owned_twice(members):
+    """What was assigned to one member while another had not given it up. A lost partition is not its any more."""
+    held, twice = {}, []
+    for at_ms, assigned, partitions, member in sorted(
+        (change for each in members for change in each.changes), key=lambda change: change[:2]
+    ):
+        for partition in partitions:
+            if assigned and held.get(partition, member) is not member:
+                twice.append((at_ms, partition))
+            if assigned:
+                held[partition] = member
+            elif held.get(partition) is member:
+                del held[partition]
+    return twice

@@ -1,0 +1,115 @@
+"""Whole pages of /metrics of every role, with every metric of the catalogue on one of them."""
+
+from __future__ import annotations
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
+from rebalance_agent.metrics.export.baselines_page import BaselinesPage
+from rebalance_agent.metrics.export.dialects import Dialect
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.member_metrics import MemberMetrics
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.metric import Role
+from rebalance_agent.model.assignment_quality import AssignmentQuality
+from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
+from rebalance_agent.model.episode import Basis, Evidence, Source
+from rebalance_agent.model.events import Callback
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.polls.baseline_reader import Baselines
+from rebalance_agent.tracking.views import Counters, StallHistogram
+from support.observer.views import EMPTY_COUNTS, NOW, assign_event, full_view, member_event
+
+
+def observer_groups(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A group known from its records, a consumer group whose members report stalls, one known only from polls."""
+    exact = {basis: StallHistogram((0, 1, *EMPTY_COUNTS[2:]), 0.2) for basis in Basis}
+    phases = {"last_join_seconds": None, "last_sync_seconds": None, "last_reconcile_seconds": 1.5}
+    reported = {"counters": Counters(stalls=exact, assign_errors=0), "running": None, **phases}
+    views = (
+        full_view(),
+        full_view('say "hello"\n', GroupType.CONSUMER, **reported),
+        full_view("polled", source=Source.ADMIN, counters=Counters(polled_changes=2), running=None),
+    )
+    return GroupsPage(lambda: views, FakeClock(NOW)).text(dialect)
+
+
+def observer_phases(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """One generation of some group."""
+    metrics = PhaseMetrics()
+    metrics.observe(full_view().last_episode)
+    return metrics.text(dialect)
+
+
+def observer_baselines(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A group with a long history."""
+    baselines = Baselines()
+    normal = HourBaseline(hour_of_week(NOW), BaselineScope.HOUR_OF_WEEK, 120, 0.25, 1.5, 4.0)
+    baselines.put(GroupBaseline("cluster", "orders", NOW, (normal,)))
+    return BaselinesPage(baselines, lambda: [full_view()], FakeClock(NOW)).text(dialect)
+
+
+def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """An observer whose publisher does not work."""
+    readiness = Readiness(["kafka", "publisher"])
+    readiness.ready("kafka")
+    readiness.degraded({"admin-only": "no right", "topics-hidden": None})
+    metrics = AgentMetrics(Role.OBSERVER, readiness, configured=True)
+    metrics.tail_lag(3)
+    metrics.loads_left_out(0)
+    metrics.owned(4)
+    metrics.snapshot_written(NOW, 5_000)
+    metrics.offsets_limit(1_048_588)
+    metrics.polled("list", 0.002, NOW)
+    return metrics.text(dialect)
+
+
+def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """One consumer through a rebalance, as the leader of its group, and what only a gateway tells of it."""
+    metrics = MemberMetrics(FakeClock(NOW))
+    quality = AssignmentQuality(
+        spread=0, max_mean_ratio=1.0, skew_ratio=1.25, imbalance=0, moved=1, moved_min=1, unassigned=0
+    )
+    metrics.observe(
+        [
+            member_event(sequence=1, join_seconds=3.0, sync_seconds=0.02, reprocessed_records=0),
+            member_event(
+                Callback.REVOKED,
+                2,
+                started_ms=NOW + 1_000,
+                timestamp_ms=NOW + 1_040,
+                reprocessed_records=17,
+            ),
+            assign_event(3, quality=quality),
+            member_event(Callback.ASSIGNED, 4, started_ms=NOW + 2_990, timestamp_ms=NOW + 3_000, generation=3),
+            member_event(
+                Callback.REVOKED,
+                5,
+                generation=3,
+                partitions={},
+                evidence=Evidence.GATEWAY,
+                stop_seconds=0.4,
+                rejected_commits=2,
+            ),
+        ]
+    )
+    return metrics.text(dialect)
+
+
+def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A gateway beside one consumer, with one broker."""
+    counts = Counts()
+    counts.brokers(1, 1)
+    readiness = Readiness(["publisher"])
+    readiness.degraded({"events-unpublished": None})
+    agent = AgentMetrics(Role.GATEWAY, readiness, configured=True)
+    return sidecar_members(dialect) + counts.text(dialect) + agent.text(dialect)
+
+
+def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
+    """A sidecar that works."""
+    readiness = Readiness(["publisher"])
+    readiness.ready("publisher")
+    readiness.degraded({"events-unpublished": None})
+    return AgentMetrics(Role.SIDECAR, readiness, configured=True).text(dialect)

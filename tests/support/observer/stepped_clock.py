@@ -1,0 +1,42 @@
+"""``python -m support.observer.stepped_clock FILE ARGUMENTS...``: the agent, with a wrong clock.
+
+FILE says by how many milliseconds it is wrong, and is read again with each look at the clock: so that a running
+agent's clock can be set. APScheduler looks at the same clock by itself.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+
+from apscheduler.schedulers import base
+from apscheduler.triggers import interval
+
+from rebalance_agent.cli.main import main
+from rebalance_agent.clock import SystemClock
+
+
+def step_by(path):
+    """From now on every `SystemClock` of this process is wrong."""
+    right = SystemClock.now_ms
+
+    def now_ms(self):
+        return right(self) + int(path.read_text() or 0)
+
+    class Stepped(datetime):
+        """Of the wrong clock."""
+
+        @classmethod
+        def now(cls, tz=None):
+            """What it shows."""
+            return datetime.fromtimestamp(SystemClock().now_ms() / 1000, tz)
+
+    SystemClock.now_ms = now_ms
+    for module in (base, interval):
+        module.datetime = Stepped
+
+
+if __name__ == "__main__":
+    step_by(Path(sys.argv[1]))
+    sys.exit(main(sys.argv[2:]))

@@ -1,0 +1,185 @@
+"""Events produced while a stream reads them, and a stream in a process of its own that can be killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confluent_kafka import Producer
+
+from support.observer.observing import eventually
+
+LINES = (Path(__file__).parents[2] / "golden" / "captured_topic_events.ndjson").read_bytes().splitlines()
+START_S = 300
+"""Java, Spark, Delta and a first batch, on a machine where all of it runs at once."""
+AGENT = Path(__file__).parents[3] / "agent"
+SHORT_LIVED = {
+    # Compiling Java and generated code takes three quarters of the time that the tests' few rows take.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # Nor do the rows differ enough between partitions for a plan to be worth changing.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""Spark properties of sessions that live for a test or two."""
+
+
+@dataclass
+class Told:
+    """What was produced: ids with the highest revision of each, and the values that are no events."""
+
+    revisions: dict[str, int] = field(default_factory=dict)
+    odd: list[bytes] = field(default_factory=list)
+
+
+@contextmanager
+def producing(bootstrap, topic, *, seed, per_second=50):
+    """Real events under ids of their own: most once, some twice, late, revised, malformed or too new."""
+    told, stop, chance = Told(), threading.Event(), random.Random(seed)
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 5, "log_level": 0})
+
+    def run():
+        number = 0
+        while not stop.wait(10 / per_second):
+            for _ in range(10):
+                number += 1
+                for value in _values(told, chance, number):
+                    producer.produce(topic, value, key=b"captured:group")
+        assert producer.flush(60) == 0
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield told
+    finally:
+        stop.set()
+        thread.join(60)
+
+
+def _values(told, chance, number):
+    event = json.loads(chance.choice(LINES)) | {"event_id": f"{number:032x}", "revision": 0}
+    if chance.random() < 0.05:
+        odd = chance.choice([b"no JSON %d" % number, _line(event | {"schema_version": 2, "event_id": f"new {number}"})])
+        told.odd.append(odd)
+        yield odd
+    told.revisions[event["event_id"]] = 0
+    yield _line(event)
+    if chance.random() < 0.1:
+        yield _line(event)
+    if chance.random() < 0.1 and number > 50:
+        # Better evidence for what is long past, and then the old word for it again.
+        past = json.loads(chance.choice(LINES)) | {"event_id": f"{number - 50:032x}"}
+        told.revisions[past["event_id"]] = 1
+        yield _line(past | {"revision": 1})
+        yield _line(past | {"revision": 0})
+
+
+def _line(event):
+    return json.dumps(event).encode()
+
+
+class Ingest:
+    """``rebalance-agent pipeline ingest`` that goes on until it is killed."""
+
+    def __init__(self, bootstrap, topic, tables, log, every_s=0):
+        self.log = log
+        arguments = ["--bootstrap-servers", bootstrap, "--topic", topic, "--tables", str(tables), f"--every={every_s}"]
+        spark = ["--master", "local[1]", "--driver-memory", "512m", "--records", "300"]
+        for name, value in SHORT_LIVED.items():
+            spark += ["--spark", f"{name}={value}"]
+        # On a leash: it ends with these tests, however they end.
+        program = ["rebalance_agent.demo.processes.leash", "rebalance_agent.cli.main", "pipeline", "ingest"]
+        command = [sys.executable, "-m", *program, *arguments, *spark]
+        with log.open("ab") as file:
+            self.process = subprocess.Popen(
+                command,
+                cwd=log.parent,  # where Spark leaves a folder if it cannot tidy up
+                stdin=subprocess.PIPE,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": str(AGENT)},
+            )
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def kill(self):
+        """SIGKILL for Python, Java and the workers at once."""
+        with suppress(ProcessLookupError):  # it has ended by itself, and Java with it
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(60)
+        self.process.stdin.close()
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+        status = self.process.wait(120)
+        self.process.stdin.close()
+        return status
+
+
+def commits(tables):
+    """How many transactions the table of events has."""
+    return len(list(Path(tables, "events", "_delta_log").glob("*.json")))
+
+
+def kill_at_random(bootstrap, topic, tables, log, *, times, seed):
+    """Start the stream ``times`` times, and kill it at a random moment after the first merge of each life."""
+    chance, pause = random.Random(seed), threading.Event()
+    for _ in range(times):
+        before = max(commits(tables), 1)  # the very first makes the table
+        stream = Ingest(bootstrap, topic, tables, log)
+
+        def works(stream=stream, before=before):
+            assert stream.alive(), log.read_text()[-4000:]
+            return commits(tables) > before
+
+        try:
+            eventually(works, START_S, told=log)
+            pause.wait(chance.uniform(0, 4))
+            assert stream.alive(), log.read_text()[-4000:]
+        finally:
+            stream.kill()
+
+
+def assert_exactly_once(tables, told):
+    """Each event that was produced is a row, once, with its best evidence; each odd value is kept with a reason."""
+    rows = tables.read("events").select("event_id", "revision").collect()
+    assert len(rows) == len(told.revisions)
+    assert {row["event_id"]: row["revision"] for row in rows} == told.revisions
+    rejected = tables.read("events_rejected").select("value", "reason").collect()
+    assert sorted(bytes(row["value"]) for row in rejected) == sorted(told.odd)
+    for row in rejected:
+        newer = b"schema_version" in bytes(row["value"])
+        assert row["reason"].startswith("newer_schema: " if newer else "malformed: ")
+
+
+EQUAL = (
+    "cluster_id", "group", "group_type", "timestamp_ms", "generation", "previous_generation", "assignor", "protocol",
+    "topics", "moved", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance",
+)  # fmt: skip
+"""What is said of a generation whoever says it; start, stall and trigger may be weaker."""
+
+
+def generations(told):
+    """By id, what must be said of each generation whether it was observed or found in the coordinator's log."""
+    return {each["event_id"]: _facts_of(each) for each in told if each["kind"] == "generation"}
+
+
+def _facts_of(told):
+    members = [(each["member_id"], each["owned"], each["assigned"], each["topics"]) for each in told["members"]]
+    return {name: told.get(name) for name in EQUAL} | {"members": members}
+
+
+def stored(tables):
+    """All events of the table."""
+    return [json.loads(row["body"]) for row in tables.read("events").collect()]

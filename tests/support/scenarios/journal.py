@@ -1,0 +1,246 @@
+"""What the offsets topic and the topic of events say, read by a plain consumer beside the observer."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import defaultdict
+from dataclasses import dataclass
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from rebalance_agent.errors import DecodeError
+from rebalance_agent.groupprotocol.classic_group import classic_group
+from rebalance_agent.groupprotocol.epoch_facts import about, epoch_fact
+from rebalance_agent.groupprotocol.records import decode_record
+from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import count_partitions, pairs
+from support.observer.observing import PATIENCE_S, eventually
+
+OFFSETS = "__consumer_offsets"
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A group as a record left it: nobody waits for anybody. ``number``: its generation or epoch."""
+
+    number: int
+    timestamp_ms: int
+    clients: tuple[str, ...]
+    partitions: int
+    group_type: GroupType
+
+
+class Journal:
+    """Both topics from their beginning, in memory, whatever transactions are open. Safe from any thread."""
+
+    def __init__(self, bootstrap, events_topic):
+        settings = {
+            "bootstrap.servers": bootstrap,
+            "group.id": "rebalance-agent-journal",
+            "enable.auto.commit": False,
+            "isolation.level": "read_uncommitted",
+            "fetch.wait.max.ms": 50,
+            "log_level": 0,
+        }
+        self._groups = defaultdict(_Replay)
+        self._events = defaultdict(dict)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._consumer = Consumer(settings)
+        topics = {name: eventually(lambda name=name: self._partitions(name)) for name in (OFFSETS, events_topic)}
+        self._consumer.assign(
+            [TopicPartition(name, number, OFFSET_BEGINNING) for name, numbers in topics.items() for number in numbers]
+        )
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _partitions(self, topic):
+        """Its partitions; none as long as a broker has not heard of a new topic."""
+        return list(self._consumer.list_topics(topic, PATIENCE_S).topics[topic].partitions)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._stop.set()
+        self._thread.join(PATIENCE_S)
+        self._consumer.close()
+
+    def rests(self, group):
+        """Every `Rest` of a group, in order."""
+        with self._lock:
+            return list(self._groups[group].rests)
+
+    def resting(self, group):
+        """The group now; None while it rebalances, or before there is one."""
+        with self._lock:
+            replay = self._groups[group]
+            return replay.rests[-1] if replay.rests and replay.at_rest else None
+
+    def latest(self, group):
+        """What the records of a group say now, for a test that waits in vain."""
+        with self._lock:
+            replay = self._groups[group]
+            facts = [f"{name} {fact}" for (_, name), fact in replay.facts.items()]
+            return "\n".join([*map(str, replay.rests[-2:]), f"at rest: {replay.at_rest}", *facts])
+
+    def known(self, group, number, from_ms, until_ms):
+        """So much of a standstill as the coordinator can know, by the number of the partition of the only topic.
+
+        From when a static member said that it goes for a while, or else all of it; until somebody was given it.
+        """
+        with self._lock:
+            replay = self._groups[group]
+            parted = [each for each in replay.parted[number] if from_ms <= each <= until_ms]
+            given = [each for each in replay.given[number] if from_ms <= each <= until_ms]
+        return min(parted, default=from_ms), max(given, default=until_ms)
+
+    def unheld(self, group, from_ms, until_ms):
+        """How partitions, or a streams group's tasks, were without an owner by the records: (partition, from, until).
+
+        Of a group whose coordinator assigns; those that somebody was given again in that time.
+        """
+        with self._lock:
+            return [each for each in self._groups[group].unheld if from_ms <= each[2] <= until_ms]
+
+    def numbers(self, group, until_ms):
+        """Generations and reached epochs that had members, each once, in order, up to some record."""
+        numbers = [rest.number for rest in self.rests(group) if rest.clients and rest.timestamp_ms <= until_ms]
+        return [number for place, number in enumerate(numbers) if number not in numbers[max(0, place - 1) : place]]
+
+    def heard(self, group, client_id, kind, since_ms):
+        """Whether a member has reported such a callback that ended no sooner, as milliseconds are rounded."""
+        return any(
+            event["kind"] == "member"
+            and (event["client_id"], event["callback"]) == (client_id, kind)
+            and event["timestamp_ms"] >= since_ms - 1
+            for event in self.events(group)
+        )
+
+    def events(self, group):
+        """The newest revision of every event about a group, in the order in which they were first published."""
+        with self._lock:
+            return list(self._events[group].values())
+
+    def _run(self):
+        while not self._stop.is_set():
+            for message in self._consumer.consume(500, 0.05):
+                if message.error() is None:
+                    self._take(message)
+
+    def _take(self, message):
+        if message.topic() != OFFSETS:
+            event = json.loads(message.value())
+            with self._lock:
+                known = self._events[event["group"]]
+                if event.get("revision", 0) >= known.get(event["event_id"], event).get("revision", 0):
+                    known[event["event_id"]] = event
+            return
+        try:
+            record = decode_record(message.key() or b"", message.value())
+        except DecodeError:
+            return
+        if record.unknown:
+            return
+        with self._lock:
+            self._groups[record.group].take(record, message.timestamp()[1])
+
+
+class _Replay:
+    """One group's records, told by what Kafka says of them and not by our tracker."""
+
+    def __init__(self):
+        self.rests = []
+        self.at_rest = False
+        self._type = None
+        self.facts = {}
+        self.given = defaultdict(list)
+        self.parted = defaultdict(list)
+        self._had = {}
+        self.unheld = []
+        self._holders = defaultdict(set)
+        self._since_ms = {}
+
+    def take(self, record, timestamp_ms):
+        if record.kind == "group_metadata":
+            self._classic(classic_group(record), timestamp_ms)
+        elif (subject := about(record)) is not None:
+            self._type, kind, name = subject
+            if record.tombstone:
+                self.facts.pop((kind, name), None)
+            else:
+                self.facts[kind, name] = epoch_fact(record)
+            if kind is CurrentAssignment:
+                current = self.facts.get((kind, name))
+                self._hold(name, pairs(current.assigned) if current else frozenset(), timestamp_ms)
+                if current and current.epoch < 0:
+                    for number in self._had.pop(name, ()):
+                        self.parted[number].append(timestamp_ms)
+                else:
+                    self._give(name, current.assigned if current else {}, timestamp_ms)
+            self._look(timestamp_ms)
+
+    def _give(self, member_id, assigned, timestamp_ms):
+        has = {number for _, number in pairs(assigned)}
+        for number in has - self._had.get(member_id, set()):
+            self.given[number].append(timestamp_ms)
+        self._had[member_id] = has
+
+    def _hold(self, member_id, assigned, timestamp_ms):
+        for partition, holders in self._holders.items():
+            if partition not in assigned and member_id in holders:
+                holders.remove(member_id)
+                if not holders:
+                    self._since_ms[partition] = timestamp_ms
+        for partition in assigned:
+            self._holders[partition].add(member_id)
+            if partition in self._since_ms:
+                self.unheld.append((partition, self._since_ms.pop(partition), timestamp_ms))
+
+    def _classic(self, group, timestamp_ms):
+        if group is None:
+            return
+        owing = [
+            member for member in group.members if not pairs(member.owned) <= pairs(member.assigned)
+        ]  # of a cooperative group: what they give up, the next generation hands out
+        cooperative = (group.protocol or "").startswith("cooperative")
+        self.at_rest = not (cooperative and owing)
+        if not cooperative:
+            self._had.clear()  # everybody has given everything back
+        for member in group.members:
+            self._give(member.member_id, member.assigned, timestamp_ms)
+        clients = tuple(sorted(plain(member.client_id) for member in group.members))
+        given = sum(count_partitions(member.assigned) for member in group.members)
+        self.rests.append(Rest(group.generation, timestamp_ms, clients, given, GroupType.CLASSIC))
+
+    def _look(self, timestamp_ms):
+        epoch = self.facts.get((GroupEpoch, ""))
+        members = {name: fact for (kind, name), fact in self.facts.items() if kind is EpochMember}
+        has = {name: fact for (kind, name), fact in self.facts.items() if kind is CurrentAssignment}
+        target = self.facts.get((TargetEpoch, ""))
+        self.at_rest = epoch is not None and (
+            not members
+            or (
+                target is not None
+                and target.epoch >= epoch.epoch
+                and all(
+                    name in has
+                    and (
+                        has[name].epoch < 0
+                        or (has[name].epoch >= epoch.epoch and has[name].state is MemberState.STABLE)
+                    )
+                    for name in members
+                )
+            )
+        )
+        if self.at_rest:
+            clients = tuple(sorted(plain(member.client_id) for member in members.values()))
+            given = sum(count_partitions(each.assigned) for name, each in has.items() if name in members)
+            self.rests.append(Rest(epoch.epoch, timestamp_ms, clients, given, self._type))
+
+
+def plain(client_id):
+    """A member's name in the scenario: Kafka Streams gives each of its threads a client id of its own."""
+    return client_id.partition("-StreamThread-")[0]

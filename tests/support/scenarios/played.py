@@ -1,0 +1,115 @@
+"""How a scenario went, beside what its table expects and what its members measured."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+
+from support.scenarios.journal import plain
+from support.scenarios.script import Act, Episode
+
+SILENT = ("share", "streams")
+"""Clients whose members tell nothing of their callbacks."""
+
+TOLERANCE_S = 0.1
+"""How far the observer may be from what the members measured."""
+
+
+@dataclass
+class Played:
+    """One act as it went: events whose records are of its time, callbacks of its time, and how the group rested."""
+
+    act: Act
+    started_ms: int
+    rested_ms: int = 0
+    events: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
+
+    @property
+    def closing(self):
+        """The events that close an episode."""
+        return [each for each in self.events if each["kind"] == "generation" and each["closes_episode"]]
+
+    @property
+    def episodes(self):
+        """What was published, in the terms of the table, without what its act leaves open."""
+        episodes = tuple(map(_episode, self.closing))
+        return episodes[1:] if episodes[:1] == (self.act.before,) else episodes
+
+    def standstills(self):
+        """How each partition that stopped stood still, by its members' own callbacks."""
+        stopped, found = {}, []
+        for call in sorted(self.calls, key=lambda each: each.returned_ms):
+            for partition in call.partitions:
+                if call.kind != "assigned":
+                    stopped.setdefault(partition, call.entered_ms)
+                elif partition in stopped:
+                    found.append(Standstill(partition, stopped.pop(partition), call.returned_ms))
+        return found
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """A partition stopped when a callback was entered, and went on when the next owner's returned."""
+
+    partition: tuple[str, int]
+    from_ms: int
+    until_ms: int
+
+    @property
+    def seconds(self):
+        """How long."""
+        return (self.until_ms - self.from_ms) / 1000
+
+
+def _episode(event):
+    slowest = event.get("slowest_member_id")
+    names = {each["member_id"]: plain(each["client_id"]) for each in event["members"]}
+    return Episode(
+        causes=tuple(event["causes"]),
+        moved=event["moved"],
+        generations=event["followups"] + 1,
+        noop=event["noop"],
+        slow=names.get(slowest, slowest),
+    )
+
+
+def compared(played):
+    """(What the table expects, what was published without what the table leaves open) of a whole scenario, as lines."""
+    expected, published = [], []
+    for each in played:
+        steps = ", ".join(map(str, each.act.steps))
+        expected += [f"{steps}: {episode}" for episode in each.act.episodes]
+        for wanted, episode in itertools.zip_longest(each.act.episodes, each.episodes):
+            if episode is not None:
+                open_ = wanted is not None and wanted.slow is None
+                published.append(f"{steps}: {replace(episode, slow=None) if open_ else episode}")
+    return expected, published
+
+
+def misjudged(stage, scenario, played):
+    """What was published of an act's stall and is not what its members measured, as lines.
+
+    Where members tell nothing of their callbacks, the records stand in: how long nobody had a partition.
+
+    Where nobody reports, the upper bound must hold for what the coordinator can know: it is told a little late that a
+    static member goes for a while, and is not told when the client of the new owner has called it.
+
+    Brokers that have no time to answer have none to see a session's end either: so much later may it be seen.
+    """
+    told, compared = scenario.client not in SILENT, 0
+    for each in played:
+        standstills = each.standstills() if told else stage.unheld(scenario, each)
+        if not standstills:
+            continue
+        compared += 1
+        stall = each.closing[-1]["stall"] if each.closing else {"basis": None, "lower_seconds": 0, "seconds": 0}
+        bound = stall["basis"] == "bound"
+        measured = max(one.seconds for one in standstills)
+        known = max(stage.known(scenario, one).seconds for one in standstills) if bound and told else measured
+        late = stage.stillness.late_s(each.started_ms, each.rested_ms)
+        tolerance = TOLERANCE_S if late <= TOLERANCE_S else TOLERANCE_S + late
+        if not (stall["lower_seconds"] - tolerance <= measured and known <= stall["seconds"] + tolerance):
+            yield f"{each.act.steps}: measured {measured}, {known} known, published {stall}, answers {late} s late"
+    if not compared:
+        yield "nothing stood still, so nothing was compared"

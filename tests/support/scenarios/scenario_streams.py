@@ -1,0 +1,109 @@
+"""A streams group's member that times its tasks, in a process: ``python -m support.scenarios.scenario_streams JSON``.
+
+Kafka Streams has no callbacks for partitions, but the processor of a task is initialised when the task begins and
+closed when it is given up. There are no internal topics here, whose number of partitions would be set for ever.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import NamedTuple
+
+import jpype
+
+from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
+from rebalance_agent.artifacts.lockfile import parse_lock
+from rebalance_agent.testing.kafka.java import java_runtime
+from support.scenarios.scenario_member import HERE, act_as
+
+LOCK = HERE.parent / "kafka" / "kafka-streams-4.3.0.lock"
+STREAMS = "org.apache.kafka.streams"
+FLAGS = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+LEAVING_S = 60
+"""Longer it does not wait for brokers, which may be gone for good."""
+
+SERDE = "org.apache.kafka.common.serialization.Serdes$ByteArraySerde"
+
+
+class Partition(NamedTuple):
+    """A task, as the partition of the only topic that it reads."""
+
+    topic: str
+    partition: int
+
+
+def streams_jars():
+    """Kafka Streams without RocksDB (73 MB), which nobody needs who keeps no state on disk."""
+    jars = [each for each in parse_lock(LOCK.read_text(encoding="ascii")) if each.name != "rocksdbjni"]
+    return ensure_artifacts(jars, cache_directory())
+
+
+def start_java():
+    """Java in this process, silent."""
+    runtime = java_runtime()
+    library = runtime.java.parents[1] / "lib" / "server" / "libjvm.so"
+    silent = "-Dorg.slf4j.simpleLogger.defaultLogLevel=off"
+    class_path = [str(jar) for jar in (*runtime.jars, *streams_jars())]
+    jpype.startJVM(str(library), *FLAGS, silent, classpath=class_path)
+
+
+def processors(topic, timed):
+    """The Java supplier of processors that tell ``timed`` of their tasks."""
+
+    @jpype.JImplements(f"{STREAMS}.processor.api.Processor")
+    class Processor:
+        @jpype.JOverride
+        def init(self, context):
+            self.task = Partition(topic, int(context.taskId().partition()))
+            timed.call("assigned", [self.task])
+
+        @jpype.JOverride
+        def process(self, record):
+            """Nobody sends anything."""
+
+        @jpype.JOverride
+        def close(self):
+            timed.call("revoked", [self.task])
+
+    @jpype.JImplements(f"{STREAMS}.processor.api.ProcessorSupplier")
+    class Supplier:
+        @jpype.JOverride
+        def get(self):
+            return Processor()
+
+    return Supplier()
+
+
+def run(config, timed, stop):
+    """Be a member until ``stop``, then leave."""
+    (topic,) = config["topics"]
+    start_java()
+    be_member(config, topic, processors(topic, timed), stop)
+
+
+def be_member(config, topic, supplier, stop):
+    """Have what ``supplier`` gives process the topic until ``stop``, then leave."""
+    with tempfile.TemporaryDirectory(dir=config["directory"]) as state:
+        properties = jpype.JClass("java.util.Properties")()
+        for name, value in {
+            "bootstrap.servers": config["bootstrap"],
+            "application.id": config["group"],
+            "client.id": config["name"],
+            "group.protocol": "streams",
+            "state.dir": state,
+            "default.key.serde": SERDE,
+            "default.value.serde": SERDE,
+            **config["settings"],
+        }.items():
+            properties.setProperty(name, value)
+        topology = jpype.JClass(f"{STREAMS}.Topology")()
+        topology.addSource("source", [topic])
+        topology.addProcessor("processor", supplier, ["source"])
+        streams = jpype.JClass(f"{STREAMS}.KafkaStreams")(topology, properties)
+        streams.start()
+        stop.wait()
+        streams.close(jpype.JClass("java.time.Duration").ofSeconds(LEAVING_S))
+
+
+if __name__ == "__main__":
+    act_as(run)

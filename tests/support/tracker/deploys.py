@@ -1,0 +1,103 @@
+"""A group whose members come and go as told, one generation for each step. Times are seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.model.events import Workload
+from rebalance_agent.model.rollout import RolloutEvent
+from rebalance_agent.tracking.observations import MemberReported
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.tracking import assigned, listed, member, record, tick
+
+PARTITIONS = 12
+
+
+class Group:
+    """Members by name; `step` writes a generation with who is there now."""
+
+    def __init__(self, *names, at=0, static=False, client="orders-{name}"):
+        self.tracker = Tracker("cluster", settle_ms=5_000)
+        self.told = []
+        self.events = []
+        self.at = at
+        self.there = {}
+        self._static = static
+        self._client = client
+        self._generation = 0
+        self._incarnations = {}
+        for name in names:
+            self._come(name)
+        self._write()
+
+    def step(self, seconds, come=(), gone=()):
+        """After ``seconds`` some come and some go in one rebalance."""
+        self.wait(seconds)
+        for name in gone:
+            del self.there[name]
+        for name in come:
+            self._come(name)
+        self._write()
+
+    def restart(self, name, seconds, away=20):
+        """After ``seconds`` a member leaves; its successor comes ``away`` seconds later."""
+        self.step(seconds, gone=[name])
+        self.step(away, come=[name])
+
+    def blip(self, name, seconds, away=20):
+        """After ``seconds`` a member falls out; it comes back under its own id, as those of newer protocols do."""
+        member_id = self.there[name]
+        self.step(seconds, gone=[name])
+        self.wait(away)
+        self.there[name] = member_id
+        self._write()
+
+    def wait(self, seconds):
+        """Nothing happens; the tracker hears that time passes."""
+        end = self.at + seconds
+        while self.at < end:
+            self.at = min(end, self.at + 10)
+            self._tell(tick(self.at * 1_000))
+
+    def runs(self, name, image, workload="orders", process=None):
+        """The member's sidecar tells where it runs."""
+        at_ms = self.at * 1_000 + 900
+        told = assigned(self.there[name], at_ms, at_ms, self._generation, [0])
+        where = Workload(f"pod-{name}", "node", workload, image)
+        process = process or f"process-{self.there[name]}"
+        self._tell(MemberReported(told.at_ms, replace(told.event, where=where, process=process)))
+
+    def _come(self, name):
+        self._incarnations[name] = self._incarnations.get(name, 0) + 1
+        self.there[name] = f"{name}-{self._incarnations[name]}"
+
+    def _write(self):
+        self._generation += 1
+        names = sorted(self.there)
+        members = [
+            member(
+                self.there[name],
+                range(place, PARTITIONS, len(names)),
+                instance=f"instance-{name}" if self._static else None,
+                client=self._client.format(name=name),
+            )
+            for place, name in enumerate(names)
+        ]
+        at_ms = self.at * 1_000
+        self._tell(listed(at_ms + 10))
+        self._tell(listed(at_ms + 100, "g"))
+        self._tell(record(at_ms + 500, self._generation, *members))
+
+    def _tell(self, observation):
+        self.told.append(observation)
+        self.events += self.tracker.observe(observation)
+
+    @property
+    def view(self):
+        return self.tracker.view("g")
+
+    @property
+    def rollouts(self):
+        """The last word on each rollout, in order."""
+        last = {event.event_id: event for event in self.events if isinstance(event, RolloutEvent)}
+        return list(last.values())

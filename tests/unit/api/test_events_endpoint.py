@@ -1,0 +1,171 @@
+import io
+import json
+
+import pytest
+
+from rebalance_agent.api.events_endpoint import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH, EventsApp
+from rebalance_agent.api.events_settings import EventsSettings
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.model.event_json import json_line
+from support.observer.views import assign_event, member_event
+
+TOKEN = "0123456789abcdef"
+
+
+class Sidecar:
+    """An endpoint that remembers what it accepted and refused."""
+
+    def __init__(self, **settings):
+        self.clock = FakeClock()
+        self.accepted, self.rejected, self.alive = [], [], []
+        self.app = EventsApp(
+            lambda events, dropped: self.accepted.append((tuple(events), dropped)),
+            self.clock,
+            EventsSettings(**settings),
+            self.rejected.append,
+            self.alive.append,
+        )
+
+    def post(self, body=b"", method="POST", path=EVENTS_PATH, **environ):
+        """Status, JSON of the answer, headers."""
+        given = {}
+        answer = self.app(
+            {
+                "REQUEST_METHOD": method,
+                "PATH_INFO": path,
+                "CONTENT_LENGTH": str(len(body)),
+                "wsgi.input": io.BytesIO(body),
+                **environ,
+            },
+            lambda status, headers: given.update(status=int(status.split()[0]), headers=dict(headers)),
+        )
+        return given["status"], json.loads(b"".join(answer)), given["headers"]
+
+
+def body(*events):
+    return b"".join(json_line(event) + b"\n" for event in events)
+
+
+def test_events_are_handed_on_in_order():
+    sidecar = Sidecar()
+    events = (member_event(sequence=1), assign_event(sequence=2))
+    status, answer, _ = sidecar.post(body(*events))
+    assert (status, answer) == (200, {"accepted": 2})
+    assert sidecar.accepted == [(events, 0)]
+    assert sidecar.rejected == []
+
+
+def test_the_senders_drops_are_handed_on_even_without_events():
+    sidecar = Sidecar()
+    assert sidecar.post(HTTP_X_REBALANCE_AGENT_DROPPED="17")[0] == 200
+    assert sidecar.accepted == [((), 17)]
+
+
+@pytest.mark.parametrize("text", ["-1", "many", "1.5", "", "9" * 16, "٣"])
+def test_a_drop_count_that_is_none_is_refused(text):
+    sidecar = Sidecar()
+    status, answer, _ = sidecar.post(body(member_event()), HTTP_X_REBALANCE_AGENT_DROPPED=text)
+    assert (status, answer["field"]) == (400, DROPPED_HEADER)
+    assert sidecar.accepted == []
+
+
+def test_a_process_that_only_says_that_it_lives_is_heard():
+    sidecar = Sidecar()
+    assert sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE="0af3")[:2] == (200, {"accepted": 0})
+    assert sidecar.alive == ["0af3"]
+
+
+@pytest.mark.parametrize("text", ["a b", "x" * 65, "\u0663", "a\n"])
+def test_a_process_id_that_is_none_is_refused(text):
+    sidecar = Sidecar()
+    status, answer, _ = sidecar.post(HTTP_X_REBALANCE_AGENT_ALIVE=text)
+    assert (status, answer["field"]) == (400, ALIVE_HEADER)
+    assert sidecar.alive == []
+
+
+def test_one_bad_line_refuses_the_whole_body_and_is_named():
+    sidecar = Sidecar()
+    broken = json_line(member_event()).replace(b'"assigned"', b'"paused"')
+    status, answer, _ = sidecar.post(body(member_event()) + broken + b"\n" + body(assign_event()))
+    assert (status, answer["line"], answer["field"]) == (400, 2, "callback")
+    assert sidecar.accepted == []
+    assert sidecar.rejected == [400]
+
+
+@pytest.mark.parametrize(
+    ("environ", "status"),
+    [
+        ({"path": "/v1/event"}, 404),
+        ({"path": "/metrics"}, 404),
+        ({"method": "GET"}, 405),
+        ({"method": "PUT"}, 405),
+        ({"CONTENT_LENGTH": ""}, 411),
+        ({"CONTENT_LENGTH": "-5"}, 411),
+        ({"CONTENT_LENGTH": "5", "HTTP_TRANSFER_ENCODING": "chunked"}, 411),
+        ({"CONTENT_LENGTH": str(1024 * 1024 + 1)}, 413),
+        ({"CONTENT_LENGTH": "100"}, 400),
+        ({"HTTP_ORIGIN": "https://example.org"}, 403),
+    ],
+)
+def test_what_is_no_post_of_events_is_refused(environ, status):
+    sidecar = Sidecar()
+    assert sidecar.post(b"", **environ)[0] == status
+    assert sidecar.accepted == []
+    assert sidecar.rejected == [status]
+
+
+def test_the_allowed_method_is_named():
+    assert Sidecar().post(method="GET")[2]["Allow"] == "POST"
+
+
+def test_lines_of_one_post_are_bounded():
+    sidecar = Sidecar(lines_max=2)
+    assert sidecar.post(body(member_event(), member_event()))[0] == 200
+    assert sidecar.post(body(member_event(), member_event()).rstrip())[0] == 200
+    assert sidecar.post(body(member_event(), member_event(), member_event()))[0] == 413
+    assert sidecar.post(b"\n" * 1_000)[0] == 413
+    assert len(sidecar.accepted) == 2
+
+
+def test_a_sender_that_is_too_fast_is_told_when_to_come_back():
+    sidecar = Sidecar(rate=1, burst=4, lines_max=3)
+    three = body(member_event(), member_event(), member_event())
+    assert sidecar.post(three)[0] == 200
+    status, _, headers = sidecar.post(three)
+    assert (status, headers["Retry-After"]) == (429, "2")
+    sidecar.clock.advance(2_000)
+    assert sidecar.post(three)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "given", [None, "", TOKEN, f"Basic {TOKEN}", "Bearer", "Bearer wrong", f"Bearer {TOKEN}x", "Bearer \udcff"]
+)
+def test_a_post_without_the_token_is_refused(given):
+    sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
+    status, _, headers = sidecar.post(body(member_event()), **({} if given is None else {"HTTP_AUTHORIZATION": given}))
+    assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert sidecar.accepted == []
+
+
+@pytest.mark.parametrize("scheme", ["Bearer", "bearer"])
+def test_a_post_with_the_token_is_accepted(scheme):
+    sidecar = Sidecar(host="0.0.0.0", bearer=Bearer(TOKEN))
+    assert sidecar.post(body(member_event()), HTTP_AUTHORIZATION=f"{scheme} {TOKEN}")[0] == 200
+
+
+def test_the_token_is_asked_for_before_anything_is_read():
+    sidecar = Sidecar(bearer=Bearer(TOKEN))
+    assert sidecar.post(b"", CONTENT_LENGTH=str(2**40))[0] == 401
+
+
+def test_a_sink_that_fails_is_no_fault_of_the_sender():
+    def fail(_events, _dropped):
+        raise RuntimeError("queue is full")
+
+    sidecar = Sidecar()
+    sidecar.app = EventsApp(fail, sidecar.clock, rejected=sidecar.rejected.append)
+    status, answer, _ = sidecar.post(body(member_event()))
+    assert status == 503
+    assert "queue" not in answer["error"]
+    assert sidecar.rejected == [503]

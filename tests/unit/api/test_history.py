@@ -1,0 +1,180 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.shapes import RebalanceKind
+from rebalance_agent.model.episode import FailureReason, Source, Trigger
+from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot
+from rebalance_agent.model.group import GroupType
+from support.observer.fakes import generation_event
+
+
+def generation(number, group="g", **fields):
+    """A rebalance of one generation, unless ``fields`` say otherwise."""
+    usual = {
+        "event_id": f"id-{group}-{number}",
+        "group": group,
+        "generation": number,
+        "previous_generation": number - 1,
+        "episode_generation": number,
+        "timestamp_ms": 1_000 * number,
+    }
+    return generation_event(**{**usual, **fields})
+
+
+def aborted(number, group="g"):
+    return AbortedEvent(
+        f"aborted-{number}",
+        "c",
+        group,
+        1_000 * number,
+        Source.RECORDS,
+        GroupType.CLASSIC,
+        number,
+        FailureReason.ABORTED,
+    )
+
+
+def gone(group="g"):
+    return GroupGoneEvent("gone", "c", group, 9_000, Source.RECORDS, GroupType.CLASSIC)
+
+
+def report(callback, number, at_ms, member="m", **fields):
+    return MemberEvent(
+        event_id=f"{callback}-{number}-{at_ms}",
+        group="g",
+        timestamp_ms=at_ms,
+        callback=callback,
+        client_id="client",
+        member_id=member,
+        generation=number,
+        started_ms=at_ms - 10,
+        partitions={},
+        process="p",
+        sequence=at_ms,
+        **fields,
+    )
+
+
+def numbers(history, group="g"):
+    known = history.rebalances(group)
+    return None if known is None else [each.generation for each in known.rebalances]
+
+
+def history_of(*events, **limits):
+    history = History(HistoryLimits(**limits))
+    for event in events:
+        history.observe(event)
+    return history
+
+
+def test_rebalances_are_there_newest_first_and_aborted_ones_among_them():
+    history = history_of(generation(1), aborted(2), generation(3))
+    assert numbers(history) == [3, 2, 1]
+    assert [each.kind for each in history.rebalances("g").rebalances] == [
+        RebalanceKind.COMPLETED,
+        RebalanceKind.ABORTED,
+        RebalanceKind.COMPLETED,
+    ]
+    assert numbers(history, "other") is None
+
+
+def test_followups_are_folded_into_their_rebalance():
+    first = generation(4, closes_episode=False, moved=0)
+    closing = generation(5, episode_generation=4, followups=1, moved=2)
+    (only,) = history_of(first, closing).rebalances("g").rebalances
+    assert (only.generation, only.previous_generation, only.moved) == (5, 3, 2)
+    assert [step.generation for step in only.generations] == [4, 5]
+
+
+def test_whole_events_come_back_by_any_of_their_ids():
+    first, closing = generation(4, closes_episode=False), generation(5, episode_generation=4)
+    history = history_of(first, closing)
+    assert history.rebalance("g", "id-g-5").events == (first, closing)
+    assert history.rebalance("g", "id-g-4") == history.rebalance("g", "id-g-5")
+    assert history.rebalance("g", "id-g-6") is history.rebalance("h", "id-g-5") is None
+
+
+def test_better_evidence_takes_the_place_of_what_it_improves():
+    first, closing = generation(4, closes_episode=False), generation(5, episode_generation=4)
+    history = history_of(first, closing, generation(6))
+    better = replace(closing, revision=1, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
+    history.observe(better)
+    assert numbers(history) == [6, 5]
+    assert history.rebalances("g").rebalances[1].trigger is Trigger.MEMBER_FAILED
+    assert history.rebalance("g", "id-g-5").events == (first, better)
+
+
+def test_of_equal_revisions_the_first_stays_as_with_all_who_read_the_events():
+    closing = generation(5)
+    told_anew = replace(closing, causes=(Trigger.MEMBER_FAILED,), trigger=Trigger.MEMBER_FAILED)
+    assert history_of(closing, told_anew).rebalance("g", "id-g-5").events == (closing,)
+
+
+def test_an_aborted_generation_told_twice_is_one():
+    assert numbers(history_of(aborted(2), aborted(2))) == [2]
+
+
+def test_the_oldest_rebalances_of_a_group_go_first():
+    assert numbers(history_of(*map(generation, range(1, 8)), rebalances=3)) == [7, 6, 5]
+
+
+def test_what_a_group_did_goes_with_it():
+    history = history_of(generation(1), report(Callback.ASSIGNED, 1, 1_000), gone())
+    assert numbers(history) is None
+    assert history.size_bytes == 0
+
+
+def test_of_too_many_groups_the_one_that_changed_longest_ago_goes():
+    history = history_of(generation(1, "a"), generation(1, "b"), generation(2, "a"), generation(1, "c"), groups=2)
+    assert [numbers(history, group) for group in "abc"] == [[2, 1], None, [1]]
+
+
+@pytest.mark.parametrize("rebalances", [1, 30])
+def test_bytes_are_bounded_whatever_comes(rebalances):
+    members = tuple(
+        MemberSnapshot(f"{index:032x}", None, "client", "/h", ("t",), {}, {"t": (index,)}) for index in range(500)
+    )
+    history = History(HistoryLimits(size_bytes=60_000))
+    for number in range(rebalances):
+        for group in "abc":
+            history.observe(generation(number, group, members=members))
+            assert history.size_bytes <= 60_000
+    assert numbers(history, "c")[0] == rebalances - 1
+
+
+def test_a_rebalance_that_never_closes_is_bounded():
+    history = history_of(*(generation(number, closes_episode=False, episode_generation=1) for number in range(1, 100)))
+    assert numbers(history) == [96, 64, 32]
+
+
+def test_a_report_that_comes_twice_is_shown_once():
+    again = report(Callback.REVOKED, 3, 4_900, reprocessed_records=7)
+    history = history_of(again, again, generation(4, timestamp_ms=5_000))
+    assert history.rebalance("g", "id-g-4").reports == (again,)
+
+
+def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
+    reports = [
+        report(Callback.ASSIGNED, 3, 3_100),
+        report(Callback.REVOKED, 3, 4_900),
+        report(Callback.ASSIGNED, 4, 5_100),
+        report(Callback.REVOKED, -1, 4_950),
+        report(Callback.REVOKED, 4, 5_900),
+    ]
+    history = history_of(*reports, generation(4, timestamp_ms=5_000))
+    said = history.rebalance("g", "id-g-4").reports
+    assert [(each.callback, each.timestamp_ms) for each in said] == [
+        (Callback.REVOKED, 4_900),
+        (Callback.REVOKED, 4_950),
+        (Callback.ASSIGNED, 5_100),
+    ]
+
+
+def test_completed_rebalances_are_counted_since_a_moment():
+    history = History()
+    for event in (generation(1), generation(2), aborted(3), generation(4), generation(1, "old")):
+        history.observe(event)
+    assert history.recent(2_000) == {"g": 2}
+    assert history.recent(1_000) == {"g": 3, "old": 1}

@@ -1,0 +1,136 @@
+"""Groups whose coordinator assigns: what their records alone show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
+from support.observer.posted import ledger_of, posted
+from support.tracker.epochs import ID, current, fact, gone, joins, named, target
+from support.tracker.tracking import T0, WHOLE, record, tell
+
+STARTED = [
+    joins(0, "a"),
+    fact(0, GroupEpoch(2)),
+    target(100, "a", 0, 1, 2, 3),
+    fact(100, TargetEpoch(2)),
+    current(200, "a", 2, (0, 1, 2, 3)),
+]
+JOINED = [
+    joins(1_000, "b"),
+    fact(1_000, GroupEpoch(3)),
+    target(1_100, "a", 0, 1),
+    target(1_100, "b", 2, 3),
+    fact(1_100, TargetEpoch(3)),
+    current(1_500, "a", 2, (0, 1), (2, 3), MemberState.UNREVOKED),
+    current(2_000, "a", 3, (0, 1)),
+    current(5_000, "b", 3, (2, 3)),
+]
+
+
+def told(observations):
+    tracker = Tracker("cluster", settle_ms=1_000)
+    return tell(tracker, named(t=4), WHOLE, *observations, Tick(T0 + 60_000))
+
+
+def report(events, observations):
+    records = [posted(each, offset) for offset, each in enumerate(observations)]
+    return ledger_of(events, records, names={ID: "t"})
+
+
+def report_at(events, observations, offsets):
+    records = [posted(*each) for each in zip(observations, offsets, strict=True)]
+    return ledger_of(events, records, names={ID: "t"})
+
+
+def entries(observations):
+    book = EpochBook("g", GroupType.CONSUMER)
+    return [
+        entry
+        for each in observations
+        for entry in book.take(each.kind, each.subject, each.value, each.timestamp_ms, posted(each, 0).place)
+    ]
+
+
+def test_an_epoch_is_reached_by_its_last_member():
+    assert [(each.number, each.at_ms - T0) for each in entries(STARTED + JOINED)] == [(2, 200), (3, 5_000)]
+    assert entries(STARTED + JOINED[:-1])[-1].number == 2
+
+
+def test_how_long_a_partition_had_nobody_is_in_the_records():
+    assert [each.unheld_ms for each in entries(STARTED + JOINED)] == [0, 3_000]
+
+
+def test_a_stall_that_is_told_shorter_than_that_is_wrong():
+    events = told(STARTED + JOINED)
+    assert report(events, STARTED + JOINED).clean
+    assert events[-1].stall.seconds >= 3
+    stall = replace(events[-1].stall, lower_seconds=1.0, seconds=2.0)
+    (difference,) = report([*events[:-1], replace(events[-1], stall=stall)], STARTED + JOINED).differences
+    assert difference.what == "epoch 3: a partition had nobody for 3.0 s, the stall is told as 2.0 s"
+
+
+def test_a_static_member_that_is_away_is_not_waited_for_and_its_return_is_a_fact():
+    static = EpochMember("client-a", "/10.0.0.1", instance_id="one", topics=("t",))
+    there = [
+        fact(0, static, "a"),
+        fact(0, GroupEpoch(2)),
+        target(100, "a", 0, 1),
+        fact(100, TargetEpoch(2)),
+        current(200, "a", 2, (0, 1)),
+    ]
+    back = [
+        current(1_000, "a", -2, (0, 1)),
+        *gone(2_000, "a"),
+        fact(2_000, static, "z"),
+        target(2_000, "z", 0, 1),
+        current(2_000, "z", 2, (0, 1)),
+    ]
+    assert [(each.number, each.returned, each.unheld_ms) for each in entries(there + back)] == [
+        (2, (), 0),
+        (2, ("z",), 1_000),
+    ]
+    events = told(there + back)
+    assert [each.event_id for each in events] == [each.event_id("cluster") for each in entries(there + back)]
+    assert report(events, there + back).clean
+
+
+def other(at, generation):
+    """A record of another group in the same partition, whose key tells how far the partition may have been cleaned."""
+    return record(at, generation, group="other")
+
+
+def test_a_group_that_begins_behind_what_may_have_been_cleaned_is_judged_from_its_beginning():
+    observations = [other(0, 0), other(50, 0), *STARTED]
+    events = told(STARTED)
+    offsets = range(7, 7 + len(observations))
+    assert report_at(events, observations, offsets).agreed == len(events) == 1
+    (difference,) = report_at([], observations, offsets).differences
+    assert difference.what == "epoch 2 is not told"
+
+
+def test_a_group_that_begins_where_records_may_have_been_cleaned_is_not():
+    observations = [other(0, 0), *STARTED]
+    found = report_at([], observations, range(7, 7 + len(observations)))
+    assert (found.clean, found.unjudged) == (True, {"whose neighbours were compacted away": 1})
+
+
+def test_who_comes_to_a_group_amid_its_first_rebalance_knows_of_no_stall():
+    """It sees the next epoch begin, and not what was before."""
+    there = [replace(each, live=False) for each in STARTED[:2]]
+    observations = [
+        *there,
+        *[fact(90, GroupEpoch(3)), *STARTED[2:3], fact(100, TargetEpoch(3))],
+        current(200, "a", 3, (0,)),
+    ]
+    tracker = Tracker("cluster", settle_ms=1_000)
+    began = [*there, WHOLE, *observations[2:], Tick(T0 + 60_000)]
+    events = tell(tracker, named(t=4), *began)
+    assert [(each.previous_generation, each.stall, each.phases.started_ms) for each in events] == [
+        (None, None, T0 + 90)
+    ]
+    assert report(events, observations).clean

@@ -1,0 +1,129 @@
+"""Rows of `group_hours` against the generations that they were made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, STALL_HOURS_MAX, Hours
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent
+from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
+from support.pipeline import aggregates
+from support.pipeline.event_rows import HOUR_MS, MONDAY_MS, aborted, generation, member, random_history
+
+FOUR = (0, 1, 2, 3)
+PEOPLE = [member("a", (0, 1)), member("b", (2, 3))]
+COST = {"moved": 3, "needed": 2, "slowest_member_id": "a", "slowest_seconds": 1.5, "flapping": ("b",)}
+STORY = [
+    generation(MONDAY_MS + 1_000, 1, PEOPLE),
+    *(generation(MONDAY_MS + HOUR_MS + 60_000 * at, 2 + at, PEOPLE, stall=(600.0, 2_400.0), **COST) for at in range(5)),
+    aborted(MONDAY_MS + 2 * HOUR_MS, 8, 2),
+    generation(MONDAY_MS + 2 * HOUR_MS + 1_000, 9, (), stall=(1.0, 4.0)),
+    generation(MONDAY_MS + 2 * HOUR_MS + 2_000, 10, PEOPLE),
+]
+"""Two hours with rebalances after a first one, then a quiet one."""
+FIRST = MONDAY_MS // HOUR_MS
+END_MS = MONDAY_MS + 4 * HOUR_MS
+
+
+def rows_of(events, end_ms=END_MS, group="g"):
+    hours = aggregates.group_hours(events, end_ms)
+    return {number: {"group": group, "hour_ms": number * HOUR_MS, **hour} for number, hour in hours.items()}
+
+
+def differences(events, rows, *, made_ms=END_MS, since_ms=0):
+    """Of hours that were made when there were events until ``made_ms``; and how many rows are right."""
+    hours = Hours()
+    for event in events:
+        if isinstance(event, GenerationEvent):
+            hours.add(event)
+        elif isinstance(event, AbortedEvent):
+            hours.abort(event, must=event.timestamp_ms <= made_ms)
+    found = [(each.group, each.number, each.what) for each in hours.differences(rows, since_ms)]
+    return found, hours.agreed
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_hours_of_any_history_are_the_sums_of_its_generations(seed):
+    events = [*random_history(seed, group="g")]
+    rows = rows_of(events, max((each.timestamp_ms for each in events), default=0) + 977_777)
+    assert differences(events, rows.values()) == ([], len(rows))
+
+
+def test_a_table_tells_its_generations_in_any_order_of_every_group():
+    others = [*random_history(1, group="other")]
+    rows = [*rows_of(STORY).values(), *rows_of(others, others[-1].timestamp_ms, "other").values()]
+    assert differences([*STORY[::-1], *others[::-1]], rows) == ([], len(rows))
+    assert differences(STORY[::-1], [])[0][0][1] == 10
+
+
+def test_a_storm_is_of_the_hour_in_which_it_began():
+    events = [generation(MONDAY_MS + HOUR_MS + 1_000 * at, 3 + at, PEOPLE) for at in range(-2, 3)]
+    rows = rows_of(events)
+    assert [each["storms"] for each in rows.values()] == [1, 0, 0, 0]
+    assert differences(events, rows.values()) == ([], 4)
+
+
+def test_more_cannot_stand_still_than_there_was():
+    rows = rows_of(STORY)
+    rows[FIRST]["partition_seconds"] = 9_599.0
+    (more,), _ = differences(STORY, rows.values())
+    assert more[2].endswith(" partition_seconds is 9599.0, of which 9600.0 stood still")
+
+
+WRONG = {"by_trigger": {"rejoin": 9}, "flapping": ["x"], "slowest_client_id": "x", "partition_seconds": None}
+
+
+@pytest.mark.parametrize("name", HOUR_COLUMNS)
+@pytest.mark.parametrize(("hour", "last"), [(FIRST + 1, 6), (FIRST + 2, 10)])
+def test_every_column_that_is_off_is_named_with_the_hour_and_its_last_generation(name, hour, last):
+    rows = rows_of(STORY)
+    wrong = WRONG[name] if name in WRONG else (rows[hour][name] or 0) + 0.5
+    rows[hour][name] = wrong
+    found, agreed = differences(STORY, rows.values())
+    assert {each[:2] for each in found} == {("g", last)}
+    assert found[0][2].startswith(f"in the hour 2024-01-01T0{hour - FIRST}:00Z {name} is {wrong!r}, ")
+    assert len(found) == 1 + (name == "stalled_partition_seconds")  # of which the availability is made
+    assert agreed == len(rows) - 1
+
+
+def test_an_hour_that_is_missing_doubled_or_of_nothing_that_was_told_is_named():
+    rows = rows_of(STORY)
+    quiet, busy = rows[FIRST + 3], rows[FIRST + 1]
+    assert differences(STORY, [each for each in rows.values() if each is not quiet]) == ([], 3)
+    (missing,), _ = differences(STORY, [each for each in rows.values() if each is not busy])
+    assert missing == ("g", 6, "in the hour 2024-01-01T01:00Z it has no row")
+    (doubled,), _ = differences(STORY, [*rows.values(), busy])
+    assert doubled == ("g", 6, "in the hour 2024-01-01T01:00Z it is there twice")
+    assert {each[0] for each in differences(STORY, [*rows.values(), {**busy, "group": "nobody"}])[0]} == {"nobody"}
+
+
+def test_what_was_aborted_after_the_hours_were_made_may_count_and_what_was_before_must():
+    rows = rows_of(STORY)
+    late = aborted(END_MS - 1, 12, 3)
+    assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 4)
+    assert differences([*STORY, late], rows_of([*STORY, late]).values(), made_ms=END_MS - 2) == ([], 4)
+    (lost,), _ = differences([*STORY, late], rows.values())
+    assert lost[2] == "in the hour 2024-01-01T03:00Z aborted is 0, its events come to 3"
+    del rows[FIRST + 3]
+    assert differences([*STORY, late], rows.values(), made_ms=END_MS - 2) == ([], 3)
+    assert differences([*STORY, late], rows.values())[0][0][2].endswith("it has no row")
+
+
+def test_aborted_generations_whose_events_are_deleted_already_are_not_judged():
+    rows = rows_of(STORY)
+    kept = [each for each in STORY if not isinstance(each, AbortedEvent)]
+    assert differences(kept, rows.values(), since_ms=END_MS - 1) == ([], 4)
+    assert len(differences(kept, rows.values())[0]) == 1
+
+
+def test_a_time_that_is_wrong_neither_ends_it_nor_keeps_it_busy():
+    """Nor is it said to be right: hours that a table cannot have are named as they are."""
+    far = generation(2**62, 1, PEOPLE, stall=(1e300, 1e3))
+    found, _ = differences([far], [])
+    assert len(found) == STALL_HOURS_MAX + 1
+    assert found[0][2] == f"in the hour {2**62 // HOUR_MS} of the epoch it has no row"
+
+
+def test_what_no_column_is_compared_with_is_known():
+    """A column that is added must be compared, or stand here."""
+    assert set(GROUP_HOURS.schema.names) - set(HOUR_COLUMNS) == {"cluster_id", "group", "hour", "skew_max"}

@@ -1,0 +1,386 @@
+"""What the ledger says, case by case; that it agrees with the tracker at large is a property."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.audit import ledger
+from rebalance_agent.audit.audit_report import Difference, Differences
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import event_id
+from rebalance_agent.runtime.sinks.split_events import event_lines
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
+from support.observer.posted import ledger_of, posted
+from support.tracker.tracking import T0, member, record, tell, tombstone, topics
+
+EAGER = (
+    record(0, 0),
+    record(1_000, 1, member("a", (0, 1, 2, 3)), joined=900),
+    record(5_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=4_500),
+    record(9_000, 3, member("a", (0, 1, 2, 3)), joined=8_990),
+)
+
+
+def told(*observations):
+    last_ms = max(each.timestamp_ms for each in observations)
+    return list(tell(Tracker("cluster", settle_ms=1_000), topics(0, t=4), *observations, Tick(last_ms + 400_000)))
+
+
+def report(events, observations, offsets=None, **window):
+    offsets = offsets or range(len(observations))
+    return ledger_of(events, [posted(*each) for each in zip(observations, offsets, strict=True)], **window)
+
+
+def said(found):
+    return [(each.group, each.number, each.what) for each in found.differences]
+
+
+def test_what_is_right_is_counted_and_said_in_one_line():
+    found = report(told(*EAGER), EAGER)
+    assert (found.clean, found.agreed, found.copies, found.pending, found.unjudged) == (True, 3, 0, 0, {})
+    assert found.summary() == "no difference; 3 facts of 1 groups are told right and once"
+
+
+def test_a_difference_names_group_generation_and_both_places():
+    events = told(*EAGER)
+    events[1] = replace(events[1], moved=1)
+    (difference,) = report(events, EAGER).differences
+    expected = "'g' 2: generation 2: moved is 2 by the records, 1 by the event (__consumer_offsets-0@2, events:2)"
+    assert str(difference) == expected
+
+
+def test_a_generation_that_nobody_told_is_named():
+    events = told(*EAGER)
+    del events[1]
+    assert ("g", 2, "generation 2 is not told") in said(report(events, EAGER))
+
+
+def test_what_is_from_before_the_window_need_not_be_told():
+    events = told(*EAGER)[1:]
+    found = report(events, EAGER, since_ms=T0 + 2_000)
+    assert (found.clean, found.unjudged) == (True, {"from before anybody watched": 1})
+
+
+def test_what_is_too_new_may_be_told_later():
+    events = told(*EAGER)[:-1]
+    found = report(events, EAGER, until_ms=T0 + 10_000, grace_ms=5_000)
+    assert (found.clean, found.pending) == (True, 1)
+    assert not report(events, EAGER, until_ms=T0 + 20_000, grace_ms=5_000).clean
+
+
+def test_a_cooperative_generation_may_wait_for_its_follow_up_for_minutes():
+    first = record(0, 1, member("a", (0, 1, 2, 3)), protocol="cooperative-sticky")
+    second = record(
+        1_000, 2, member("a", (0, 1), owned=(0, 1, 2, 3)), member("b"), protocol="cooperative-sticky", joined=990
+    )
+    events = told(first)
+    assert report(events, (first, second), until_ms=T0 + 60_000, grace_ms=5_000).pending == 1
+    assert not report(events, (first, second), until_ms=T0 + 600_000, grace_ms=5_000).clean
+
+
+def test_an_observer_that_began_in_the_middle_is_believed_but_counted():
+    events = told(*EAGER[2:])
+    found = report(events, EAGER, since_ms=T0 + 4_000)
+    assert found.clean
+    assert found.unjudged == {"from before anybody watched": 1, "without what was before them": 1}
+
+
+def test_the_same_event_twice_is_a_copy_and_another_one_of_the_same_id_is_not():
+    events = told(*EAGER)
+    again = report([*events, events[1]], EAGER)
+    assert (again.clean, again.copies) == (True, 1)
+    other = replace(events[1], members=events[1].members[:1])
+    assert ("g", 2, "it is told twice, with other members") in said(report([*events, other], EAGER))
+
+
+def test_of_revisions_the_highest_counts_in_whatever_order_they_come():
+    events = told(*EAGER)
+    wrong = replace(events[1], moved=9)
+    better = replace(events[1], revision=1)
+    assert report([events[0], wrong, better, events[2]], EAGER).clean
+    assert report([events[0], better, wrong, events[2]], EAGER).clean
+    assert not report([events[0], events[1], replace(wrong, revision=1), events[2]], EAGER).clean
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_copies_that_a_better_revision_replaces_need_not_agree(order):
+    """Readers keep the highest revision: nobody has either of the two."""
+    events = told(*EAGER)
+    other = replace(events[1], members=events[1].members[:1])
+    better = replace(events[1], revision=1)
+    copies = [(events[1], other, better)[each] for each in order]
+    assert said(report([events[0], *copies, events[2]], EAGER)) == []
+    worse = replace(other, revision=1)
+    assert ("g", 2, "it is told twice, with other members") in said(report([*events, better, worse], EAGER))
+
+
+def test_of_equal_revisions_the_first_counts_as_it_does_for_readers():
+    events = told(*EAGER)
+    wrong = replace(events[1], moved=9, followups=1)
+    assert report([*events, wrong], EAGER).clean
+    assert not report([events[0], wrong, *events[1:]], EAGER).clean
+
+
+def test_copies_of_one_fact_are_counted_and_a_few_of_them_kept():
+    events = told(*EAGER)
+    others = [replace(events[1], members=events[1].members[:1])] * 30
+    found = report([*events, *others], EAGER)
+    assert (found.found, len(found.differences)) == (30, 10)
+
+
+def test_a_stall_shorter_than_the_records_alone_show_is_wrong():
+    events = told(*EAGER)
+    assert events[1].stall is None  # no poll saw the start
+    phases = replace(events[1].phases, started_ms=T0 + 4_000)
+    stall = told(*EAGER[:2])[0].stall
+    long = replace(stall, lower_seconds=0.5, seconds=1.0, partition_seconds=4.0)
+    assert report([events[0], replace(events[1], stall=long, phases=phases), events[2]], EAGER).clean
+    short = replace(long, lower_seconds=0.1, seconds=0.2)
+    (difference,) = report([events[0], replace(events[1], stall=short), events[2]], EAGER).differences
+    assert difference.what == "generation 2: a partition had nobody for 0.5 s, the stall is told as 0.2 s"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lower_seconds": 2.0, "seconds": 1.0, "partition_seconds": 1.0},
+        {"lower_seconds": -1.0, "seconds": 1.0, "partition_seconds": 1.0},
+        {"lower_seconds": 0.0, "seconds": 0.0, "partition_seconds": 1.0},
+        {"lower_seconds": 3_000.0, "seconds": 3_000.0, "partition_seconds": 1.0},
+    ],
+)
+def test_a_stall_that_cannot_be_is_wrong(wrong):
+    events = told(*EAGER)
+    stall = replace(told(*EAGER[:2])[0].stall, **wrong)
+    assert not report([events[0], replace(events[1], stall=stall), events[2]], EAGER).clean
+
+
+def test_phases_that_run_backwards_are_wrong():
+    events = told(*EAGER)
+    phases = replace(events[1].phases, started_ms=events[1].timestamp_ms + 1)
+    assert not report([events[0], replace(events[1], phases=phases), events[2]], EAGER).clean
+
+
+def test_parts_of_an_event_are_one_fact():
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    parts = [part for part, _ in event_lines(event, 1_500)]
+    assert len(parts) > 1
+    random.Random(1).shuffle(parts)
+    assert report(parts, observations).agreed == 1
+    assert report([*parts, parts[0]], observations).clean
+    (difference,) = report(parts[1:] if parts[0].part else parts[:-1], observations).differences
+    assert "parts" in difference.what
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (1, 0, 2), (2, 0, 1)])
+def test_two_observers_may_tell_one_fact_in_more_parts_or_fewer(order):
+    """Their texts lie on either side of what one record may have."""
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    spread = [part for part, _ in event_lines(event, 1_500)]
+    assert len(spread) == 2
+    copies = [event, *spread]
+    found = report([copies[each] for each in order], observations)
+    assert (said(found), found.agreed) == ([], 1)
+
+
+def test_two_observers_may_tell_a_static_members_return_in_more_parts_or_fewer():
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    first, whole = told(*observations)
+    spread = [part for part, _ in event_lines(whole, 1_500)]
+    assert len(spread) > 1
+    for copies in ([whole, *spread], [*spread, whole]):
+        assert said(report([first, *copies], observations)) == []
+
+
+def test_parts_of_a_static_members_return_are_one_fact_too():
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    events = told(*observations)
+    parts = [part for event in events for part, _ in event_lines(event, 1_500)]
+    assert [each.part for each in parts if each.timestamp_ms == T0 + 5_000][-1] > 0
+    found = report(parts, observations)
+    assert said(found) == []
+    assert found.agreed == len(events) == 2
+    assert not report(parts[:-1], observations).clean
+
+
+@pytest.mark.parametrize("highest", [0, 1])
+@pytest.mark.parametrize("left", [slice(None), slice(2, None)])
+def test_a_static_members_return_may_be_revised_in_more_parts_or_fewer(highest, left):
+    before = [member(f"member-{number}", (number,), instance=f"instance-{number}") for number in range(4)]
+    after = [member("back", (0,), instance="instance-0"), *before[1:]]
+    observations = (record(0, 0), record(1_000, 1, *before), record(5_000, 1, *after))
+    first, whole = told(*observations)
+    spread = [part for part, _ in event_lines(replace(whole, revision=1 - highest), 1_500)]
+    assert len(spread) > 1
+    whole, places = replace(whole, revision=highest), range(3)[left]
+    posts = [observations[each] for each in places]
+    for copies in ([whole, *spread], [*spread, whole]):
+        found = report([first, *copies], posts, places)
+        assert (said(found), found.agreed) == ([], len([each for each in places if each]))
+        wrong = [replace(each, members=()) if each.revision else each for each in copies]
+        assert not report([first, *wrong], posts, places).clean
+
+
+def test_a_first_part_under_another_id_is_not_the_records():
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    first, *others = [part for part, _ in event_lines(event, 1_500)]
+    found = report([replace(first, event_id="0" * 32), *others], observations)
+    assert said(found) == [
+        ("g", 1, "generation 1 is not told"),
+        ("g", 1, "generation 1 is told, and no record says so"),
+    ]
+
+
+def test_a_return_that_does_not_say_who_returned_is_not_told():
+    before, after = (member(name, (0, 1, 2, 3), instance="one") for name in ("a", "b"))
+    observations = (record(0, 0), record(1_000, 1, before), record(5_000, 1, after))
+    first, back = told(*observations)
+    nobody = event_id("generation", "cluster", "g", "classic", 1, T0 + 5_000)
+    found = report([first, replace(back, event_id=nobody)], observations)
+    assert said(found) == [
+        ("g", 1, "generation 1 (return of b) is not told"),
+        ("g", 1, "generation 1 is told, and no record says so"),
+    ]
+
+
+def test_where_each_is_told_once_a_revision_beside_the_event_is_one_too_many_and_parts_are_not():
+    events = told(*EAGER)
+    again = report([*events, replace(events[1], revision=1)], EAGER, once=True)
+    assert said(again) == [("g", 2, "generation 2 is there twice")]
+    members = [member(f"member-{number}", (number,)) for number in range(4)]
+    observations = (record(0, 0), record(1_000, 1, *members))
+    (event,) = told(*observations)
+    parts = [part for part, _ in event_lines(event, 1_500)]
+    assert report(parts, observations, once=True).clean
+    # What a revision in fewer parts left over.
+    assert report([replace(event, revision=1), *parts[1:]], observations, once=True).clean
+    assert said(report([*parts, parts[1]], observations, once=True)) == [("g", 1, "generation 1 is there twice")]
+
+
+def test_an_id_that_is_none_is_of_no_fact():
+    """Whoever may write events may write anything."""
+    events = told(*EAGER)
+    odd = [replace(events[1], event_id=each) for each in ("", "not hexadecimal", events[1].event_id.upper())]
+    expected = ("g", 2, "generation 2 is told, and no record says so")
+    assert said(report([*events, *odd], EAGER)) == [expected] * 3
+
+
+def test_an_aborted_generation_must_be_told_and_no_other():
+    observations = (*EAGER[:2], record(9_000, 4, member("a", (0, 1, 2, 3))))
+    events = told(*observations)
+    assert [each.KIND for each in events].count("aborted") == 2
+    assert report(events, observations).clean
+    left = [each for each in events if each.KIND != "aborted" or each.generation != 2]
+    assert ("g", 2, "aborted generation 2 is not told") in said(report(left, observations))
+    aborted = next(each for each in events if each.KIND == "aborted")
+    known = "aborted", "cluster", "g", aborted.group_type, 9, aborted.timestamp_ms
+    invented = replace(aborted, generation=9, event_id=event_id(*known))
+    expected = [("g", 9, "aborted generation 9 is told, and no record says so")]
+    assert said(report([*events, invented], observations)) == expected
+
+
+def test_a_deletion_must_be_told():
+    observations = (*EAGER, tombstone(20_000))
+    events = told(*observations)
+    assert report(events, observations).agreed == 4
+    assert said(report(events[:-1], observations)) == [("g", 3, "deletion is not told")]
+
+
+def test_events_of_other_clusters_are_no_concern():
+    events = told(*EAGER)
+    others = [replace(each, cluster_id="other") for each in events]
+    assert report([*events, *others], EAGER).clean
+
+
+def test_a_gap_leaves_open_what_lies_before_it_and_not_what_lies_behind():
+    events = told(*EAGER)
+    found = report(events, EAGER[2:], [2, 3])
+    assert (found.clean, found.agreed) == (True, 2)
+    assert found.unjudged == {"whose records were compacted away": 1}
+    invented = replace(
+        events[2], generation=8, event_id=event_id("generation", "cluster", "g", "classic", 8, T0 + 9_000)
+    )
+    assert not report([*events, invented], EAGER[2:], [2, 3]).clean
+    assert not report(events[:-1], EAGER[2:], [2, 3]).clean
+
+
+@pytest.mark.parametrize("left", [[4], [3, 4], [2, 3, 4]])
+@pytest.mark.parametrize("first", [1, 5])
+def test_a_static_members_return_is_known_by_its_time_where_nothing_before_it_is_left(first, left):
+    """Who returned is part of the event's id, and cannot be seen from its record alone."""
+
+    def static(name):
+        return member(name, (0, 1), instance="one")
+
+    observations = (
+        record(0, 0),
+        record(1_000, first, static("a")),
+        record(5_000, first, static("b")),
+        record(9_000, first + 1, static("b"), member("c", (2, 3))),
+        record(12_000, first + 1, static("d"), member("c", (2, 3))),
+    )
+    events = told(*observations)
+    found = report(events, [observations[each] for each in left], left)
+    assert (said(found), found.agreed) == ([], len(left))
+    last = replace(events[-1], members=events[-1].members[:1])
+    assert not report([*events[:-1], last], [observations[each] for each in left], left).clean
+
+
+def test_where_nothing_was_compacted_a_gap_is_the_end_of_a_transaction():
+    events, offsets = told(*EAGER), [0, 2, 4, 6]
+    assert report(events, EAGER, offsets, complete=True).unjudged == {}
+    wrong = [events[0], replace(events[1], moved=7), events[2]]
+    assert not report(wrong, EAGER, offsets, complete=True).clean
+
+
+def test_records_that_cannot_be_read_are_counted():
+    broken = [replace(posted(EAGER[1], 0), value=b"\x00\x03"), replace(posted(EAGER[2], 1), value=b"\x00\x63")]
+    assert ledger_of([], broken).unjudged == {"records that cannot be read": 2}
+
+
+def test_a_fact_that_is_told_of_polls_is_named():
+    """No observer publishes any: they show that something changed, and not what."""
+    events = told(*EAGER)
+    polled = replace(events[1], source=Source.ADMIN)
+    expected = ("g", 2, "generation 2 is told of polls, which show no such thing")
+    assert said(report([*events, polled], EAGER)) == [expected]
+
+
+def test_copies_of_an_episode_agree_in_its_moves_where_both_know_what_was_before():
+    events = told(*EAGER)
+    lie, late = replace(events[2], moved=7), replace(events[2], moved=7, previous_generation=None)
+    assert said(report([*events, lie], EAGER)) == [("g", 3, "it is told twice, with other moves")]
+    assert report([*events, late], EAGER).clean
+
+
+def test_of_millions_of_differences_the_first_are_kept_and_all_counted():
+    each = Difference("g", 1, "odd")
+    few = Differences(most=2)
+    few.add(each, each, each)
+    few.add(each, found=1_000_000)
+    assert (len(few.kept), few.found) == (2, 1_000_003)
+
+
+def test_differences_that_a_gap_may_excuse_are_bounded_too(monkeypatch):
+    monkeypatch.setattr(ledger, "SOFT_MAX", 3)
+    observations = [record(1_000 * number, 10 * number, member("a", (0,))) for number in range(1, 6)]
+    found = report([], observations, range(7, 12))
+    assert found.clean is False
+    aborted = [each for each in found.differences if "aborted" in each.what]
+    assert len(aborted) == 3
+    assert found.found == 32

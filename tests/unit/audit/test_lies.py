@@ -1,0 +1,427 @@
+"""Each kind of lie about each type of group is found, and named."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+
+from rebalance_agent.model.episode import Basis, FailureReason, Trigger
+from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.tracking.observations import Tick
+from rebalance_agent.tracking.tracker import Tracker
+from support.observer.posted import ledger_of, posted
+from support.tracker.epoch_model import EpochCoordinator
+from support.tracker.epochs import ID, named
+from support.tracker.tracking import T0, WHOLE, listed, member, record, tell, tombstone, topics
+
+DOCS = Path(__file__).parents[3] / "docs"
+EAGER = (
+    record(0, 0),
+    listed(500, "g"),
+    record(1_000, 1, member("a", (0, 1, 2, 3)), joined=900),
+    listed(4_000, "g"),
+    record(5_000, 2, member("a", (0, 1)), member("b", (2, 3)), joined=4_500),
+    listed(8_000, "g"),
+    record(9_000, 4, member("a", (0, 1, 2, 3)), joined=8_990),
+    listed(12_000, "g"),
+    record(13_000, 5, joined=12_900),
+    tombstone(20_000),
+)
+"""With an aborted generation, 3, and a deletion."""
+
+
+def _cooperative(at, number, *members, joined=None):
+    return record(at, number, *members, joined=at - 10 if joined is None else joined, protocol="cooperative-sticky")
+
+
+COOPERATIVE = (
+    record(0, 0),
+    listed(500, "g"),
+    _cooperative(1_000, 1, member("a", (0, 1, 2, 3)), joined=900),
+    listed(4_000, "g"),
+    _cooperative(5_000, 2, member("a", (0, 1), owned=(0, 1, 2, 3)), member("b")),
+    listed(5_500, "g"),
+    _cooperative(7_000, 3, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3))),
+    listed(8_000, "g"),
+    _cooperative(9_000, 5, member("a", (0, 1, 2, 3), owned=(0, 1))),
+    listed(12_000, "g"),
+    record(13_000, 6, joined=12_900),
+    tombstone(20_000),
+)
+"""With an episode of two generations, 2 and 3."""
+
+
+def _assigned(group_type):
+    """A group whose coordinator assigns: a member, a second one, the first one goes, all go, deleted."""
+    coordinator = EpochCoordinator(4, group_type=group_type)
+    for step in ("join a", "join b", "leave a"):
+        action, name = step.split()
+        coordinator.step(name, action, 2_000)
+        coordinator.settle()
+    coordinator.delete()
+    return [each for batch in coordinator.batches for each in batch]
+
+
+def _history(observations, seen):
+    last_ms = max(T0, *(each.timestamp_ms for each in observations if hasattr(each, "timestamp_ms")))
+    tracker = Tracker("cluster", settle_ms=1_000)
+    events = list(tell(tracker, seen, WHOLE, *observations, Tick(last_ms + 400_000)))
+    records = [each for each in observations if hasattr(each, "timestamp_ms")]
+    return [event for event in events if event.KIND != "rollout"], records
+
+
+HISTORIES = {
+    "eager": _history(EAGER, topics(0, t=4)),
+    "cooperative": _history(COOPERATIVE, topics(0, t=4)),
+    **{str(each): _history(_assigned(each), named(t=4)) for each in GroupType if each is not GroupType.CLASSIC},
+}
+CLASSIC, ASSIGNED = ("eager", "cooperative"), ("consumer", "share", "streams")
+
+
+def judged(kind, events, **window):
+    records = [posted(each, offset) for offset, each in enumerate(HISTORIES[kind][1])]
+    return ledger_of(events, records, names={ID: "t"}, **window)
+
+
+def told(kind):
+    return HISTORIES[kind][0]
+
+
+def closing(kind):
+    """The last event with members whose partitions changed hands, and that says what was before it."""
+    return next(
+        event
+        for event in reversed(told(kind))
+        if isinstance(event, GenerationEvent) and event.closes_episode and event.members and event.previous_generation
+    )
+
+
+def shared_out(kind):
+    """The event with which two members have all there is."""
+    return next(event for event in told(kind) if len(getattr(event, "members", ())) == 2 and event.assigned)
+
+
+def instead(kind, right, *wrong):
+    return [each for event in told(kind) for each in (wrong if event is right else (event,))]
+
+
+def said(report):
+    return [(each.number, each.what.rpartition(": ")[2]) for each in report.differences]
+
+
+def shifted(event, **changes):
+    """The same as something else, under the id that it then has."""
+    event = replace(event, **changes)
+    number = getattr(event, "generation", 0)
+    identity = event_id(event.KIND, event.cluster_id, event.group, event.group_type, number, event.timestamp_ms)
+    return replace(event, event_id=identity)
+
+
+def _later(event):
+    """Changes with which it is a millisecond later."""
+    at_ms = event.timestamp_ms + 1
+    phases = {"phases": replace(event.phases, completed_ms=at_ms)} if isinstance(event, GenerationEvent) else {}
+    return {"timestamp_ms": at_ms, **phases}
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_the_truth_is_clean_and_has_all_that_is_lied_about(kind):
+    report = judged(kind, told(kind), once=True)
+    assert (said(report), report.unjudged, report.agreed) == ([], {}, len(told(kind)))
+    assert {type(event) for event in told(kind)} >= {GenerationEvent, GroupGoneEvent}
+    assert len(closing(kind).members) == 1
+    assert closing(kind).stall is not None
+
+
+# What happened
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_whatever_is_dropped_is_missed(kind):
+    for event in told(kind):
+        what = str(event.KIND) if event.KIND != "group_gone" else "deletion"
+        report = judged(kind, [each for each in told(kind) if each is not event])
+        missed = [each for each in report.differences if "is not told" in each.what]
+        assert len(missed) == 1, event
+        words = {"generation": "epoch" if kind in ASSIGNED else "generation", "aborted": "aborted generation"}
+        assert missed[0].what.startswith(words.get(what, what))
+        assert missed[0].number == getattr(event, "generation", missed[0].number)
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_whatever_is_told_twice_under_two_ids_is_invented(kind):
+    for event in told(kind):
+        twin = replace(event, event_id="0" * 32)
+        (difference,) = judged(kind, [*told(kind), twin]).differences
+        assert difference.what.endswith("is told, and no record says so")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_whatever_stands_twice_in_a_table_is_named(kind):
+    for event in told(kind):
+        (difference,) = judged(kind, [*told(kind), event], once=True).differences
+        assert difference.what.endswith("is there twice")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_what_was_never_there_is_invented(kind):
+    for event in told(kind):
+        later = shifted(event, **_later(event))
+        assert judged(kind, [*told(kind), later]).differences[0].what.endswith("is told, and no record says so")
+        if not isinstance(event, GroupGoneEvent):
+            other = shifted(event, generation=77)
+            assert said(judged(kind, [*told(kind), other])) == [
+                (77, f"{_word(event)} 77 is told, and no record says so")
+            ]
+
+
+def _word(event):
+    return "aborted generation" if isinstance(event, AbortedEvent) else "generation"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_group_of_another_type_is_another_one(kind):
+    right = closing(kind)
+    other = GroupType.SHARE if kind == "consumer" else GroupType.CONSUMER
+    found = judged(kind, instead(kind, right, shifted(right, group_type=other))).differences
+    assert {each.what.partition(" ")[2].partition(" ")[2] for each in found} >= {
+        "is not told",
+        "is told, and no record says so",
+    }
+
+
+def _names(event):
+    """What its id is made of, told otherwise."""
+    yield {"group": "other"}, "of 'other'"
+    yield _later(event), f"told is {event.timestamp_ms + 1}"
+    if not isinstance(event, GroupGoneEvent):
+        yield {"generation": 77}, f"told as {_word(event)} 77"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_an_event_under_the_id_of_another_one_is_named(kind):
+    """As itself, and beside the right one, whichever comes first."""
+    for right in told(kind):
+        for change, words in _names(right):
+            wrong = replace(right, **change)
+            found = said(judged(kind, instead(kind, right, wrong)))
+            assert [words in what for _, what in found] == [True], change
+            for both in ((right, wrong), (wrong, right)):
+                found = judged(kind, instead(kind, right, *both)).differences
+                assert any(" has the id of " in each.what for each in found), change
+
+
+def test_an_abortion_under_a_generations_id_is_named():
+    right = closing("eager")
+    named = {each.name: getattr(right, each.name) for each in fields(AbortedEvent) if hasattr(right, each.name)}
+    wrong = AbortedEvent(**{**named, "reason": FailureReason.ABORTED})
+    found = said(judged("eager", instead("eager", right, wrong)))
+    assert (right.generation, f"it is told as aborted generation {right.generation}") in found
+
+
+@pytest.mark.parametrize("kind", CLASSIC)
+def test_aborted_generations_are_counted(kind):
+    right = next(event for event in told(kind) if isinstance(event, AbortedEvent))
+    assert said(judged(kind, instead(kind, right, replace(right, generations=2)))) == [
+        (right.generation, "1 were aborted in a row, 2 are told")
+    ]
+
+
+# What it was like
+
+
+def _numbers(event):
+    """Fields of a closing event that are sums of what records show, and by how much they are wrong."""
+    yield "moved", {"moved": event.moved + 1}
+    yield "moved", {"moved": event.moved - 1}
+    yield "taken", {"revoked": event.revoked + 1}
+    yield "taken", {"lost": event.lost + 1}
+    yield "given", {"assigned": event.assigned - 1}
+    yield "noop", {"noop": not event.noop}
+    yield "follow-ups", {"followups": event.followups + 1}
+    yield "began with", {"episode_generation": event.episode_generation - 1}
+    yield "followed on", {"previous_generation": event.previous_generation - 1}
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_number_that_is_off_is_named(kind):
+    right = closing(kind)
+    for word, change in _numbers(right):
+        found = said(judged(kind, instead(kind, right, replace(right, **change))))
+        assert len(found) == 1, change
+        assert found[0][0] == right.generation
+        assert word in found[0][1], change
+
+
+def _members(event):
+    """What may be wrong about one member."""
+    (one,) = event.members
+    partitions = one.assigned["t"]
+    yield (), "0, or others"
+    yield (one, replace(one, member_id="somebody")), "2, or others"
+    for change in ({"member_id": "x"}, {"client_id": "x"}, {"host": "/10.9.9.9"}, {"instance_id": "x"}):
+        yield (replace(one, **change),), "1, or others"
+    for numbers in (partitions[1:], (*partitions[1:], 9), (*partitions, 9)):
+        yield (replace(one, assigned={"t": numbers}),), "or to others"
+    yield (replace(one, assigned={"u": partitions}),), "or to others"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_wrong_member_is_named(kind):
+    right = closing(kind)
+    for members, words in _members(right):
+        ((number, what),) = said(judged(kind, instead(kind, right, replace(right, members=members))))
+        assert number == right.generation
+        assert what.endswith(words), members
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_partitions_that_two_members_are_said_to_have_of_each_other_are_named(kind):
+    right = shared_out(kind)
+    one, two = right.members
+    swapped = (replace(one, assigned=two.assigned), replace(two, assigned=one.assigned))
+    ((number, what),) = said(judged(kind, instead(kind, right, replace(right, members=swapped))))
+    assert number == right.generation
+    assert what.endswith("or to others")
+
+
+@pytest.mark.parametrize("kind", CLASSIC)
+@pytest.mark.parametrize(
+    "change",
+    [{"topics": ("u",)}, {"owned": {"t": (3,)}}, {"session_timeout_ms": 1}, {"rebalance_timeout_ms": 1}],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_a_member_wanted_is_named(kind, change):
+    right = closing(kind)
+    (one,) = right.members
+    wrong = replace(right, members=(replace(one, **change),))
+    expected = "what its members subscribe to, own or wait for is not what the record says"
+    assert said(judged(kind, instead(kind, right, wrong))) == [(right.generation, expected)]
+
+
+@pytest.mark.parametrize("kind", CLASSIC)
+def test_a_wrong_assignor_or_join_phase_is_named(kind):
+    right = closing(kind)
+    wrong = replace(right, assignor="mine")
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith("told is mine")
+    joined_ms = right.phases.joined_ms - 1
+    wrong = replace(right, phases=replace(right.phases, joined_ms=joined_ms))
+    assert said(judged(kind, instead(kind, right, wrong)))[0][1].endswith(f"told is {joined_ms}")
+
+
+def _moments(event):
+    """When it was otherwise, and how that is named."""
+    phases, completed_ms = event.phases, event.phases.completed_ms
+    yield {"completed_ms": completed_ms + 1}, f"told is {completed_ms + 1}"
+    yield {"started_ms": 1}, "told is 1"
+    yield {"joined_ms": phases.joined_ms - 1}, f"told is {phases.joined_ms - 1}"
+    if event.group_type is GroupType.CLASSIC:
+        yield {"joined_ms": None, "joined_evidence": None}, "told is None"
+    else:
+        yield {"started_ms": phases.started_ms + 1}, f"told is {phases.started_ms + 1}"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_moment_that_its_records_deny_is_named(kind):
+    right = closing(kind)
+    for change, words in _moments(right):
+        wrong = replace(right, phases=replace(right.phases, **change))
+        ((number, what),) = said(judged(kind, instead(kind, right, wrong)))
+        assert (number, what.endswith(words)) == (right.generation, True), change
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_an_episode_without_an_end_is_named(kind):
+    """Wherever it is said to go on, be it for ever: what it cost would be told of nobody."""
+    facts = [event for event in told(kind) if isinstance(event, GenerationEvent)]
+    for right in facts:
+        if not right.closes_episode:
+            continue
+        wrong = replace(right, closes_episode=False, stall=None, followups=0)
+        found = judged(kind, instead(kind, right, wrong)).differences
+        assert any("is told to go on, and nobody has anything" in each.what for each in found)
+        at_the_end = [each.number for each in found if "is not told to its end" in each.what]
+        assert at_the_end == ([right.generation] if right is facts[-1] else []), right.generation
+
+
+def test_an_episode_that_announces_its_follow_up_and_is_never_closed_is_named():
+    """Until its last event comes; and the generation after it may be too new to be told."""
+    events, records = HISTORIES["cooperative"]
+    first = next(at for at, event in enumerate(events) if getattr(event, "followups", 0) == 0 and not _closes(event))
+    until = next(at for at, each in enumerate(records) if each.timestamp_ms == events[first].timestamp_ms) + 1
+    posts = [posted(each, offset) for offset, each in enumerate(records)]
+    found = ledger_of(events[: first + 1], posts[:until])
+    assert [each.what for each in found.differences] == ["the episode of 2 is not told to its end"]
+    later_ms = records[until].timestamp_ms
+    pending = ledger_of(events[: first + 1], posts[: until + 1], until_ms=later_ms, grace_ms=1)
+    assert (pending.clean, pending.pending) == (True, 1)
+
+
+def _closes(event):
+    return getattr(event, "closes_episode", True)
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_phases_and_causes_that_contradict_each_other_are_named(kind):
+    right = closing(kind)
+    backwards = replace(right.phases, started_ms=right.phases.completed_ms + 1)
+    assert "backwards" in judged(kind, instead(kind, right, replace(right, phases=backwards))).differences[0].what
+    wrong = replace(right, trigger=Trigger.UNKNOWN)
+    assert "not the first of its causes" in said(judged(kind, instead(kind, right, wrong)))[0][1]
+
+
+JUDGED = {
+    "event_id", "cluster_id", "group", "timestamp_ms", "source", "group_type", "generation", "previous_generation",
+    "episode_generation", "closes_episode", "followups", "assignor", "phases", "stall", "members", "moved",
+    "revoked", "assigned", "lost", "noop", "revision", "part", "parts", "trigger", "causes",
+}  # fmt: skip
+"""Of a generation's event, each by some test of the ledger; the others are named in `docs/verify.md`."""
+
+
+def test_what_of_an_event_no_record_denies_is_documented():
+    text = (DOCS / "verify.md").read_text().partition("## What is not judged")[2].partition("\n## ")[0]
+    assert {each.name for each in fields(GenerationEvent) if f"`{each.name}`" not in text} <= JUDGED
+
+
+# How long it took
+
+
+def _stalls(stall):
+    """What a stall cannot be."""
+    yield replace(stall, lower_seconds=stall.seconds + 1), "at most"
+    yield replace(stall, lower_seconds=-1.0), "at most"
+    yield replace(stall, partition_seconds=-1.0), "partition-seconds"
+    yield replace(stall, lower_seconds=0.0, seconds=stall.seconds + 1, basis=Basis.EXACT), "exact"
+    yield None, "no stall is told"
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_stall_that_cannot_be_is_named(kind):
+    right = closing(kind)
+    for stall, words in _stalls(right.stall):
+        found = said(judged(kind, instead(kind, right, replace(right, stall=stall))))
+        assert [number for number, _ in found] == [right.generation], stall
+        assert words in found[0][1]
+
+
+@pytest.mark.parametrize("kind", ["eager", "cooperative", "consumer", "streams"])
+def test_a_stall_shorter_than_nobody_had_a_partition_is_named(kind):
+    """Members of a share group take what they are given at once."""
+    right = shared_out(kind)
+    short = replace(right.stall, lower_seconds=0.0, seconds=0.001)
+    ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=short))))
+    assert number == right.generation
+    assert what.startswith("a partition had nobody for")
+
+
+@pytest.mark.parametrize("kind", HISTORIES)
+def test_a_stall_that_began_long_before_what_was_before_it_is_named(kind):
+    right = closing(kind)
+    long = replace(right.stall, lower_seconds=3_600.0, seconds=3_600.0)
+    ((number, what),) = said(judged(kind, instead(kind, right, replace(right, stall=long))))
+    assert number == right.generation
+    assert what.startswith("its stall is 3600.0 s, and what was before it ended")
+    assert what.endswith("ago at most")

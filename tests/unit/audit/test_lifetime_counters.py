@@ -1,0 +1,214 @@
+"""Counters of a process against the sums of what it published."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.events import GroupGoneEvent
+from rebalance_agent.runtime.watch.audit_source import scraped
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.tracking import T0, member, record, tell, tick, tombstone, topics
+
+EVENTS = tell(
+    Tracker("cluster", settle_ms=1_000),
+    topics(0, t=4),
+    record(1_000, 1, member("a", (0, 1, 2, 3))),
+    record(5_000, 2, member("a", (0, 1)), member("b", (2, 3))),
+    record(9_000, 5, member("a", (0, 1, 2, 3))),
+    tick(20_000),
+)
+
+
+def counted(events):
+    """What a process that published them counted, by its own metrics."""
+    sums = {"aborted": sum(each.generations for each in events if each.KIND == "aborted")}
+    for each in events:
+        if each.KIND == "generation":
+            for name in ("revoked", "assigned", "lost", "moved", "noop", "followups"):
+                sums[name] = sums.get(name, 0) + getattr(each, name)
+            sums["moved in excess"] = sums.get("moved in excess", 0) + max(0, each.moved - (each.needed or 0))
+            sums["completed"] = sums.get("completed", 0) + 1
+            name = f"completed by {each.trigger}"
+            sums[name] = sums.get(name, 0) + 1
+            if each.stall:
+                sums["stalls"] = sums.get("stalls", 0) + 1
+                sums["seconds of stalls"] = sums.get("seconds of stalls", 0) + each.stall.seconds
+    return sums
+
+
+def report_of(counters, events=EVENTS, **more):
+    report = Report()
+    check_lifetime(Lifetime("metrics.txt", {"g": counters}, events, **more), report)
+    return report
+
+
+def test_sums_that_are_right_are_right():
+    report = report_of(counted(EVENTS))
+    assert (report.clean, report.counters) == (True, 1)
+    assert {"generation", "aborted"} == {each.KIND for each in EVENTS}
+
+
+@pytest.mark.parametrize("name", [*counted(EVENTS), "completed by rejoin"])
+def test_a_counter_that_is_off_by_one_is_named(name):
+    counters = counted(EVENTS)
+    (difference,) = report_of({**counters, name: counters.get(name, 0) + 1}).differences
+    assert name in difference.what
+    assert difference.group == "g"
+
+
+def test_one_that_is_off_is_seen_among_thousands_whose_seconds_were_rounded():
+    (first, *_) = EVENTS
+    many = [replace(first, event_id=f"{number:032x}") for number in range(2_000)]
+    right = counted(many)
+    right["seconds of stalls"] = right.get("seconds of stalls", 0) + 0.9
+    assert report_of(right, many).clean
+    (difference,) = report_of({**right, "completed": right["completed"] - 1}, many).differences
+    assert "completed is 1999, its events add up to 2000" in difference.what
+
+
+def test_an_event_that_was_told_twice_counts_once():
+    assert report_of(counted(EVENTS), [*EVENTS, *EVENTS]).clean
+
+
+def test_a_revision_changes_no_counter():
+    better = [replace(each, revision=1, lost=each.lost + 3) for each in EVENTS if each.KIND == "generation"]
+    assert report_of(counted(EVENTS), [*EVENTS, *better]).clean
+
+
+def test_what_was_told_again_is_not_counted_and_only_then_may_be_missing():
+    assert not report_of(counted(EVENTS[1:])).clean
+    assert report_of(counted(EVENTS[1:]), began_amid=True).clean
+
+
+def test_no_more_may_be_told_again_than_records_were_read_again():
+    """Or one that counted nothing in all its life would pass for one that had only told again."""
+    generations = sum(each.KIND == "generation" for each in EVENTS)
+    assert report_of({}, began_amid=True).clean
+    assert report_of({}, began_amid=True, replayed=generations).clean
+    (difference,) = report_of({}, began_amid=True, replayed=generations - 1).differences
+    assert difference.group == "g"
+    assert f"{generations} events of all groups, most of this one, are told and not counted" in difference.what
+    assert report_of(counted(EVENTS[1:]), began_amid=True, replayed=1).clean
+    assert not report_of(counted(EVENTS[1:]), began_amid=True, replayed=0).clean
+
+
+def test_what_was_told_again_after_the_scrape_is_excused_by_its_age_alone():
+    """Neither file says when an event was told, and the scrape not how many records were read again after it."""
+    last_ms = EVENTS[-1].timestamp_ms
+    since = {"began_amid": True, "replayed": 0, "scraped_ms": last_ms + 1_000}
+    assert not report_of({}, **since, settled_ms=500).clean
+    assert report_of({}, **since, settled_ms=last_ms + 1_001 - T0).clean
+
+
+def test_what_was_counted_until_its_group_was_deleted_was_not_told_again():
+    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert report_of(counted(EVENTS), [*gone, *EVENTS], began_amid=True, replayed=0).clean
+
+
+def test_a_group_without_counters_is_judged_where_no_other_replica_can_have_it():
+    assert report_without_counters(EVENTS, began_amid=True, replayed=len(EVENTS)).clean
+    assert not report_without_counters(EVENTS, began_amid=True, replayed=1).clean
+
+
+def test_what_is_told_again_comes_first_by_its_records_and_not_always_by_its_telling():
+    aborted = next(each for each in EVENTS if each.KIND == "aborted")
+    rest = [each for each in EVENTS if each is not aborted]
+    told = [aborted, *rest]  # it is told at once, and generations may go on
+    since = [each for each in rest if each.timestamp_ms >= aborted.timestamp_ms]
+    assert 0 < len(since) < len(rest)
+    assert not report_of(counted([aborted, *since]), told).clean
+    assert report_of(counted([aborted, *since]), told, began_amid=True).clean
+    assert not report_of(counted([aborted, *rest[:1]]), told, began_amid=True).clean
+
+
+def test_what_came_after_the_scrape_may_be_missing():
+    assert not report_of(counted(EVENTS[:-1])).clean
+    last_ms = EVENTS[-1].timestamp_ms
+    assert report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 1_000, settled_ms=5_000).clean
+    assert not report_of(counted(EVENTS[:-1]), scraped_ms=last_ms + 9_000, settled_ms=5_000).clean
+
+
+def test_a_group_that_was_deleted_begins_anew():
+    events = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert isinstance(events[-1], GroupGoneEvent)
+    again = [*events, *EVENTS]
+    assert report_of(counted(EVENTS), again).clean
+    assert not report_of(counted(EVENTS[1:]), again).clean
+
+
+def test_counters_without_any_event_must_be_zero():
+    assert report_of({"completed": 0}, []).clean
+    assert not report_of({"completed": 1}, []).clean
+
+
+def report_without_counters(events, **more):
+    report = Report()
+    check_lifetime(Lifetime("metrics.txt", {}, events, **more), report)
+    return report
+
+
+def test_a_group_with_events_and_no_counters_is_named():
+    (difference,) = report_without_counters(EVENTS).differences
+    assert (difference.group, difference.number) == ("g", 5)
+    assert difference.what.startswith("counters of metrics.txt: none, and aborted is 0, its events add up to 2")
+
+
+def test_a_group_without_counters_was_deleted_or_is_too_new_or_was_only_polled():
+    gone = tell(Tracker("cluster"), record(0, 1, member("a", (0,))), tombstone(1_000), tick(30_000))
+    assert report_without_counters(gone).clean
+    assert report_without_counters(EVENTS, scraped_ms=T0 + 1_500, settled_ms=5_000).clean
+    assert report_without_counters([replace(each, source=Source.ADMIN) for each in EVENTS]).clean
+
+
+def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas():
+    report = report_without_counters(EVENTS, began_amid=True)
+    assert (report.clean, report.counters) == (True, 0)
+    assert report.unjudged == {"groups without counters, which may be another replica's": 1}
+
+
+def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all():
+    report = Report()
+    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
+    assert (report.clean, report.counters) == (True, 0)
+    assert report.unjudged == {"groups that counted nothing yet, of which another replica may have told": 1}
+    alone = Report()
+    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS), alone)
+    assert not alone.clean
+
+
+def test_a_scrape_is_read_by_group_with_its_triggers_and_its_time():
+    scrape = scraped(
+        'kafka_rebalance_completed_total{consumergroup="g",trigger="member_joined"} 2\n'
+        'kafka_rebalance_completed_total{consumergroup="g",trigger="rejoin"} 1\n'
+        'kafka_rebalance_failed_total{consumergroup="g",reason="aborted"} 4\n'
+        'kafka_rebalance_failed_total{consumergroup="g",reason="assign_error"} 9\n'
+        'kafka_rebalance_stall_seconds_count{consumergroup="g",basis="exact"} 1\n'
+        'kafka_rebalance_stall_seconds_count{consumergroup="g",basis="bound"} 2\n'
+        'rebalance_agent_last_poll_timestamp_seconds{poll="list"} 1700000000.5\n'
+        "rebalance_agent_replayed_records_total 0\n"
+    )
+    assert scrape.counters == {
+        "g": {"completed": 3, "completed by member_joined": 2, "completed by rejoin": 1, "aborted": 4, "stalls": 3}
+    }
+    assert (scrape.at_ms, scrape.amid) == (T0 + 500, False)
+    again, ready = "rebalance_agent_replayed_records_total 3\n", 'rebalance_agent_ready{part="offsets_topic"} 1\n'
+    assert (scraped(again).amid, scraped(again).replayed) == (True, None)
+    assert (scraped(again + ready).amid, scraped(again + ready).replayed) == (True, 3)
+    shared = scraped(ready + 'rebalance_agent_ready{part="ownership"} 0\n')
+    assert (shared.amid, shared.replayed) == (True, None)
+    # Also who is alone comes to own all that there is, once.
+    alone = scraped(ready + "rebalance_agent_ownership_changes_total 1\n")
+    assert (alone.amid, alone.replayed) == (False, 0)
+
+
+@pytest.mark.parametrize("value", ["NaN", "+Inf"])
+@pytest.mark.parametrize("name", ["kafka_rebalance_noop_total", "rebalance_agent_last_poll_timestamp_seconds"])
+def test_a_scrape_with_a_number_that_nothing_equals_is_refused(name, value):
+    with pytest.raises(InvalidInputError, match=f"says that {name} is "):
+        scraped(f'{name}{{consumergroup="g",poll="list"}} {value}\n')

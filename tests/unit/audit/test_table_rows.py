@@ -1,0 +1,172 @@
+"""Rows of tables against the events that they were made of."""
+
+from __future__ import annotations
+
+import pytest
+
+from rebalance_agent.audit.table_rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
+from rebalance_agent.model.events import Workload
+from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, MEMBERS
+from support.pipeline.event_rows import aborted, generation, gone, member
+
+WHERE = Workload("pod", "node", "deployment", "image:1")
+EVENT = generation(
+    1_700_000_000_000,
+    7,
+    [member("a", (0, 1), owned=(1,), rack="r", where=WHERE, stop_seconds=0.5), member("b", (2,), rack="")],
+    stall=(1.5, 4.5),
+    started=1_699_999_998_500,
+    joined=1_699_999_999_500,
+    moved=3,
+    needed=1,
+    slowest_member_id="b",
+    flapping=("a",),
+)
+
+EVENT_ROW = {
+    "event_id": EVENT.event_id,
+    "kind": "generation",
+    "cluster_id": "c",
+    "group": "g",
+    "generation": 7,
+    "source": "records",
+    "revision": 0,
+    "part": 0,
+    "parts": 1,
+    "timestamp_ms": 1_700_000_000_000,
+}
+GENERATION_ROW = {
+    **{name: EVENT_ROW[name] for name in ("event_id", "cluster_id", "group", "generation", "source", "revision")},
+    "group_type": "classic",
+    "previous_generation": 6,
+    "episode_generation": 7,
+    "closes_episode": True,
+    "followups": 0,
+    "epoch_kind": "generation",
+    "assignor": EVENT.assignor,
+    "protocol": EVENT.protocol.value,
+    "trigger": EVENT.trigger.value,
+    "causes": [each.value for each in EVENT.causes],
+    "moved": 3,
+    "needed": 1,
+    "excess": 2,
+    **{name: getattr(EVENT, name) for name in ("revoked", "assigned", "lost", "unassigned", "noop")},
+    "skew_ratio": EVENT.skew_ratio,
+    "imbalance": EVENT.imbalance,
+    "topics": {"t": 3},
+    "join_seconds": 1.0,
+    "sync_seconds": 0.5,
+    "reconcile_seconds": None,
+    "slowest_member_id": "b",
+    "slowest_client_id": "client-b",
+    "slowest_seconds": EVENT.slowest_seconds,
+    "flapping": ["a"],
+    "completed_ms": 1_700_000_000_000,
+    "started_ms": 1_699_999_998_500,
+    "stall_seconds": 1.5,
+    "stall_basis": "bound",
+    "stalled_partition_seconds": 4.5,
+    "member_count": 2,
+    "partition_count": 3,
+}
+MEMBER_ROWS = [
+    {
+        "member_id": "a",
+        "client_id": "client-a",
+        "instance_id": None,
+        "host": "10.0.0.1",
+        "rack": "r",
+        "pod": "pod",
+        "node": "node",
+        "workload": "deployment",
+        "image": "image:1",
+        "topics": ["t"],
+        "partitions": 2,
+        "owned": 1,
+        "stop_seconds": 0.5,
+        "session_timeout_ms": None,
+        "rebalance_timeout_ms": None,
+    },
+    {
+        **dict.fromkeys(MEMBER_COLUMNS),
+        "member_id": "b",
+        "client_id": "client-b",
+        "host": "10.0.0.1",
+        "topics": ["t"],
+        "partitions": 1,
+        "owned": 0,
+    },
+]
+
+
+@pytest.mark.parametrize(("columns", "row"), [(EVENT_COLUMNS, EVENT_ROW), (GENERATION_COLUMNS, GENERATION_ROW)])
+def test_every_column_that_is_off_is_named_and_no_other(columns, row):
+    assert row.keys() == set(columns)
+    assert list(contradictions(EVENT, row)) == []
+    for name, value in row.items():
+        wrong = "x" if value is None or isinstance(value, (str, list, dict)) else value + 1
+        (what,) = contradictions(EVENT, {**row, name: wrong})
+        assert what == f"{name} is {wrong!r}, its body says {value!r}"
+
+
+@pytest.mark.parametrize("event", [aborted(1_700_000_000_000, 7), gone(1_700_000_000_000)])
+def test_rows_of_other_events_are_compared_too(event):
+    row = {
+        **EVENT_ROW,
+        "event_id": event.event_id,
+        "kind": event.KIND,
+        "generation": getattr(event, "generation", None),
+    }
+    assert list(contradictions(event, row)) == []
+    assert list(contradictions(event, {**row, "parts": 2})) == ["parts is 2, its body says 1"]
+
+
+def test_what_no_column_of_the_tables_is_compared_with_is_known():
+    """A column that is added must be compared, or stand here."""
+    times = {"timestamp": "timestamp_ms", "completed_at": "completed_ms", "started_at": "started_ms"}
+
+    def left(table, columns):
+        return {times.get(name, name) for name in table.schema.names} - set(columns)
+
+    nowhere = {"body", "origin"}  # where it comes from, and what all else is compared with
+    when = {"schema_version", "ingested_at", "day", "topic", "partition", "offset"}
+    assert left(EVENTS, EVENT_COLUMNS) == {*nowhere, *when}
+    assert left(GENERATIONS, GENERATION_COLUMNS) == {*nowhere, "rollout"}  # of an event that no record shows
+    assert left(MEMBERS, MEMBER_COLUMNS) == {"event_id", "cluster_id", "group", "generation", "completed_ms"}
+
+
+def rosters(*rows, event=EVENT):
+    found = Rosters()
+    found.expect(event)
+    for row in rows:
+        found.see(EVENT.event_id, "g", 7, row)
+    return [(each.group, each.number, each.what) for each in found.differences()]
+
+
+def test_members_and_their_rows_come_out_even():
+    assert rosters(*MEMBER_ROWS) == []
+
+
+def test_a_row_that_is_missing_doubled_or_of_nobody_is_named():
+    one, two = MEMBER_ROWS
+    for rows in ([one], [one, two, two], [one, one], [one, {**two, "member_id": "c"}]):
+        assert rosters(*rows) == [("g", 7, f"it has 2 members, and {len(rows)} rows of members, or of others")]
+
+
+@pytest.mark.parametrize("name", MEMBER_COLUMNS)
+def test_every_column_of_a_member_counts(name):
+    one, two = MEMBER_ROWS
+    assert rosters({**one, name: "else"}, two) != []
+
+
+def test_members_of_a_generation_that_is_not_there_are_named():
+    found = Rosters()
+    found.see("0" * 32, "g", 9, MEMBER_ROWS[0])
+    (difference,) = found.differences()
+    assert (difference.number, difference.what) == (9, "it has 0 members, and 1 rows of members, or of others")
+    assert str(difference).endswith("(members where event_id = '00000000000000000000000000000000')")
+
+
+def test_two_rows_that_swap_what_the_members_have_are_seen():
+    one, two = MEMBER_ROWS
+    assert rosters({**one, "partitions": 1}, {**two, "partitions": 2}) != []

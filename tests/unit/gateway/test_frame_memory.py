@@ -1,0 +1,214 @@
+"""Frames that are read whole have so much room together, and who finds none waits, in order, for a bounded time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+
+import pytest
+
+from rebalance_agent.gateway.transport import frame_memory as module
+from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, Room
+from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
+
+LARGE = SMALL_BYTES + 1
+LIST_OFFSETS, METADATA, HEARTBEAT = 2, 3, 12
+
+
+class Holder:
+    """Somebody who holds room until it is let go."""
+
+    def __init__(self, room, size, **how):
+        self.has, self._let_go = False, asyncio.Event()
+        self.task = asyncio.create_task(self._hold(room, size, how))
+
+    async def _hold(self, room, size, how):
+        async with room.taken(size, **how):
+            self.has = True
+            await self._let_go.wait()
+        self.has = False
+
+    async def end(self):
+        self._let_go.set()
+        await self.task
+
+
+async def settled():
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+@run
+async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
+    room = Room(2 * LARGE)
+    holders = [Holder(room, size) for size in (LARGE, LARGE, LARGE, LARGE, SMALL_BYTES)]
+    await settled()
+    assert [each.has for each in holders] == [True, True, False, False, True]
+    urgent = Holder(room, LARGE, urgent=True)
+    await holders[1].end()
+    await settled()
+    assert (urgent.has, holders[2].has) == (True, False)
+    await urgent.end()
+    await settled()
+    assert (holders[2].has, holders[3].has) == (True, False)
+    for each in (holders[0], *holders[2:]):
+        await each.end()
+    assert room._taken == 0
+
+
+@run
+async def test_one_frame_alone_may_be_larger_than_all_room():
+    room = Room(LARGE)
+    first, second = Holder(room, 10 * LARGE), Holder(room, LARGE)
+    await settled()
+    assert (first.has, second.has) == (True, False)
+    await first.end()
+    await settled()
+    assert second.has
+    await second.end()
+
+
+@run
+async def test_who_gives_up_leaves_no_gap(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.05)
+    room = Room(LARGE)
+    holder = Holder(room, LARGE)
+    await settled()
+    given_up, late, cancelled = Holder(room, LARGE), Holder(room, LARGE), Holder(room, LARGE)
+    await settled()
+    cancelled.task.cancel()
+    for each in (given_up, late):
+        with pytest.raises(RefusedError, match="left no room") as refusal:
+            await each.task
+        assert refusal.value.refusal is Refusal.ROOM
+    with contextlib.suppress(asyncio.CancelledError):
+        await cancelled.task
+    await holder.end()
+    assert (room._taken, len(room._waiting)) == (0, 0)
+    last = Holder(room, LARGE)
+    await settled()
+    assert last.has
+    await last.end()
+
+
+@run
+async def test_a_wait_that_ends_as_room_is_given_gives_it_back():
+    room = Room(LARGE)
+    holder, waiting = Holder(room, LARGE), Holder(room, LARGE)
+    await settled()
+    holder._let_go.set()
+    await asyncio.sleep(0)
+    waiting.task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await waiting.task
+    await holder.task
+    assert room._taken == 0
+
+
+class Reading(NoGroups):
+    """Reads every heartbeat."""
+
+    def wants(self, head):
+        return head.api_key == HEARTBEAT
+
+
+@run
+async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_small_ones(monkeypatch):
+    monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.2)
+    broker = await RawBroker().start()
+    async with through(broker.port, groups=Reading) as gateway:
+        monkeypatch.setattr(gateway, "_memory", Room(LARGE))
+        clients = [await Client.connect(gateway.port) for _ in range(3)]
+        large = frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))
+        clients[0].writer.write(large[:-1])
+        await clients[0].writer.drain()
+        await eventually(lambda: gateway._memory._taken)
+        clients[1].writer.write(large)
+        await clients[1].ended()
+        assert refused(gateway) == {Refusal.ROOM: 1}
+        await clients[2].send(request(HEARTBEAT, 4, 2))
+        assert await clients[2].receive()
+        clients[0].writer.write(large[-1:])
+        assert await clients[0].receive()
+        assert gateway._memory._taken == 0
+        for each in clients:
+            await each.close()
+    await broker.stop()
+
+
+@run
+async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
+    room = Room(LARGE)
+    stuck = Holder(room, LARGE)
+    await asyncio.sleep(0.3)
+    assert stuck.has
+    gone = Holder(room, LARGE)
+    await settled()
+    gone.task.cancel()
+    await asyncio.sleep(0.3)
+    assert stuck.has
+    waiting, last = Holder(room, LARGE), Holder(room, SMALL_BYTES)
+    with pytest.raises(RefusedError, match="others waited") as refusal:
+        await stuck.task
+    await settled()
+    assert (refusal.value.refusal, waiting.has, last.has) == (Refusal.SLOW, True, True)
+    await asyncio.sleep(0.3)
+    for each in (waiting, last):
+        await each.end()
+    assert (room._taken, room._holds) == (0, set())
+
+
+def clusters(size):
+    """Answers with a list of brokers, and ``size`` bytes of topics after it."""
+    return lambda frame: frame[4:8] + struct.pack(">ii", 0, 0) + bytes(size)
+
+
+@run
+async def test_a_client_that_does_not_read_its_large_answer_ends_when_others_wait_and_they_get_theirs(monkeypatch):
+    monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.3)
+    size = 30_000_000  # more than sockets hold
+    broker = await RawBroker(clusters(size)).start()
+    async with through(broker.port) as gateway:
+        reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1)
+        monkeypatch.setattr(gateway, "_memory", Room(LARGE))
+        one, other = Client(reader, writer), await Client.connect(gateway.port)
+        await one.send(request(METADATA, 4, 1))
+        await eventually(lambda: gateway._memory._taken)
+        await other.send(request(METADATA, 4, 2))
+        assert len(await other.receive()) > size
+        assert refused(gateway) == {Refusal.SLOW: 1}
+        writer.transport.abort()
+        await other.close()
+    await broker.stop()
+
+
+@run
+async def test_what_came_before_a_frame_that_waits_for_room_does_not_wait():
+    def answer(frame):
+        large = frame[:2] == struct.pack(">h", METADATA)
+        return clusters(LARGE)(frame) if large else frame[4:8] + b"small"
+
+    broker = await RawBroker(answer).start()
+    async with through(broker.port, groups=Reading) as gateway:
+        client, room = await Client.connect(gateway.port), gateway._memory
+        holder = Holder(room, room._max)
+        await settled()
+        await client.send(request(LIST_OFFSETS, 5, 1), request(HEARTBEAT, 4, 2, bytes(LARGE)))
+        assert (await client.receive())[4:] == b"small"
+        await eventually(lambda: room._waiting)
+        await holder.end()
+        await client.receive()
+        holder = Holder(room, room._max)
+        await settled()
+        broker.reading.clear()
+        await client.send(request(LIST_OFFSETS, 5, 3), request(METADATA, 4, 4))
+        await asyncio.sleep(0.1)
+        broker.reading.set()
+        assert (await client.receive())[4:] == b"small"
+        await holder.end()
+        assert len(await client.receive()) > LARGE
+        await client.close()
+    await broker.stop()

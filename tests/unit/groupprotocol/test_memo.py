@@ -1,0 +1,55 @@
+"""What is remembered of names from outside, and that no number of long ones fills the memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import pytest
+
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.groupprotocol.tables import GROUP_METADATA
+from rebalance_agent.groupprotocol.wire.memo import LENGTH_MAX, remembered
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.polls.commits import Commits
+from support.kafka.commits import Shown, commit_key
+from support.observer.fakes import FakeRecord, fake_context
+
+LONG, MANY = "x" * 30_000, 300
+
+
+@pytest.mark.parametrize(("length", "asked"), [(LENGTH_MAX, 1), (LENGTH_MAX + 1, 2)])
+def test_only_what_is_short_is_not_asked_again(length, asked):
+    questions = []
+    read = remembered(lambda key: questions.append(key) or len(key), 10)
+    assert [read(b"x" * length) for _ in range(2)] == [length] * 2
+    assert len(questions) == asked
+
+
+def _filtered():
+    shows = NameFilter(".*", "x.*")
+    return lambda number: shows(f"{LONG}{number}")
+
+
+def _hidden_groups():
+    context = fake_context(shows=NameFilter(".*", "x.*"))
+    read = GroupRecords(context)
+    keys = (GROUP_METADATA.key.encode(2, {"group": f"{LONG}{number}"}) for number in range(MANY))
+    return lambda _number: read.of_groups([FakeRecord(next(keys), b"")]) and context.meters.made.clear()
+
+
+def _commits():
+    heard = Commits(lambda _group: False, fake_context().meters)
+    return lambda number: heard.hear([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
+
+
+@pytest.mark.parametrize("made", [_filtered, _hidden_groups, _commits])
+def test_long_names_of_groups_that_are_not_shown_are_not_kept(made):
+    hear = made()
+    tracemalloc.start()
+    try:
+        for number in range(MANY):
+            hear(number)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < MANY * len(LONG) / 10

@@ -1,0 +1,92 @@
+import threading
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.metrics.export.baselines_page import BaselinesPage
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.polls.baseline_reader import Baselines
+from support.observer.scrapes import families
+from support.observer.views import full_view
+
+MONDAY = 1_704_067_200_000  # 2024-01-01 00:00 UTC
+NAME = "kafka_rebalance_stall_baseline_seconds"
+
+
+def baseline(group, *hours):
+    told = (HourBaseline(hour, BaselineScope.HOUR_OF_WEEK, 30, *seconds) for hour, *seconds in hours)
+    return GroupBaseline("c", group, MONDAY, tuple(told))
+
+
+class Scene:
+    def __init__(self, *groups, text=None):
+        self.groups, self.clock, self.known = list(groups), FakeClock(MONDAY), Baselines()
+        self.page = BaselinesPage(self.known, lambda: map(full_view, self.groups), self.clock, text)
+
+    def samples(self):
+        return {
+            (sample.labels["consumergroup"], sample.labels["percentile"]): sample.value
+            for family in families(self.page.text()).values()
+            for sample in family.samples
+        }
+
+
+def test_groups_that_are_reported_have_what_is_normal_now():
+    scene = Scene("g", "unknown")
+    scene.known.put(baseline("g", (0, 0.5, 1.5, 9.0)))
+    scene.known.put(baseline("not ours", (0, 0.5, 1.5, 9.0)))
+    assert scene.samples() == {("g", "p50"): 0.5, ("g", "p95"): 1.5, ("g", "p99"): 9.0}
+
+
+def test_it_changes_at_the_hour_and_is_absent_where_nobody_knows():
+    scene = Scene("g")
+    scene.known.put(baseline("g", (0, 0.5, 1.5, 9.0), (1, 0.75, 2.0), (167, 4.0)))
+    scene.clock.advance(3_599_999)
+    assert scene.samples()["g", "p50"] == 0.5
+    scene.clock.advance(1)
+    assert scene.samples() == {("g", "p50"): 0.75, ("g", "p95"): 2.0}
+    scene.clock.advance(3_600_000)
+    assert scene.page.text() == b""
+    scene.clock.advance(165 * 3_600_000)
+    assert scene.samples() == {("g", "p50"): 4.0}
+
+
+def test_it_follows_groups_that_come_and_go_and_new_baselines():
+    scene = Scene("a")
+    scene.known.put(baseline("a", (0, 1.0)))
+    scene.known.put(baseline("b", (0, 2.0)))
+    assert scene.samples() == {("a", "p50"): 1.0}
+    scene.groups[:] = ["b"]
+    assert scene.samples() == {("b", "p50"): 2.0}
+    scene.known.put(baseline("b", (0, 3.0)))
+    assert scene.samples() == {("b", "p50"): 3.0}
+    scene.known.drop("b")
+    assert scene.page.text() == b""
+
+
+def test_without_any_baseline_there_is_not_even_a_header():
+    assert Scene("g").page.text() == b""
+
+
+def test_a_named_cluster_is_a_label():
+    scene = Scene("g", text=TextFormat("east"))
+    scene.known.put(baseline("g", (0, 0.5)))
+    assert f'{NAME}{{cluster="east",consumergroup="g",percentile="p50"}} 0.5\n'.encode() in scene.page.text()
+
+
+def test_scrapes_from_several_threads_agree_while_baselines_come():
+    scene, wrong = Scene("g"), []
+    scene.known.put(baseline("g", (0, 1.0)))
+
+    def scrape():
+        shown = (scene.samples() for _ in range(300))
+        wrong.extend(samples for samples in shown if samples.keys() != {("g", "p50")})
+
+    threads = [threading.Thread(target=scrape) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for number in range(300):
+        scene.known.put(baseline("g", (0, float(number))))
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert scene.samples() == {("g", "p50"): 299.0}

@@ -1,0 +1,151 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.metrics.export import groups_page
+from rebalance_agent.metrics.export.groups_page import GroupsPage
+from rebalance_agent.metrics.export.text import TextFormat
+from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples
+from support.observer.scrapes import families, promtool_says, values
+from support.observer.views import NOW, full_view
+
+
+@pytest.fixture
+def clock():
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+def rendered(monkeypatch):
+    seen = []
+
+    def spy(view, limits):
+        seen.append(view.group)
+        return group_samples(view, limits)
+
+    monkeypatch.setattr(groups_page, "group_samples", spy)
+    return seen
+
+
+def generations(page):
+    return {key[1]: value for key, value in values(page.text()).items() if key[0] == "kafka_rebalance_generation"}
+
+
+def test_a_group_is_rendered_again_only_when_its_version_rises(clock, rendered):
+    views = [full_view("a"), full_view("b")]
+    page = GroupsPage(lambda: views, clock)
+    page.text()
+    page.text()
+    assert rendered == ["a", "b"]
+    views[1] = replace(views[1], version=8, generation=3)
+    assert generations(page) == {"a": 2, "b": 3}
+    assert rendered == ["a", "b", "b"]
+
+
+def test_refresh_leaves_nothing_to_render_for_the_scrape(clock, rendered):
+    page = GroupsPage(lambda: [full_view("a")], clock)
+    page.refresh()
+    rendered.clear()
+    page.text()
+    assert rendered == []
+
+
+def test_views_that_are_the_same_are_not_looked_through_again(clock, monkeypatch):
+    looked = []
+    views = (full_view("a"), full_view("b"))
+    page = GroupsPage(lambda: views, clock)
+    page.refresh()
+    monkeypatch.setattr(page, "_current", lambda view: looked.append(view.group))
+    page.refresh()
+    assert looked == []
+    views = (*views, full_view("c"))
+    page.refresh()
+    assert looked == ["a", "b", "c"]
+
+
+def test_what_a_scrape_left_is_written_although_the_views_are_the_same(clock, monkeypatch):
+    monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 1)
+    views = (full_view("a"), full_view("b"))
+    page = GroupsPage(lambda: views, clock)
+    assert generations(page) == {"a": 2}
+    assert generations(page) == {"a": 2, "b": 2}
+
+
+def test_a_scrape_writes_some_groups_and_leaves_the_rest_to_the_refresh(clock, rendered, monkeypatch):
+    monkeypatch.setattr(groups_page, "WRITTEN_BY_SCRAPE_MAX", 2)
+    page = GroupsPage(lambda: [full_view(name) for name in "abc"], clock)
+    assert generations(page) == {"a": 2, "b": 2}
+    page.refresh()
+    assert rendered == ["a", "b", "c"]
+    assert generations(page) == {"a": 2, "b": 2, "c": 2}
+
+
+def test_a_scrape_does_not_wait_while_others_write(clock, monkeypatch):
+    page = GroupsPage(lambda: [full_view("a"), full_view("b")], clock)
+    scraped = []
+
+    def scrape_meanwhile(view, limits):
+        scraped.append(set(generations(page)))
+        return group_samples(view, limits)
+
+    monkeypatch.setattr(groups_page, "group_samples", scrape_meanwhile)
+    page.refresh()
+    assert scraped == [set(), {"a"}]
+
+
+def test_a_group_that_goes_takes_its_series_along(clock):
+    views = [full_view("a"), full_view("b")]
+    page = GroupsPage(lambda: views, clock)
+    page.text()
+    views.pop(0)
+    assert generations(page) == {"b": 2}
+    assert b'"a"' not in page.text()
+
+
+def test_a_group_that_was_created_again_is_not_mistaken_for_the_old_one(clock):
+    views = [full_view("a")]
+    page = GroupsPage(lambda: views, clock)
+    page.text()
+    views[0] = replace(views[0], first_seen_ms=NOW, generation=0)
+    assert generations(page) == {"a": 0}
+
+
+def test_ages_and_partition_seconds_advance_between_changes(clock, rendered):
+    page = GroupsPage(lambda: [full_view("a")], clock)
+    clock.advance(10_000)
+    before = values(page.text())
+    clock.advance(2_000)
+    after = values(page.text())
+    assert rendered == ["a"]
+    changed = {key[0]: pytest.approx(after[key] - before[key]) for key in before if after[key] != before[key]}
+    assert changed == {
+        "kafka_rebalance_in_progress_seconds": 2,
+        "kafka_rebalance_stalled_partition_seconds_total": 12,
+        "kafka_rebalance_partition_seconds_total": 12,
+    }
+
+
+def test_the_order_does_not_depend_on_who_came_first(clock):
+    names = ["b", "a", "c"]
+    one = GroupsPage(lambda: [full_view(name) for name in names], clock).text()
+    page = GroupsPage(lambda: [full_view(name) for name in names], clock)
+    names.reverse()
+    assert page.text() == one
+
+
+def test_nothing_is_said_before_a_group_is_known(clock):
+    assert GroupsPage(list, clock).text() == b""
+
+
+def test_folded_counts_all_groups(clock):
+    page = GroupsPage(lambda: [full_view("a"), full_view("b")], clock, SeriesLimits(max_member_series=1))
+    page.text()
+    assert page.folded == 2
+
+
+def test_hostile_names_share_a_page(clock):
+    names = ['a"b', "a\\", "a\n# TYPE x counter", "x" * 300, "a\0"]
+    text = GroupsPage(lambda: [full_view(name) for name in names], clock, text=TextFormat("prod")).text()
+    assert len(families(text)["kafka_rebalance_generation"].samples) == 5
+    assert promtool_says(text) == ""

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
+from rebalance_agent.model.episode import Evidence, Phases
+from rebalance_agent.model.group import GroupType
+from support.observer.fakes import generation_event
+from support.observer.scrapes import families
+
+NOTHING = {"join_seconds": (0, 0), "sync_seconds": (0, 0), "reconcile_seconds": (0, 0)}
+JOINED = Phases(3_250, Evidence.RECORD, 1_000, Evidence.LIST, 3_000, Evidence.RECORD)
+
+
+def _sums(metrics):
+    shown = families(metrics.text())
+    return {
+        name.removeprefix("kafka_rebalance_"): (
+            next(each.value for each in family.samples if each.name == f"{name}_count"),
+            next(each.value for each in family.samples if each.name == f"{name}_sum"),
+        )
+        for name, family in shown.items()
+    }
+
+
+def test_phases_of_every_generation_are_counted_from_zero_on():
+    metrics = PhaseMetrics()
+    assert _sums(metrics) == NOTHING
+    metrics.observe(generation_event(phases=JOINED, closes_episode=False))
+    metrics.observe(generation_event(phases=JOINED, group="another"))
+    assert _sums(metrics) == {**NOTHING, "join_seconds": (2, 4.0), "sync_seconds": (2, 0.5)}
+
+
+def test_members_of_a_group_whose_coordinator_assigns_reconcile():
+    metrics = PhaseMetrics()
+    metrics.observe(generation_event(phases=JOINED, group_type=GroupType.CONSUMER))
+    assert _sums(metrics) == {**NOTHING, "reconcile_seconds": (1, 0.25)}
+
+
+def test_what_nobody_knows_and_what_was_counted_before_are_left_out():
+    metrics = PhaseMetrics()
+    metrics.observe(generation_event(phases=Phases(3_250, Evidence.RECORD)))
+    metrics.observe(generation_event(phases=JOINED, revision=1))
+    assert _sums(metrics) == NOTHING

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from rebalance_agent.cluster import topic_reader
+from rebalance_agent.offsets_topic import backfill_reader as old_records
+from rebalance_agent.offsets_topic.backfill_reader import OldRecords
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from support.observer.fakes import fake_context
+
+
+class Reader(topic_reader.TopicReader):
+    """A real client of no broker; each of ``read_to`` is where one more read leads."""
+
+    read_to = ()
+
+    def __init__(self, _properties, topic, tuning):
+        super().__init__({"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}, topic, tuning)
+        self._left = list(self.read_to)
+        self._known = False
+
+    def partitions(self):
+        self._known = True
+        return 2
+
+    def begin(self, offsets):
+        assert self._known, "librdkafka would look for the topic half a second later"
+        super().begin(offsets)
+
+    def read(self, _most, _timeout):
+        self.positions |= self._left.pop(0)
+        return []
+
+
+def test_a_partition_that_is_complete_can_be_read_again_while_others_are_not(monkeypatch):
+    monkeypatch.setattr(old_records, "TopicReader", Reader)
+    monkeypatch.setattr(Reader, "read_to", ({0: 5}, {1: 2}, {0: 8, 1: 9}))
+    context = fake_context()
+    old = OldRecords(context, "topic", GroupRecords(context))
+    old.expect({0: 5, 1: 9})
+    assert old.read() == {0: []}
+    old.expect({0: 8})
+    assert old.read() == {}
+    assert old.read() == {0: [], 1: []}
+    assert not old.pending

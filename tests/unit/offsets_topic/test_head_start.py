@@ -1,0 +1,36 @@
+"""How long the records have for themselves before groups are described."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.offsets_topic import tail as offsets_topic
+from rebalance_agent.offsets_topic.tail import HEAD_START_S, OffsetsTail
+from support.observer.fakes import Calls, fake_context
+
+
+class Forbidden:
+    def partitions(self):
+        raise AccessDeniedError("no")
+
+
+def test_a_tail_is_late_when_not_all_is_known_after_its_head_start():
+    context = fake_context()
+    tail = OffsetsTail(context, lambda _reason: None)
+    assert not tail.late
+    context.clock.advance(round(HEAD_START_S * 1000))
+    assert tail.late
+    tail.exact.set()
+    assert not tail.late
+
+
+def test_a_tail_that_may_not_read_is_late_at_once_and_says_so_before_it_is_ready(monkeypatch):
+    monkeypatch.setattr(offsets_topic, "TopicReader", lambda *_: nullcontext(Forbidden()))
+    told = Calls()
+    tail = OffsetsTail(fake_context(), told.denied, late=told.late)
+    tail.worker.start()
+    told.wait_for(lambda calls: calls.of("denied"))
+    tail.worker.stop()
+    assert told.made == [("late",), ("denied", "no")]
+    assert tail.late

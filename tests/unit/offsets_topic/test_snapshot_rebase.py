@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotBases
+from support.observer.fakes import Calls
+
+
+class Store(Calls):
+    wanted = frozenset()
+
+    def missing(self, partitions):
+        return self.wanted & partitions
+
+
+class Old(Calls):
+    pending = frozenset()
+    found = None
+
+    def read(self):
+        return self.found or {}
+
+
+def _bases(wanted=(), pending=()):
+    store, old = Store(), Old()
+    store.wanted, old.pending = frozenset(wanted), frozenset(pending)
+    return store, old, SnapshotBases(store, old)
+
+
+def test_what_is_missing_is_read_up_to_where_the_tail_is():
+    _, old, bases = _bases(wanted={0, 2})
+    bases.look({0: 5, 1: 6, 2: 7})
+    assert old.of("expect") == [({0: 5, 2: 7},)]
+
+
+def test_what_is_read_already_is_not_asked_for_again():
+    _, old, bases = _bases(wanted={0}, pending={0})
+    bases.look({0: 5})
+    assert old.of("expect") == [({},)]
+
+
+def test_what_was_read_begins_the_snapshot():
+    store, old, bases = _bases()
+    old.found = {3: ["a record"]}
+    bases.read()
+    assert store.of("begin") == [(3, ["a record"], None)]
+
+
+def test_an_empty_partition_has_nothing_to_read():
+    store, _, bases = _bases(wanted={0})
+    bases.look({0: 0})
+    assert store.of("begin") == [(0, (), None)]
+
+
+def test_what_goes_is_read_no_longer():
+    _, old, bases = _bases(pending={1})
+    bases.drop({0})
+    bases.close()
+    assert old.of("drop") == [({0},), (frozenset({1}),)]

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
+from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import EVERY_S, SnapshotKeeper
+from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
+from support.observer.fakes import Calls, generation_event
+from support.tracker.tracking import record
+
+
+@dataclass
+class Published:
+    queued: int = 0
+    told: int = 0
+
+
+class Keeping:
+    def __init__(self, *, progress=None):
+        self.unsettled, self.clock, self.store, self.progress = set(), FakeClock(), Calls(), progress
+        coverage = Coverage(self.unsettled.__contains__)
+        self.keeper = SnapshotKeeper(self.store, coverage, progress, self.clock)
+
+    def reached(self, position, after_s=EVERY_S):
+        self.clock.advance(round(after_s * 1000))
+        self.keeper.hear(TailReached(self.clock.now_ms(), {0: position}))
+        return [positions for (positions,) in self.store.of("cover")]
+
+
+def test_what_is_settled_is_covered_at_once_and_then_every_few_seconds():
+    keeping = Keeping()
+    assert keeping.reached(5) == [{0: 5}]
+    assert keeping.reached(6, 1) == [{0: 5}]
+    assert keeping.reached(9, EVERY_S) == [{0: 5}, {0: 9}]
+
+
+def test_it_waits_until_all_events_that_were_queued_by_then_are_told():
+    keeping = Keeping(progress=Published(queued=3, told=2))
+    assert keeping.reached(5) == []
+    keeping.progress.queued, keeping.progress.told = 9, 2
+    assert keeping.reached(8) == []
+    keeping.progress.told = 3
+    assert keeping.reached(9) == [{0: 5}]
+
+
+def test_what_is_not_settled_is_not_covered():
+    keeping = Keeping()
+    keeping.unsettled.add("g")
+    observation = record(1, 1)
+    keeping.keeper.hear(observation)
+    assert keeping.reached(5) == [{0: observation.offset}]
+    keeping.unsettled.clear()
+    keeping.keeper.event(generation_event(timestamp_ms=observation.timestamp_ms))
+    assert keeping.reached(6)[-1] == {0: 6}
+
+
+def test_what_is_somebody_elses_holds_nothing_back():
+    keeping = Keeping()
+    keeping.unsettled.add("g")
+    keeping.keeper.hear(record(1, 1))
+    keeping.keeper.hear(PartitionsOwned(0, frozenset({1}), 2))
+    assert keeping.reached(5) == [{0: 5}]
+
+
+def test_a_partition_that_has_become_whole_does_not_wait_its_turn():
+    keeping = Keeping()
+    keeping.reached(5)
+    keeping.keeper.hear(Backfilled(0, frozenset({1})))
+    assert keeping.reached(6, 1) == [{0: 5}, {0: 6}]
+
+
+def test_acknowledgements_are_taken_in_between():
+    keeping = Keeping()
+    keeping.reached(5)
+    keeping.reached(6, 1)
+    assert len(keeping.store.of("serve")) == 2
+
+
+def test_at_the_end_all_that_was_reached_is_covered_whenever_the_last_time_was():
+    keeping = Keeping(progress=Published())
+    keeping.reached(5)
+    keeping.reached(6, 1)
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover")[-1] == ({0: 6},)
+
+
+def test_at_the_end_nothing_is_covered_whose_events_were_never_told():
+    keeping = Keeping(progress=Published(queued=3, told=2))
+    keeping.reached(5)
+    keeping.progress.queued = 4
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover") == []
+    keeping.progress.told = 3
+    keeping.keeper.end({0})
+    assert keeping.store.of("cover") == [({0: 5},)]
+
+
+def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
+    keeping = Keeping(progress=Published())
+    keeping.reached(5)
+    keeping.progress.queued = 1
+    keeping.reached(6)
+    for told in (0, 1):
+        keeping.progress.told = told
+        keeping.keeper.end({1})
+        assert keeping.store.of("cover")[-1] == (({0: 5},) if told == 0 else ({},))

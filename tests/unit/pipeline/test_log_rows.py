@@ -1,0 +1,53 @@
+"""Records of the offsets topic as rows: what is impossible in one of them ends nothing."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
+from rebalance_agent.tracking.log_replay import Facts
+from support.kafka.record_batches import COLUMNS
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
+FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+
+
+def told(rows):
+    batch = pa.RecordBatch.from_pylist(
+        [
+            {
+                "partition": 0,
+                "offset": place,
+                "timestamp_ms": row["timestamp"],
+                "key": base64.b64decode(row["key"]),
+                "value": None if row["value"] is None else base64.b64decode(row["value"]),
+                "topic": "__consumer_offsets",
+            }
+            for place, row in enumerate(rows)
+        ],
+        COLUMNS,
+    )
+    return [row for out in retold_rows([batch], FACTS, Shown()) for row in out.to_pylist()]
+
+
+@pytest.mark.parametrize("impossible", [0, -1, 2**62])
+def test_a_record_of_an_impossible_time_is_rejected_and_the_others_count(impossible):
+    whole = told(ROWS)
+    assert all(row["reason"] is None for row in whole)
+    newest = max(row["timestamp"] for row in ROWS)
+    (last,) = [place for place, row in enumerate(ROWS) if row["timestamp"] == newest][-1:]
+    rows = told([*ROWS[:last], {**ROWS[last], "timestamp": impossible}, *ROWS[last + 1 :]])
+    odd = [row for row in rows if row["reason"] is not None]
+    assert odd
+    for row in odd:
+        assert row["reason"].startswith("offsets_record: ")
+        assert "must lie between the years 2000 and 2100" in row["reason"]
+        assert json.loads(row["value"])["timestamp_ms"] == impossible
+    kept = {row["event_id"] for row in rows} & {row["event_id"] for row in whole} - {None}
+    assert len(kept) >= len(whole) - len(odd) - 1

@@ -1,0 +1,58 @@
+"""What a task makes of a piece of a group's past, without Spark."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pandas as pd
+
+from rebalance_agent.advice import fidelity, history_of, recommend, what_if
+from rebalance_agent.model.event_json import PARTITIONS_MAX, event_to_json, json_line, value_to_json
+from rebalance_agent.model.partitions import PARTITION_MAX
+from rebalance_agent.pipeline.tables.generations import joined_body
+from rebalance_agent.pipeline.tables.whatif_tables import Study, read_studies, study_of
+from support.tracker.histories import clustered
+
+HISTORY = clustered(6)
+
+
+def piece(bodies, events=HISTORY):
+    columns = {"leads": False, "instrumented": False, "largest": max(map(len, bodies))}
+    rows = [
+        {"event_id": event.event_id, "generation": event.generation, "body": body, **columns}
+        for event, body in zip(events, bodies, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def stored(*studies):
+    texts = [json.dumps(value_to_json(each)) for each in studies]
+    return pd.DataFrame({"chunk": range(len(texts)), "study": texts})
+
+
+def bodies(events):
+    return [json_line(event).decode() for event in events]
+
+
+def test_a_piece_comes_to_what_the_room_advice_says():
+    study = study_of("c", "g", piece(bodies(HISTORY)))
+    history = history_of(HISTORY)
+    assert read_studies(stored(study)) == Study(what_if(history), fidelity(history))
+
+
+def test_a_generation_whose_parts_are_fine_and_whose_whole_is_not_refuses_its_group_and_ends_nothing():
+    last = HISTORY[-1]
+    everything = f"0-{PARTITION_MAX - 1}"
+    parts = []
+    for number in range(PARTITIONS_MAX // PARTITION_MAX + 1):
+        data = event_to_json(replace(last, part=number, parts=3, members=last.members[:1]))
+        data["members"][0] |= {"member_id": f"m{number}", "assigned": {"t": everything}}
+        parts.append(json.dumps(data))
+    some = study_of("c", "g", piece(bodies(HISTORY)))
+    study = study_of("c", "g", piece([*bodies(HISTORY)[:-1], joined_body(parts)]))
+    # Whatever the other pieces of the group say.
+    for told in ([study], [some, study], [study, some]):
+        found = read_studies(stored(*told)).found
+        assert {(each.refused or "").partition(":")[0] for each in found.outcomes} == {"too large"}
+        assert "cannot be read" in recommend(found).sentence

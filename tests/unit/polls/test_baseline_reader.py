@@ -1,0 +1,160 @@
+import json
+import threading
+
+import pytest
+
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import AccessDeniedError
+from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline
+from rebalance_agent.polls import baseline_reader as module
+from rebalance_agent.polls.baseline_reader import BASELINE_AGE_MAX_MS, Baseline, Baselines, BaselinesReader
+from support.observer.fakes import FakeRecord, fake_context
+
+MONDAY = 1_704_067_200_000  # 2024-01-01 00:00 UTC
+HOUR_MS = 3_600_000
+
+
+def baseline(group="g", *hours, computed_ms=MONDAY):
+    told = [HourBaseline(hour, BaselineScope.WEEK, 100, *seconds) for hour, *seconds in hours or ((0, 0.5, 2.0, 3.0),)]
+    return GroupBaseline("c", group, computed_ms, tuple(told))
+
+
+def message(group="g", cluster_id="c", p50=0.5, **more):
+    hour = {"hour_of_week": 0, "scope": "week", "samples": 20, "stall_p50_seconds": p50}
+    whole = {"kind": "baseline", "schema_version": 1, "cluster_id": cluster_id, "group": group, "computed_ms": MONDAY}
+    return FakeRecord(f"{cluster_id}:{group}".encode(), json.dumps({**whole, "hours": [hour], **more}).encode())
+
+
+def test_each_hour_has_its_own_numbers_and_hours_without_any_have_none():
+    known = Baselines()
+    known.put(baseline("g", (0, 0.5, 2.0, 3.0), (1, 0.25, 1.0), (167, 7.0)))
+    at = [known.at("g", MONDAY + hour * HOUR_MS) for hour in (0, 1, 2, 167, 168)]
+    assert at == [(0.5, 2.0, 3.0), (0.25, 1.0, None), None, (7.0, None, None), (0.5, 2.0, 3.0)]
+    assert known.at("other", MONDAY) is None
+
+
+def test_a_newer_baseline_replaces_the_whole_of_the_earlier():
+    known = Baselines()
+    known.put(baseline("g", (0, 0.5), (1, 0.5)))
+    before = known.version
+    known.put(baseline("g", (1, 4.0)))
+    assert known.at("g", MONDAY) is None
+    assert known.at("g", MONDAY + HOUR_MS) == Baseline(4.0, None, None)
+    assert known.version > before
+
+
+def test_what_nobody_computed_anew_for_weeks_is_not_told():
+    known = Baselines()
+    latest = MONDAY + BASELINE_AGE_MAX_MS  # a Monday, too
+    known.put(baseline())
+    assert known.at("g", latest) is not None
+    known.put(baseline(computed_ms=MONDAY - 1))
+    assert known.at("g", latest) is None
+
+
+def test_there_is_a_bound_on_groups_and_those_that_are_known_stay_current(monkeypatch, caplog):
+    monkeypatch.setattr(module, "BASELINES_MAX", 2)
+    known = Baselines()
+    reader = BaselinesReader(fake_context(), "topic", "c", known)
+    for group in ("a", "b", "over", "also over"):
+        reader.take(message(group))
+    reader.take(message("a", p50=9.0))
+    assert [known.at(group, MONDAY) is not None for group in ("a", "b", "over")] == [True, True, False]
+    assert known.at("a", MONDAY).p50 == 9.0
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+
+
+def test_another_clusters_baselines_are_passed_over():
+    known = Baselines()
+    reader = BaselinesReader(fake_context(), "topic", "c", known)
+    reader.take(message(cluster_id="other"))
+    assert known.version == 0
+
+
+def test_a_tombstone_takes_the_groups_baseline_away():
+    known = Baselines()
+    reader = BaselinesReader(fake_context(), "topic", "c", known)
+    reader.take(message())
+    for key in (b"other:g", b"c:h", b"c:", b"", None, b"\xff"):
+        reader.take(FakeRecord(key, None))
+    assert known.at("g", MONDAY) is not None
+    reader.take(FakeRecord(b"c:g", None))
+    assert known.at("g", MONDAY) is None
+
+
+@pytest.mark.parametrize("value", [b"", b"{}", b"not json", message(hours=[{}]).value_bytes])
+def test_what_is_no_baseline_is_counted_and_changes_nothing(value):
+    context, known = fake_context(), Baselines()
+    reader = BaselinesReader(context, "topic", "c", known)
+    reader.take(message())
+    reader.take(FakeRecord(b"c:g", value))
+    assert context.meters.of("baseline_malformed") == [()]
+    assert known.at("g", MONDAY) == Baseline(0.5, None, None)
+
+
+class FakeReader:
+    """A topic whose partitions and records a test decides; it advances the clock by a minute with each look."""
+
+    def __init__(self, clock, counts, stop):
+        self.clock, self.counts, self.stop = clock, iter(counts), stop
+        self.positions, self.begun = {}, []
+
+    def __call__(self, *_arguments):
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_exc):
+        pass
+
+    def partitions(self):
+        count = next(self.counts, None)
+        if count is None:
+            self.stop.set()
+            return 0
+        if isinstance(count, Exception):
+            raise count
+        return count
+
+    def begin(self, offsets):
+        self.begun.append(sorted(offsets))
+        self.positions |= offsets
+
+    def read(self, _most, _timeout):
+        self.clock.advance(60_000)
+        return [message()]
+
+
+def followed(monkeypatch, counts, context, known):
+    stop = threading.Event()
+    reader = FakeReader(context.clock, counts, stop)
+    monkeypatch.setattr(module, "TopicReader", reader)
+    monkeypatch.setattr(stop, "wait", lambda _seconds: context.clock.advance(60_000))
+    BaselinesReader(context, "topic", "c", known)._follow(stop)
+    return reader
+
+
+def test_the_topic_is_awaited_read_from_its_beginning_and_followed_when_it_grows(monkeypatch):
+    context, known = fake_context(), Baselines()
+    reader = followed(monkeypatch, [0, 1, 1, 3], context, known)
+    assert [each for each in reader.begun if each] == [[0], [1, 2]]
+    assert ("ready", "baselines") in context.health.made
+
+
+def test_without_its_topic_nothing_is_known_any_more(monkeypatch):
+    context, known = fake_context(), Baselines()
+    known.put(baseline())
+    followed(monkeypatch, [0], context, known)
+    assert known.at("g", MONDAY) is None
+
+
+def test_who_may_not_read_the_topic_is_ready_all_the_same(monkeypatch):
+    context = fake_context()
+    monkeypatch.setattr(module, "TopicReader", FakeReader(FakeClock(), [AccessDeniedError("no")], threading.Event()))
+    reader = BaselinesReader(context, "topic", "c", Baselines())
+    reader.worker.start()
+    context.health.wait_for(lambda calls: calls.of("ready") == [("baselines",)])
+    reader.worker.stop()
+    reader.worker.join(10)
+    assert context.health.of("unready") == []

@@ -1,0 +1,200 @@
+import threading
+
+import pytest
+
+from rebalance_agent.polls import commits as module
+from rebalance_agent.polls.commits import Commits
+from support.kafka.commits import GROUP, OffsetsPartition, Shown, commit_key, commit_value
+from support.observer.fakes import Calls
+
+WANTED = frozenset({("t", 0), ("t", 1)})
+
+
+class Bench:
+    """Commits that follow one group, beside one partition of the offsets topic."""
+
+    def __init__(self):
+        self.log, self.meters, self.heard = OffsetsPartition(), Calls(), 0
+        self.commits = Commits(lambda group: group == GROUP, self.meters)
+        self.commits.hear([], {0: 0})
+        self.commits.follow({GROUP: WANTED})
+        self.commits.fetched(GROUP, {})
+
+    def hear(self):
+        """The tail reads up to the end."""
+        self.commits.hear(self.log.records[self.heard :], {0: self.log.end})
+        self.heard = len(self.log.records)
+
+    def judge(self):
+        assert self.commits.to_judge() <= {0}
+        self.commits.judge({0: self.log.stable}, {0: self.log.end})
+        return {number: offset for (_, number), offset in self.commits.offsets(GROUP).items()}
+
+    def doubtful(self):
+        return self.commits.doubtful(9) == [GROUP]
+
+
+@pytest.fixture
+def bench():
+    return Bench()
+
+
+def test_plain_commits_and_tombstones_are_believed_without_asking(bench):
+    bench.log.something_else()
+    bench.log.commit(0, 10)
+    bench.log.commit(1, 20)
+    bench.log.commit(0, 11)
+    bench.hear()
+    assert bench.judge() == {0: 11, 1: 20}
+    bench.log.commit(1, None)
+    bench.hear()
+    assert bench.judge() == {0: 11}
+    assert not bench.doubtful()
+
+
+def test_a_commit_of_an_open_transaction_is_not_believed_and_stays_in_doubt(bench):
+    bench.log.commit(0, 10)
+    bench.log.commit(0, 99, "tx")
+    bench.hear()
+    for known in ({}, {0: 10}):
+        assert bench.judge() == known
+        assert bench.doubtful()
+        bench.commits.fetched(GROUP, {("t", 0): 10})
+    bench.log.finish("tx", commit=False)
+    bench.hear()
+    assert bench.judge() == {0: 10}
+    assert bench.doubtful()
+
+
+def test_a_commit_behind_which_some_transaction_ended_is_asked_for(bench):
+    bench.log.something_else()
+    bench.log.commit(0, 10, "tx")
+    bench.log.finish("tx", commit=False)
+    bench.hear()
+    assert bench.judge() == {}
+    assert bench.doubtful()
+    bench.commits.fetched(GROUP, {})
+    bench.log.commit(0, 11)
+    bench.hear()
+    assert bench.judge() == {0: 11}
+    assert not bench.doubtful()
+
+
+def test_a_commit_before_anothers_open_transaction_is_plain(bench):
+    bench.log.commit(0, 10)
+    bench.log.commit(1, 99, "tx")
+    bench.hear()
+    assert bench.judge() == {0: 10}
+    assert bench.doubtful()
+
+
+def test_nothing_is_believed_before_the_end_was_read(bench):
+    bench.log.commit(0, 10, "tx")
+    bench.hear()
+    bench.log.finish("tx", commit=False)
+    assert bench.judge() == {}
+    assert bench.doubtful()
+
+
+def test_nothing_is_believed_where_an_end_is_not_known(bench):
+    bench.log.commit(0, 10)
+    bench.hear()
+    bench.commits.to_judge()
+    bench.commits.judge({0: 1}, {})
+    assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
+
+
+def test_a_piece_that_was_not_read_is_a_doubt(bench):
+    bench.log.commit(0, 10)
+    bench.hear()
+    bench.commits.hear([], {0: 500})
+    bench.commits.to_judge()
+    bench.commits.judge({0: 500}, {0: 500})
+    assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
+
+
+def test_waiting_ends_when_the_tail_has_read_so_far(bench):
+    assert not bench.commits.wait_read({0: 1}, 0)
+    reader = threading.Thread(target=bench.hear)
+    bench.log.commit(0, 10)
+    reader.start()
+    assert bench.commits.wait_read({0: 1}, 30)
+    reader.join()
+
+
+def test_other_groups_and_partitions_are_not_kept(bench):
+    strangers = [
+        Shown(0, commit_key(0, "other"), commit_value(1)),
+        Shown(1, commit_key(7), commit_value(1)),
+        Shown(2, b"\0\x63", b""),
+    ]
+    bench.commits.hear(strangers, {0: 3})
+    assert bench.commits.to_judge() == frozenset()
+    bench.commits.fetched(GROUP, {("t", 7): 1, ("t", 0): 2})
+    bench.commits.fetched("other", {("t", 0): 2})
+    assert bench.commits.offsets(GROUP) == {("t", 0): 2}
+    assert bench.commits.offsets("other") == {}
+
+
+def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
+    commits = bench.commits
+    commits.fetched(GROUP, {("t", 0): 5, ("t", 1): 6})
+    commits.follow({GROUP: frozenset({("t", 0)})})
+    assert (commits.offsets(GROUP), bench.doubtful()) == ({("t", 0): 5}, False)
+    commits.follow({GROUP: WANTED})
+    assert bench.doubtful()
+    commits.follow({})
+    assert (commits.offsets(GROUP), commits.doubtful(9)) == ({}, [])
+
+
+def test_who_was_not_asked_about_for_longest_comes_first():
+    commits = Commits(lambda _group: True, Calls())
+    commits.follow(dict.fromkeys("abc", WANTED))
+    assert [commits.doubtful(2) for _ in range(3)] == [["a", "b"], ["c", "a"], ["b", "c"]]
+    for name in "abc":
+        commits.fetched(name, {})
+    commits.doubt()
+    assert sorted(commits.doubtful(9)) == ["a", "b", "c"]
+
+
+def test_malformed_records_are_counted_and_change_nothing(bench):
+    bench.commits.fetched(GROUP, {("t", 0): 5})
+    bench.log.records += [
+        Shown(0, b"\0\1\xff\0", b""),
+        Shown(1, commit_key(0), b"\0\3short"),
+    ]
+    bench.log.end = 2
+    bench.hear()
+    assert bench.judge() == {0: 5}
+    assert bench.meters.of("decode_error") == [(1,), (1,)]
+
+
+def test_values_of_a_later_version_are_asked_for(bench):
+    bench.log.records.append(Shown(0, commit_key(0), b"\0\x63" + bytes(40)))
+    bench.log.end = 1
+    bench.hear()
+    assert bench.judge() == {}
+    assert bench.doubtful()
+    assert bench.meters.of("unknown_record") == [("value_version",)]
+
+
+def test_names_are_remembered_within_bounds():
+    assert module.KEYS_MAX <= 100_000
+
+
+def test_when_a_group_committed_is_told_once_whether_it_counts_or_not(bench):
+    bench.log.commit(0, 10)
+    bench.log.commit(1, 99, "tx")
+    bench.log.commit(0, 11)
+    bench.log.commit(2, 5)
+    for at_ms, record in enumerate(bench.log.records):
+        record.timestamp_ms = 1_000 + at_ms
+    bench.hear()
+    assert bench.commits.times() == {GROUP: {("t", 0): 1_002, ("t", 1): 1_001}}
+    assert bench.commits.times() == {}
+
+
+def test_a_deleted_offset_is_no_commit(bench):
+    bench.log.commit(0, None)
+    bench.hear()
+    assert bench.commits.times() == {GROUP: {}}

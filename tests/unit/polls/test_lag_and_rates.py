@@ -1,0 +1,224 @@
+import logging
+
+import pytest
+
+from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.errors import ClusterError
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.offsets_topic.emit import Telling
+from rebalance_agent.offsets_topic.group_records import GroupRecords
+from rebalance_agent.polls import lag_and_rates as module
+from rebalance_agent.polls.lag_and_rates import LoadsPoll
+from rebalance_agent.tracking.observations import CommitsHeard, GroupRecord, LoadsSeen
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.views import MemberLoad
+from support.kafka.commits import Batches, Shown, commit_key, commit_value
+from support.observer.fakes import fake_context
+from support.observer.views import full_view
+
+TOPIC = "__consumer_offsets"
+
+
+class FakeCluster:
+    """Ends of partitions and of the offsets topic, and what groups committed; counts what it is asked."""
+
+    def __init__(self):
+        self.log_end = self.stable = 0
+        self.growth = {}
+        self.offsets = {}
+        self.asked = []
+
+    def ends(self, partitions):
+        self.asked.append(("ends", frozenset(partitions)))
+        return {partition: self.growth[partition] for partition in partitions if partition in self.growth}
+
+    def end_offsets(self, topic, partitions, *, stable=False):
+        assert topic == TOPIC
+        return dict.fromkeys(partitions, self.stable if stable else self.log_end)
+
+    def committed(self, groups):
+        self.asked.append(("committed", tuple(groups)))
+        if any(isinstance(self.offsets.get(name), Exception) for name in groups):
+            raise self.offsets[groups[0]]
+        return {name: self.offsets.get(name, {}) for name in groups}
+
+
+class Bench:
+    def __init__(self):
+        self.cluster = FakeCluster()
+        self.context = fake_context(self.cluster)
+        self.views = [view("g", {"t": (0, 1)})]
+        self.tailing = True
+        self.loads = LoadsPoll(self.context, NameFilter("g.*"), lambda: self.views, TOPIC, lambda: self.tailing)
+        self.loads.on_topics({"t": 10, "u": 10})
+        self.loads.commits.hear([], {0: 0})
+
+    def poll(self, seconds=15):
+        self.context.clock.advance(seconds * 1000)
+        self.loads.poll()
+        (seen,) = self.context.inbox.take(9, 0)
+        assert isinstance(seen, LoadsSeen)
+        return seen.groups
+
+    def commit(self, partition, offset):
+        record = Shown(self.cluster.log_end, commit_key(partition), commit_value(offset))
+        self.cluster.log_end += 1
+        self.cluster.stable = self.cluster.log_end
+        self.loads.commits.hear([record], {0: self.cluster.log_end})
+
+    def fetched(self):
+        """The groups whose commits were asked for since the last time."""
+        groups = [name for what, names in self.cluster.asked if what == "committed" for name in names]
+        self.cluster.asked.clear()
+        return groups
+
+
+def view(group, *assigned, **changes):
+    members = tuple(MemberLoad(f"m{place}", None, "c", "h", some) for place, some in enumerate(assigned))
+    return full_view(group, members=members, **changes)
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    monkeypatch.setattr(module, "READ_WAIT_S", 0)
+    return Bench()
+
+
+def test_commits_are_asked_for_once_and_then_heard(bench):
+    bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
+    bench.cluster.offsets = {"g": {("t", 0): 90, ("t", 1): 50}}
+    assert bench.poll() == {"g": GroupLoads({("t", 0): 10, ("t", 1): 0}, None)}
+    assert bench.fetched() == ["g"]
+    bench.commit(0, 100)
+    bench.cluster.growth = {("t", 0): 130, ("t", 1): 50}
+    assert bench.poll() == {"g": GroupLoads({("t", 0): 30, ("t", 1): 0}, {("t", 0): 2, ("t", 1): 0})}
+    assert bench.fetched() == []
+    assert bench.context.health.made[-1] == ("ready", "loads")
+
+
+def test_a_group_that_never_committed_has_a_rate_and_no_lag(bench):
+    bench.cluster.growth = {("t", 0): 100, ("t", 1): 50}
+    bench.poll()
+    assert bench.poll() == {"g": GroupLoads(None, {("t", 0): 0, ("t", 1): 0})}
+
+
+def test_a_partition_without_a_commit_has_the_least_lag_it_can_have(bench):
+    bench.cluster.growth, bench.cluster.offsets = {("t", 0): 100, ("t", 1): 50}, {"g": {("t", 0): 90}}
+    bench.poll()
+    bench.cluster.growth = {("t", 0): 100, ("t", 1): 57}
+    assert bench.poll()["g"].lag == {("t", 0): 10, ("t", 1): 7}
+
+
+def test_commits_are_asked_for_while_nothing_is_heard_and_again_now_and_then(bench):
+    bench.poll()
+    bench.tailing = False
+    bench.poll()
+    bench.poll()
+    assert bench.fetched() == ["g"] * 3
+    bench.tailing = True
+    bench.poll()
+    assert bench.fetched() == []
+    bench.poll(seconds=module.DOUBT_AGAIN_S)
+    assert bench.fetched() == ["g"]
+
+
+def test_only_groups_with_members_that_share_nothing_are_followed(bench):
+    bench.views = [
+        view("g1", {"t": (0,)}, {"t": (1,), "u": (2,)}),
+        view("g2"),
+        view("g3", {"t": (0,)}, group_type=GroupType.SHARE),
+        view("other", {"t": (5,)}),
+    ]
+    assert bench.poll().keys() == {"g1"}
+    assert ("ends", {("t", 0), ("t", 1), ("u", 2)}) in bench.cluster.asked
+
+
+def test_what_does_not_exist_is_not_asked_about(bench):
+    bench.views = [view("g", {"t": (9, 10), "gone": (0,), "no/name": (0,)})]
+    bench.poll()
+    assert ("ends", {("t", 9)}) in bench.cluster.asked
+
+
+def test_where_no_end_is_known_there_are_no_loads(bench):
+    bench.cluster.offsets = {"g": {("t", 0): 90}}
+    bench.poll()
+    assert bench.poll() == {"g": GroupLoads(None, None)}
+
+
+def test_groups_beyond_the_bound_are_left_out_whole_counted_and_told_once(bench, monkeypatch, caplog):
+    monkeypatch.setattr(module, "FOLLOWED_MAX", 3)
+    bench.views = [view("g2", {"t": (0, 1)}), view("g1", {"u": (0, 1)}), view("g3", {"t": (0,)})]
+    with caplog.at_level(logging.WARNING):
+        assert list(bench.poll()) == list(bench.poll()) == ["g1", "g3"]
+    assert bench.context.meters.of("loads_left_out") == [(2,), (2,)]
+    assert [record.message.split(":")[1] for record in caplog.records] == [" narrow lag_groups"]
+    bench.views = bench.views[1:]
+    bench.poll()
+    assert bench.context.meters.of("loads_left_out")[-1] == (0,)
+
+
+def test_no_more_groups_are_asked_about_in_a_period_than_the_bound(bench, monkeypatch):
+    monkeypatch.setattr(module, "FETCHES_MAX", 2)
+    bench.views = [view(f"g{number}", {"t": (0,)}) for number in range(3)]
+    bench.poll()
+    bench.poll()
+    assert bench.fetched() == ["g0", "g1", "g2"]
+
+
+def test_a_coordinator_that_says_no_is_told_and_keeps_no_rate_back(bench):
+    bench.cluster.growth = {("t", 0): 100}
+    bench.poll()
+    bench.cluster.offsets = {"g": ClusterError("not mine")}
+    bench.tailing = False
+    assert bench.poll() == {"g": GroupLoads(None, {("t", 0): 0})}
+    assert bench.context.health.made[-1] == ("unready", "loads", "not mine")
+
+
+def test_a_group_that_goes_is_told_as_followed_no_longer(bench):
+    bench.poll()
+    bench.views = []
+    assert bench.poll() == {}
+
+
+def test_commits_of_followed_groups_are_observed_as_they_are_heard():
+    bench = Bench()
+    bench.poll()
+    records = [
+        Shown(0, commit_key(1), commit_value(5), 7_000),
+        Shown(1, commit_key(1, "other"), commit_value(5), 7_001),
+    ]
+    bench.loads.hear(records, {0: 2})
+    assert bench.context.inbox.take(9, 0) == [CommitsHeard(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
+    bench.loads.hear([], {0: 2})
+    assert bench.context.inbox.take(9, 0) == []
+
+
+@pytest.mark.parametrize("most", [1, 2, 5])
+def test_what_was_committed_before_a_groups_record_is_observed_before_it_however_much_is_read_at_once(most):
+    bench = Bench()
+    bench.poll()
+    groups = GroupRecords(bench.context)
+    telling = Telling(bench.context, groups, bench.loads.hear)
+    deleted = b"\0\2\0\1g"
+    batches = Batches(
+        [
+            Shown(0, commit_key(1), commit_value(5), 7_000),
+            Shown(1, deleted, None, 7_100),
+            Shown(2, commit_key(1), commit_value(6), 7_200),
+            Shown(3, deleted, None, 7_300),
+            Shown(4, commit_key(1), commit_value(7), 7_400),
+        ],
+        most,
+    )
+    while batches.records:
+        records = batches.read()
+        telling.live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
+    observed = bench.context.inbox.take(9, 0)
+    assert [each.timestamp_ms if isinstance(each, GroupRecord) else each.groups["g"]["t", 1] for each in observed] == [
+        7_000,
+        7_100,
+        7_200,
+        7_300,
+        7_400,
+    ]
+    assert bench.loads.commits.wait_read({0: 5}, 0)

@@ -1,0 +1,31 @@
+import pytest
+
+from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.polls.record_size_limit import OffsetsLimit
+from support.observer.fakes import fake_context
+
+
+class Cluster:
+    def __init__(self, answer):
+        self.answer = answer
+
+    def topic_setting(self, topic, name):
+        assert (topic, name) == ("__consumer_offsets", "max.message.bytes")
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def told(answer):
+    context = fake_context(Cluster(answer))
+    OffsetsLimit(context)()
+    return context.meters.of("offsets_limit")
+
+
+def test_the_limit_is_told():
+    assert told("1048588") == [(1_048_588,)]
+
+
+@pytest.mark.parametrize("answer", [None, "", "much", AccessDeniedError("no"), ClusterError("away")])
+def test_without_an_answer_nothing_is_claimed(answer):
+    assert told(answer) == []

@@ -1,0 +1,117 @@
+"""Members without partitions and partitions without members, where that is easily got wrong."""
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.epoch_groups import (
+    CurrentAssignment,
+    EpochMember,
+    GroupEpoch,
+    MemberState,
+    TargetEpoch,
+    Topology,
+)
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
+from rebalance_agent.tracking.polled_groups import _PASSIVE_ASSIGNORS
+from support.tracker.epochs import fact
+from support.tracker.tracking import T0, WHOLE, member, record, topics, watch
+
+
+def viewed(*observations):
+    tracker, _ = watch(*observations)
+    return tracker.view("g")
+
+
+def drawn(*members, protocol="range", kind="consumer", **counts):
+    return viewed(topics(0, **counts), record(10, 1, *members, protocol=protocol, kind=kind))
+
+
+@pytest.mark.parametrize("protocol", ["range", "one-that-nobody-knows"])
+def test_who_could_have_something_and_has_nothing_is_idle(protocol):
+    idle = member("idle")
+    assert drawn(member("a", (0,)), member("b", (1,)), idle, t=2, protocol=protocol).idle_members == 1
+
+
+@pytest.mark.parametrize("protocol", ["range", "one-that-nobody-knows"])
+@pytest.mark.parametrize("wanted", [(), ("not-there",)])
+def test_who_can_have_nothing_is_not_idle(protocol, wanted):
+    nothing_to_do = member("c", topics=wanted)
+    assert drawn(member("a", (0, 1)), nothing_to_do, t=2, protocol=protocol).idle_members == 0
+
+
+@pytest.mark.parametrize("active", ["a", "b"])
+@pytest.mark.parametrize("protocol", ["failover", "cooperative-failover"])
+def test_the_passive_member_is_neither_idle_nor_badly_served_whoever_it_is(active, protocol):
+    members = [member(name, (0, 1) if name == active else ()) for name in ("a", "b")]
+    view = drawn(*members, t=2, protocol=protocol)
+    assert (view.idle_members, view.skew_ratio, view.imbalance) == (0, 1, 0)
+    assert view.topic_spread == (("t", 1),)
+
+
+def test_which_members_of_kafka_streams_keep_copies_is_not_known_of_classic_groups():
+    assert drawn(member("a", (0, 1)), member("b"), t=2, protocol="stream").idle_members is None
+
+
+def test_a_streams_member_that_keeps_copies_is_not_idle():
+    streams = GroupType.STREAMS
+    facts = [
+        *(fact(1_000, EpochMember(f"c-{name}", "/h", process="p"), name, group_type=streams) for name in "abc"),
+        fact(1_000, Topology({"0": ("t",)}), group_type=streams),
+        fact(1_000, GroupEpoch(2), group_type=streams),
+        fact(1_000, TargetEpoch(2), group_type=streams),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {"0": (0, 1)}), "a", group_type=streams),
+        fact(
+            1_000,
+            CurrentAssignment(2, 0, MemberState.STABLE, {}, standbys={"0": (0,)}),
+            "b",
+            group_type=streams,
+        ),
+        fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, {}), "c", group_type=streams),
+    ]
+    assert viewed(WHOLE, topics(0, t=2), *facts).idle_members == 1
+
+
+def test_of_other_protocols_nothing_is_known():
+    workers = [replace(member(name), subscription=None, assignment=None) for name in ("a", "b")]
+    view = drawn(*workers, t=2, protocol="default", kind="connect")
+    assert (view.idle_members, view.unassigned, view.partitions, view.skew_ratio) == (None,) * 4
+    assert view.topic_spread == ()
+
+
+def test_only_partitions_that_somebody_subscribes_to_can_be_without_an_owner():
+    holds_on = member("a", {"t": (0,), "old": (1,)})
+    view = drawn(holds_on, member("b", (1,)), t=2, old=3)
+    assert (view.partitions, view.unassigned) == (2, 0)
+
+
+def test_a_member_whose_subscription_cannot_be_read_subscribes_to_what_it_has():
+    unread = replace(member("a", (0,)), subscription=None)
+    view = drawn(unread, t=2)
+    assert (view.partitions, view.unassigned, view.idle_members) == (2, 1, 0)
+
+
+def test_a_partition_with_two_owners_has_one_owner_too_many_and_hides_nothing():
+    view = drawn(member("a", (0,)), member("b", (0,)), t=2)
+    assert (view.partitions, view.unassigned) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("state", "assignor", "idle"),
+    [
+        (GroupState.STABLE, "range", 1),
+        (GroupState.STABLE, "failover", None),
+        (GroupState.STABLE, "stream", None),
+        (GroupState.PREPARING_REBALANCE, "range", None),
+    ],
+)
+def test_a_poll_shows_idle_members_where_it_can_know(state, assignor, idle):
+    members = tuple(DescribedMember(name, None, "c", "/h", given) for name, given in (("a", {"t": (0,)}), ("b", {})))
+    described = DescribedGroup("g", state, GroupType.CLASSIC, assignor, members)
+    assert viewed(GroupDescribed(T0, described)).idle_members == idle
+
+
+def test_the_assignors_that_leave_members_without_are_ours_or_kafkas():
+    assert _PASSIVE_ASSIGNORS - {"stream"} == {name for name in STRATEGIES if "failover" in name}

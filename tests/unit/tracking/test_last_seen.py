@@ -1,0 +1,243 @@
+"""Members that went: what commits and records tell of when they stopped, and of how they went."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.model.episode import Basis, Trigger
+from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
+from rebalance_agent.tracking.observations import CommitsHeard
+from rebalance_agent.tracking.rebalance import last_seen as lastsigns
+from rebalance_agent.tracking.tracker import Tracker
+from support.tracker.epochs import current, fact, gone, joins, named, target
+from support.tracker.tracking import (
+    T0,
+    WHOLE,
+    closing,
+    in_time,
+    listed,
+    member,
+    record,
+    tell,
+    tick,
+    topics,
+    triggers,
+    watch,
+)
+
+START = (
+    topics(0, t=4),
+    listed(500),
+    record(1_000, 0),
+    record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), joined=3_990),
+)
+SHOWN = (listed(80_000), listed(80_200, "g"), listed(82_990, "g"))
+DEATH = (*SHOWN, record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
+
+
+def committed(at, *numbers, heard=None, group="g"):
+    """The group commits offsets of these partitions; heard as it does, if nothing else is said."""
+    return CommitsHeard(T0 + (at if heard is None else heard), {group: {("t", number): T0 + at for number in numbers}})
+
+
+def stall_of(*commits, death=DEATH):
+    _, events = watch(*in_time(*START, *commits, *death), tick(99_000))
+    return closing(events)[-1].stall
+
+
+def test_a_dead_members_partitions_stand_still_since_it_committed_for_the_last_time():
+    stall = stall_of(committed(50_000, 0, 1, 2, 3), committed(60_000, 2), committed(79_000, 0, 1))
+    assert (stall.seconds, stall.lower_seconds, stall.basis) == (23.0, 2.8, Basis.BOUND)
+    assert stall.partition_seconds == pytest.approx(2 * 23 + 2 * 3.0)  # a's own stop when it rejoins
+
+
+def test_a_clean_leave_costs_what_passed_since_the_commit_that_ends_it():
+    stall = stall_of(committed(79_990, 2, 3))
+    assert (stall.seconds, stall.partition_seconds) == (3.01, pytest.approx(2 * 3.01 + 2 * 3.0))
+
+
+@pytest.mark.parametrize(
+    "commit",
+    [
+        committed(30_000, 2, 3),  # longer ago than its session timeout: it was heard since
+        committed(79_000, 0, 1),  # somebody else's
+        committed(79_000, 2, 3, group="h"),
+        committed(3_995, 2, 3),  # whose they were before
+        committed(83_500, 2, 3, heard=82_999),  # whose they are now
+    ],
+)
+def test_a_commit_that_says_nothing_of_its_end_changes_nothing(commit):
+    assert stall_of(commit) == stall_of()
+    assert (stall_of().seconds, stall_of().partition_seconds) == (48.0, pytest.approx(2 * 3.0 + 2 * 3.0))
+
+
+def test_a_member_cannot_have_stopped_before_what_it_had_was_given_to_it():
+    soon = (listed(9_000), listed(9_200, "g"), record(12_000, 2, member("a", (0, 1, 2, 3)), joined=11_990))
+    assert stall_of(death=soon).seconds == pytest.approx(12 - 3.99)
+
+
+def test_cooperative_members_may_have_died_while_others_were_waited_for():
+    coop = {"protocol": "cooperative-sticky"}
+    a, b = member("a", (0, 1)), member("b", (2, 3))
+    _, events = watch(
+        topics(0, t=4),
+        listed(900),
+        record(4_000, 1, a, b, joined=3_990, **coop),
+        listed(9_900),
+        listed(10_000, "g"),
+        record(20_000, 2, member("a", (0, 1), owned=(0, 1)), member("b", (2, 3), owned=(2, 3)), joined=19_990, **coop),
+        listed(30_000),
+        listed(30_200, "g"),
+        record(33_000, 3, member("a", (0, 1, 2, 3), owned=(0, 1)), joined=32_990, **coop),
+        tick(60_000),
+    )
+    assert closing(events)[-1].stall.seconds == pytest.approx(33 - 9.9)
+
+
+def static(name, instance, *numbers):
+    return member(name, numbers, instance=instance)
+
+
+STATIC = (
+    topics(0, t=4),
+    listed(900),
+    record(4_000, 1, static("a-1", "A", 0, 1), static("b-1", "B", 2, 3), joined=3_990),
+)
+RETURN = record(70_000, 1, static("a-2", "A", 0, 1), static("b-1", "B", 2, 3), joined=3_990)
+
+
+def test_a_static_members_return_costs_the_time_since_its_last_commit_and_else_nothing_that_is_only_possible():
+    stalls = []
+    for commits in ((), (committed(58_000, 0, 1, 2, 3),)):
+        _, events = watch(*STATIC, *commits, RETURN, tick(99_000))
+        stalls.append(closing(events)[-1].stall)
+    assert [(each.seconds, each.partition_seconds) for each in stalls] == [(45.0, 0.0), (12.0, 24.0)]
+
+
+def test_one_members_return_is_no_sign_of_life_of_another():
+    died = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("a-2", "A", 0, 1, 2, 3), joined=82_990))
+    _, events = watch(*STATIC, RETURN, *died, tick(99_000))
+    assert closing(events)[-1].stall.seconds == 48.0  # not 13, since b was not heard when a came back
+    back = (listed(80_000), listed(80_200, "g"), record(83_000, 2, static("b-1", "B", 0, 1, 2, 3), joined=82_990))
+    _, events = watch(*STATIC, RETURN, *back, tick(99_000))
+    assert closing(events)[-1].stall.seconds == 13.0
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 90_000), st.sets(st.integers(0, 3), min_size=1)), max_size=8))
+@example([(80_001, {0, 1, 2})])
+def test_commits_only_ever_tighten(commits):
+    without, stall = stall_of(), stall_of(*(committed(at, *numbers) for at, numbers in commits))
+    assert without.lower_seconds == stall.lower_seconds <= stall.seconds <= without.seconds
+    # Of two polls that the rebalance began between, a commit says that b still worked after the first.
+    assert without.partition_seconds - 2 * 0.2 <= stall.partition_seconds + 1e-6 <= 4 * stall.seconds + 1e-5
+
+
+# Groups whose coordinator assigns
+
+BOTH = [
+    WHOLE,
+    named(t=4),
+    joins(1_000, "a", rebalance_timeout_ms=30_000),
+    joins(1_000, "b"),
+    fact(1_000, GroupEpoch(2)),
+    target(1_000, "a", 0, 1),
+    target(1_000, "b", 2, 3),
+    fact(1_000, TargetEpoch(2)),
+    fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "a", 2, (0, 1)).value.assigned), "a"),
+    fact(1_000, CurrentAssignment(2, 0, MemberState.STABLE, current(0, "b", 2, (2, 3)).value.assigned), "b"),
+]
+
+
+def taken_over(at, epoch):
+    """b gets everything."""
+    return [
+        fact(at, GroupEpoch(epoch)),
+        target(at, "b", 0, 1, 2, 3),
+        fact(at, TargetEpoch(epoch)),
+        current(at + 500, "b", epoch, (0, 1, 2, 3)),
+    ]
+
+
+def told(*records):
+    return tell(Tracker("cluster", settle_ms=1_000), *BOTH, *records, tick(200_000))
+
+
+def test_a_member_of_such_a_group_was_alive_when_it_came_to_what_it_has_and_when_it_committed():
+    without = closing(told(*gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    assert (without.seconds, without.partition_seconds) == (20.5, 1.0)
+    with_commit = closing(told(committed(15_000, 0), *gone(21_000, "a"), *taken_over(21_000, 3)))[-1].stall
+    assert (with_commit.seconds, with_commit.partition_seconds) == (6.5, 13.0)
+
+
+def test_who_did_not_give_up_in_time_what_it_was_asked_for_failed():
+    asked = [
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "b", 1, 2, 3),
+        fact(10_000, TargetEpoch(3)),
+        current(11_000, "a", 2, (0,), (1,), MemberState.UNREVOKED),
+    ]
+    for at, trigger in ((41_000, Trigger.MEMBER_FAILED), (40_000, Trigger.MEMBER_GONE)):
+        events = told(*asked, *gone(at, "a"), *taken_over(at, 4))
+        assert triggers(events)[-1] is trigger
+        assert closing(events)[-1].lost == (2 if trigger is Trigger.MEMBER_FAILED else 0)
+
+
+def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
+    away = fact(10_000, CurrentAssignment(-2, 2, MemberState.STABLE, {}), "a")
+    events = told(away, *gone(55_000, "a"), *taken_over(55_000, 3))
+    assert triggers(events)[-1] is Trigger.MEMBER_LEFT
+    assert closing(events)[-1].stall.seconds == 45.5
+    assert triggers(told(*gone(55_000, "a"), *taken_over(55_000, 3)))[-1] is Trigger.MEMBER_GONE
+
+
+def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_not_come_to_rest(monkeypatch):
+    monkeypatch.setattr(lastsigns, "SIGNS_MAX", 3)
+    signs, had = lastsigns.EpochSigns(), current(0, "x", 2, (0,)).value
+    for number in range(10):
+        signs.see(f"m{number}", had, T0 + number)
+        signs.go(None, f"m{number}", replace(had, epoch=-2), T0 + 100 + number)
+    kept, departures = signs.take()
+    assert list(kept) == list(departures) == ["m7", "m8", "m9"]
+    assert kept["m9"].heard_ms == T0 + 9
+    assert signs.take() == ({}, {})
+
+
+def test_members_that_went_while_nobody_read_are_not_remembered():
+    tracker, at = Tracker("cluster"), 2_000
+    sizes = []
+    tell(tracker, *BOTH)
+    for number in range(3):
+        name = f"x{number}"
+        tell(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
+        tell(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
+        at += 2_000_010
+        sizes.append(len(pickle.dumps(tracker._groups.get("g")._signs)))
+    assert len(set(sizes)) == 1
+
+
+def eager(at, name, *, cooperative):
+    return joins(at, name, classic=True, eager=not cooperative, session_timeout_ms=45_000)
+
+
+@pytest.mark.parametrize(("cooperative", "partition_seconds"), [(True, 2.0), (False, 4.0)])
+def test_an_eager_member_in_a_group_that_migrates_puts_down_what_it_keeps(cooperative, partition_seconds):
+    classic = eager(900, "a", cooperative=cooperative)
+    grown = [
+        joins(10_000, "c"),
+        fact(10_000, GroupEpoch(3)),
+        target(10_000, "a", 0),
+        target(10_000, "c", 1),
+        fact(10_500, TargetEpoch(3)),
+        current(11_000, "b", 3, (2, 3)),
+        current(12_000, "a", 3, (0,)),
+        fact(12_000, CurrentAssignment(3, 0, MemberState.STABLE, current(0, "c", 3, (1,)).value.assigned), "c"),
+    ]
+    stall = closing(told(classic, *grown))[-1].stall
+    assert (stall.seconds, stall.partition_seconds) == (2.0, partition_seconds)

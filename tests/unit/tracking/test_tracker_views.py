@@ -1,0 +1,274 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.assignors import STRATEGIES
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupState, GroupType
+from rebalance_agent.tracking.groups import UNKNOWN_GROUPS_MAX
+from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed, LoadsSeen
+from rebalance_agent.tracking.patterns.loads import GroupLoads
+from rebalance_agent.tracking.tracker import REBALANCING
+from rebalance_agent.tracking.views import partition_seconds_at
+from support.tracker.tracking import (
+    REBALANCE_MS,
+    T0,
+    assigned,
+    listed,
+    member,
+    record,
+    revoked,
+    tell,
+    tick,
+    topics,
+    watch,
+)
+
+ALL = (0, 1, 2, 3)
+
+
+def described(at, *members, state=GroupState.STABLE, group="g", assignor="range"):
+    shown = tuple(DescribedMember(name, None, f"client-{name}", "/h", {"t": given}) for name, given in members)
+    return GroupDescribed(T0 + at, DescribedGroup(group, state, GroupType.CLASSIC, assignor, shown))
+
+
+def held(tracker):
+    return {each.member_id: each.assigned for each in tracker.view("g").members}
+
+
+def test_a_view_tells_what_the_assignors_make_of_it():
+    tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", (0, 1, 2)), member("b", (3,)), member("c")))
+    view = tracker.view("g")
+    assert (view.skew_ratio, view.imbalance, view.idle_members, view.unassigned) == (1.5, 1, 1, 0)
+    assert view.topic_spread == (("t", pytest.approx(2 / 3)),)
+    assert view.rebalance_timeout_seconds == REBALANCE_MS / 1000
+    assert view.metadata_bytes == 100
+
+
+def test_targets_come_from_what_the_strategy_promises():
+    weighted = STRATEGIES["weighted-sticky"]
+    shares = {
+        name: weighted.user_data({"assignment.consumer.weight": weight}, {})
+        for name, weight in (("a", "3"), ("b", "1"))
+    }
+    tracker, _ = watch(
+        topics(0, t=4),
+        record(
+            4_000,
+            1,
+            *(member(name, given, user_data=shares[name]) for name, given in (("a", (0, 1, 2)), ("b", (3,)))),
+            protocol="weighted-sticky",
+        ),
+    )
+    view = tracker.view("g")
+    assert {each.member_id: each.target for each in view.members} == {"a": 3, "b": 1}
+    assert view.skew_ratio == 1
+
+
+def test_a_passive_member_is_not_idle():
+    failover = STRATEGIES["failover"]
+    priority = {
+        name: failover.user_data({"assignment.consumer.priority": value}, {})
+        for name, value in (("a", "10"), ("b", "1"))
+    }
+    tracker, _ = watch(
+        topics(0, t=4),
+        record(
+            4_000,
+            1,
+            member("a", ALL, user_data=priority["a"]),
+            member("b", user_data=priority["b"]),
+            protocol="failover",
+        ),
+    )
+    view = tracker.view("g")
+    assert (view.idle_members, view.skew_ratio, view.unassigned) == (0, 1, 0)
+
+
+def test_a_grown_topic_shows_as_unassigned_until_the_rebalance():
+    tracker, _ = watch(topics(0, t=4), record(4_000, 1, member("a", ALL)), topics(8_000, t=6))
+    assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
+    tell(tracker, record(9_000, 2, member("a", (0, 1, 2, 3, 4, 5))))
+    assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 0)
+
+
+def test_a_list_of_topics_that_was_overtaken_is_ignored():
+    tracker, _ = watch(topics(8_000, t=6), topics(7_000, t=4), record(9_000, 1, member("a", ALL)))
+    assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (6, 2)
+
+
+def test_what_nobody_listed_is_not_called_unassigned():
+    tracker, _ = watch(record(4_000, 1, member("a", ALL)))
+    assert (tracker.view("g").partitions, tracker.view("g").unassigned) == (4, None)
+
+
+def test_the_version_rises_with_changes_and_not_with_time():
+    tracker, _ = watch(topics(0, t=4), record(1_000, 0), record(4_000, 1, member("a", ALL)), tick(9_000))
+    version = tracker.view("g").version
+    tell(tracker, tick(20_000), listed(30_000), topics(40_000, t=4, other=3))
+    assert tracker.view("g").version == version
+    tell(tracker, listed(50_000, "g"))
+    assert tracker.view("g").version > version
+
+
+def test_changed_names_each_group_once_per_change():
+    tracker, _ = watch(record(4_000, 1, member("a", ALL)), record(4_000, 1, member("a", ALL), group="h"))
+    assert tracker.changed() == {"g", "h"}
+    assert tracker.changed() == set()
+    tell(tracker, listed(5_000, "h"))
+    assert tracker.changed() == {"h"}
+    tell(tracker, tick(9_000))
+    assert tracker.changed() == {"g", "h"}
+    assert list(tracker.groups()) == ["g", "h"]
+
+
+def test_partition_seconds_advance_while_a_rebalance_runs():
+    tracker, _ = watch(
+        topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
+    )
+    view = tracker.view("g")
+    start, later = partition_seconds_at(view, T0 + 21_200), partition_seconds_at(view, T0 + 31_200)
+    assert later.stalled - start.stalled == pytest.approx(40)
+    assert later.total - start.total == pytest.approx(40)
+    assert start.total == pytest.approx(4 * 16.2)
+
+
+def test_a_scrape_never_runs_ahead_of_what_is_still_on_its_way():
+    tracker, _ = watch(
+        topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
+    )
+    scraped = partition_seconds_at(tracker.view("g"), T0 + 23_000)
+    tell(tracker, record(22_400, 2))
+    assert partition_seconds_at(tracker.view("g"), T0 + 23_000) >= scraped
+
+
+def test_the_stall_settles_upwards_from_what_was_counted():
+    tracker, _ = watch(
+        topics(0, t=4), record(4_000, 1, member("a", ALL), live=False), listed(20_000), listed(20_200, "g")
+    )
+    tell(tracker, record(23_000, 2, member("a", ALL), joined=22_990))
+    assert tracker.view("g").counters.stalled_partition_seconds == pytest.approx(4 * 2.8)
+    tell(tracker, tick(28_000))
+    assert tracker.view("g").counters.stalled_partition_seconds == pytest.approx(4 * 3.0)
+
+
+def test_reporting_members_count_as_stalled_only_once_they_said_so():
+    tracker, _ = watch(
+        topics(0, t=4),
+        record(4_000, 1, member("a", (0, 1)), member("b", (2, 3)), live=False),
+        assigned("a", 4_005, 4_010, 1, (0, 1)),
+        assigned("b", 4_005, 4_010, 1, (2, 3)),
+        listed(20_000),
+        listed(20_200, "g"),
+    )
+    assert tracker.view("g").running.stalled_partitions == 0
+    tell(tracker, revoked("a", 20_300, 20_310, 1, (0, 1)))
+    assert tracker.view("g").running.stalled_partitions == 2
+
+
+def test_a_described_group_makes_no_claims_about_generations():
+    tracker, events = watch(described(1_000, ("a", ALL)))
+    view = tracker.view("g")
+    assert (view.source, view.state, view.generation, view.assignor) == (Source.ADMIN, GroupState.STABLE, None, "range")
+    assert events == []
+
+
+def test_changes_between_polls_are_counted_as_such():
+    tracker, events = watch(
+        described(1_000, ("a", ALL)),
+        described(2_000, ("a", ALL)),
+        described(3_000, ("b", (2, 3)), ("a", (0, 1))),
+        described(4_000, ("a", (0, 1)), ("b", (2, 3))),
+        described(5_000, ("a", (0, 1)), ("b", (2, 3)), state=GroupState.PREPARING_REBALANCE),
+        described(2_500, ("x", ALL)),
+    )
+    view = tracker.view("g")
+    assert (view.counters.polled_changes, view.counters.completed, view.state) == (
+        1,
+        {},
+        GroupState.PREPARING_REBALANCE,
+    )
+    assert events == []
+
+
+@pytest.mark.parametrize("state", [GroupState.PREPARING_REBALANCE, GroupState.RECONCILING])
+def test_what_is_shown_in_the_middle_of_a_rebalance_is_no_change_of_its_own(state):
+    tracker, _ = watch(
+        described(1_000, ("a", ALL)),
+        described(2_000, ("a", ()), ("b", ()), state=state),
+        described(3_000, ("a", (0, 1)), ("b", ()), state=state),
+    )
+    assert tracker.view("g").counters.polled_changes == 0
+    assert len(tracker.view("g").members) == 2
+    tell(tracker, described(4_000, ("a", (0, 1)), ("b", (2, 3))))
+    assert tracker.view("g").counters.polled_changes == 1
+    begun, _ = watch(described(1_000, ("a", ()), state=state), described(2_000, ("a", ALL)))
+    assert begun.view("g").counters.polled_changes == 0  # what it was before is not known
+
+
+def test_members_of_a_polled_group_have_what_they_had_until_its_rebalance_is_over():
+    tracker, _ = watch(
+        described(1_000, ("a", (0, 1)), ("b", (2, 3))),
+        described(2_000, ("a", ()), ("c", ()), state=GroupState.PREPARING_REBALANCE),
+    )
+    assert held(tracker) == {"a": {"t": (0, 1)}, "c": None}
+    tell(tracker, described(3_000, ("a", ()), ("c", ALL)))
+    assert held(tracker) == {"a": {"t": ()}, "c": {"t": ALL}}
+
+
+@pytest.mark.parametrize("state", sorted(REBALANCING))
+def test_what_members_have_is_not_known_before_a_polled_group_was_seen_outside_of_a_rebalance(state):
+    tracker, _ = watch(
+        described(1_000, ("a", ()), ("b", ()), state=state),
+        LoadsSeen(T0 + 1_100, {"g": GroupLoads({("t", 0): 5, ("t", 1): 5})}),
+    )
+    settled = replace(listed(2_000, "g", state=GroupState.STABLE), states=frozenset())
+    for observations in ((), (settled,)):  # a list tells that it is over, not to what it led
+        tell(tracker, *observations)
+        view = tracker.view("g")
+        assert held(tracker) == {"a": None, "b": None}
+        assert (view.idle_members, view.lag_skew_ratio) == (None, None)
+    tell(tracker, described(3_000, ("a", ALL), ("b", ())))
+    assert held(tracker) == {"a": {"t": ALL}, "b": {"t": ()}}
+    assert (tracker.view("g").lag_skew_ratio, tracker.view("g").counters.polled_changes) == (2, 0)
+
+
+def test_records_take_over_from_polls():
+    tracker, _ = watch(
+        described(1_000, ("a", ALL)), record(4_000, 7, member("a", ALL), live=False), described(5_000, ("b", ALL))
+    )
+    view = tracker.view("g")
+    assert (view.source, view.generation, [each.member_id for each in view.members]) == (Source.RECORDS, 7, ["a"])
+
+
+@pytest.mark.parametrize(
+    "gone", [described(2_000, state=GroupState.DEAD), replace(listed(2_000, "other"), states=frozenset())]
+)
+def test_a_polled_group_goes_when_polls_say_so(gone):
+    tracker, _ = watch(described(1_000, ("a", ALL)))
+    tracker.changed()
+    tell(tracker, gone)
+    assert tracker.view("g") is None
+    assert tracker.changed() == {"g"}
+
+
+def test_groups_without_a_record_are_bounded_and_forgotten():
+    names = [f"group-{number}" for number in range(UNKNOWN_GROUPS_MAX + 100)]
+    tracker, _ = watch(listed(1_000, *names, states=REBALANCING))
+    assert list(tracker.groups()) == []
+    assert len(tracker._groups) == UNKNOWN_GROUPS_MAX
+    tell(tracker, listed(2_000), tick(700_000))
+    assert len(tracker._groups) == 0
+
+
+def test_a_start_listed_before_the_first_record_is_not_lost():
+    tracker, _ = watch(listed(900), listed(1_000, "g"), record(500, 7, member("a", ALL), live=False, delay=600))
+    tell(tracker, listed(1_200, "g"))
+    assert tracker.view("g").state is GroupState.PREPARING_REBALANCE
+
+
+def test_reports_of_another_cluster_are_not_ours():
+    tracker, _ = watch(record(4_000, 1, member("a", ALL)))
+    report = revoked("a", 5_000, 5_010, 1, ALL, group="stranger")
+    tell(tracker, replace(report, event=replace(report.event, cluster_id="elsewhere")))
+    assert tracker._groups.get("stranger") is None

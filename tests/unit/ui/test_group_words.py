@@ -1,0 +1,127 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_agent.api.view_shapes import draw_detail
+from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.tracking.views import MemberLoad
+from rebalance_agent.ui.sentences.group_detail import Closer, member_table
+from rebalance_agent.ui.sentences.words import (
+    UNKNOWN,
+    Move,
+    ago,
+    duration,
+    listed,
+    member_names,
+    moment,
+    moves,
+    partitions_text,
+    plural,
+    printable,
+    stall_text,
+)
+from support.observer.views import NOW, full_view
+
+
+def member(name, assigned=(), *, client="c", instance=None, pod=None):
+    where = Workload(pod=pod) if pod else None
+    owned = {"t": tuple(assigned)} if assigned else {}
+    return MemberSnapshot(name, instance, client, "/h", ("t",), {}, owned, where=where)
+
+
+@given(st.text())
+def test_nothing_that_a_terminal_acts_upon_is_printed(text):
+    assert printable(text).isprintable()
+
+
+def test_ordinary_names_stay_as_they_are():
+    assert printable("orders-0 ünï 订单") == "orders-0 ünï 订单"
+    assert printable("a\nb\x1b\ud800") == r"a\nb\x1b\ud800"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 ms"), (0.21, "210 ms"), (6.24, "6.2 s"), (185, "3 min 5 s"), (7800, "2 h 10 min"), (59.99, "60.0 s")],
+)
+def test_durations_have_the_digits_that_matter(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_the_past_never_lies_ahead():
+    assert ago(10_000, 7_000) == "3 s ago"
+    assert ago(10_000, 11_000) == "0 s ago"
+
+
+def test_moments_are_utc_and_nonsense_is_still_a_text():
+    assert moment(1_700_000_000_123) == "2023-11-14 22:13:20.123 UTC"
+    assert moment(1 << 62) == f"{1 << 62} ms"
+
+
+def test_a_bound_has_two_ends():
+    assert stall_text(Stall(6.2, 6.2, 12.0, Basis.EXACT)) == "6.2 s"
+    assert stall_text(Stall(6.2, 0.2, 12.0, Basis.BOUND)) == "200 ms - 6.2 s"
+    assert stall_text(Stall(6.2, 6.19, 12.0, Basis.BOUND)) == "6.2 s"
+    assert stall_text(None) == "-"
+
+
+def test_lists_read_as_one_would_say_them():
+    assert [listed(["a", "b", "c"][:number]) for number in range(1, 4)] == ["a", "a and b", "a, b and c"]
+    assert listed([*"abcdefghij"], 3) == "a, b and 8 more"
+    assert (plural(1, "member"), plural(2, "member")) == ("1 member", "2 members")
+    assert partitions_text({"b": (1,), "a": (0, 1, 2)}) == "a 0-2; b 1"
+
+
+def test_people_know_pods_then_instances_then_clients():
+    names = member_names([member("m1", pod="orders-0"), member("m2", instance="i"), member("m3", client="c3")])
+    assert names == {"m1": "orders-0", "i": "i", "m3": "c3"}
+
+
+def test_members_of_one_name_are_told_apart():
+    names = member_names([member("rdkafka-111111"), member("rdkafka-222222"), member("x", client="other")])
+    assert names == {"rdkafka-111111": "c (111111)", "rdkafka-222222": "c (222222)", "x": "other"}
+
+
+def test_moves_are_by_way_and_what_stayed_is_no_move():
+    before = [member("a", [0, 1, 2]), member("b", [3])]
+    after = [member("a", [0]), member("c", [1, 3, 4])]
+    assert moves(before, after) == (
+        Move("t", (1,), "a", "c"),
+        Move("t", (2,), "a", None),
+        Move("t", (3,), "b", "c"),
+        Move("t", (4,), None, "c"),
+    )
+
+
+def test_a_static_member_that_came_back_kept_what_it_had():
+    assert moves([member("old", [0], instance="i")], [member("new", [0], instance="i")]) == ()
+
+
+_partitions = st.dictionaries(st.sampled_from("abc"), st.sets(st.integers(0, 8)), max_size=3)
+
+
+@given(_partitions, _partitions)
+def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
+    """Each partition with one owner, as it is in a consumer group."""
+
+    def owners(wanted):
+        return {number: name for name in sorted(wanted) for number in wanted[name]}
+
+    had, has = owners(before), owners(after)
+    members = lambda owned: [  # noqa: E731
+        member(name, sorted(number for number, owner in owned.items() if owner == name)) for name in "abc"
+    ]
+    for way in moves(members(had), members(has)):
+        for number in way.partitions:
+            assert had.pop(number, None) == way.giver
+            if way.taker is not None:
+                had[number] = way.taker
+    assert had == has
+
+
+@pytest.mark.parametrize(("assigned", "shown"), [(None, UNKNOWN), ({}, "0")])
+def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
+    view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
+    headings, (row,) = member_table(Closer(draw_detail(view, NOW), (), None, None))
+    told = dict(zip(headings, row, strict=True))
+    assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)

@@ -1,0 +1,223 @@
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rebalance_agent.api.groups_api import Api
+from rebalance_agent.api.history import History
+from rebalance_agent.clock import FakeClock
+from rebalance_agent.http.bearer import Bearer
+from rebalance_agent.http.health import Readiness
+from rebalance_agent.metrics.export.member_metrics import MemberMetrics
+from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.runtime.listeners.web import WebApp
+from rebalance_agent.tracking.views import MemberLoad
+from rebalance_agent.ui.page.group_list import group_link
+from rebalance_agent.ui.page.site import ASSETS, GroupPages, Site
+from support.observer.views import NOW, full_view, member_event
+from support.tracker.histories import clustered, generation
+
+TOKEN = "t" * 16
+
+
+def site(views=(), events=(), readiness=None):
+    history, clock = History(), FakeClock(NOW)
+    for event in events:
+        history.observe(event)
+    api = Api(lambda: tuple(views), history, clock)
+    return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
+
+
+def get(pages, address="", bearer=None, **environ):
+    told = {}
+    app = WebApp((), Readiness(), site=pages, bearer=bearer)
+    path, _, query = f"/{address}".partition("?")
+    body = b"".join(
+        app(
+            {"REQUEST_METHOD": "GET", "PATH_INFO": path, "QUERY_STRING": query, **environ},
+            lambda status, headers: told.update(status=int(status.split()[0]), headers=dict(headers)),
+        )
+    )
+    return told["status"], told["headers"], body.decode()
+
+
+class Tags(HTMLParser):
+    """Every tag with the names of its attributes."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.seen = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.append((tag, *(name for name, _ in attrs)))
+
+
+def test_a_group_tells_its_story():
+    events = clustered()
+    status, headers, page = get(site([full_view("g", running=None)], events), "group?name=g")
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    for word in ("Owners over time", "What happened last", "Advice", "Moves from generation 7 to 8", "m2"):
+        assert word in page
+    assert page.partition('class="slim"')[0].count(' trigger"') == len(events)
+
+
+def test_what_is_to_be_read_side_by_side_and_is_not_is_told():
+    told = "2 partition numbers that should be read side by side: their topics have different owners."
+    assert told in get(site([full_view("g", copartition_breaks=2)]), "group?name=g")[2]
+    assert "side by side" not in get(site([full_view("g", copartition_breaks=0)]), "group?name=g")[2]
+
+
+def test_a_group_without_a_history_says_what_is_unknown():
+    page = get(site([full_view("g", running=None)]), "group?name=g")[2]
+    assert "who owned what before is unknown" in page
+    assert "No rebalance has settled since this agent watches" in page
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "%00", "..%2F.."])
+def test_a_group_that_is_not_there_is_a_page_that_says_so(name):
+    status, _, page = get(site([full_view("g")]), f"group?name={name}")
+    assert status == 404
+    assert "There is no such group here" in page
+
+
+@pytest.mark.parametrize("query", ["sort=x", "offset=-1", "match=" + "x" * 300, "%ff", "x" * 9_000])
+def test_a_wrong_address_is_a_page_that_says_what_is_wrong(query):
+    status, headers, page = get(site(), f"?{query}")
+    assert (status, headers["Content-Type"]) == (400, "text/html; charset=utf-8")
+    assert "Nothing to show" in page
+
+
+def test_every_group_that_is_listed_is_there():
+    for name in ("plain", "with/slash", "..", "a b&c=d#e?f%", "ü€𝄞", "'\"<>", "\ud800"):
+        pages = site([full_view(name, running=None)])
+        link = group_link(name)
+        assert link.replace("&", "&amp;") in get(pages)[2]
+        assert get(pages, link)[0] == 200
+
+
+# Line breaks among them, since a name may have any character but a lone surrogate.
+NAMES = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=40) | st.sampled_from(
+    ["</script><script>x", "<!--", "]]>", '" onload="x', "' onload='x", "<svg/onload=x>", "&lt;", "\x00<b>"]
+)
+
+
+@settings(max_examples=40)
+@given(NAMES, NAMES, NAMES)
+def test_no_name_ever_becomes_markup(group, client, topic):
+    def tags(group, client, topic):
+        views = [full_view(group, members=(), running=None, assignor=client, topic_spread=((topic, 1.0),))]
+        readiness = Readiness(["kafka"])
+        readiness.unready("kafka", client or "x")
+        pages = site(views, readiness=readiness)
+        return [Tags(get(pages, address)[2]).seen for address in ("", group_link(group))]
+
+    assert tags(group, client, topic) == tags("g", "c", "t")
+
+
+@settings(max_examples=40)
+@given(NAMES, NAMES)
+def test_no_consumers_name_becomes_markup_beside_a_sidecar(group, client):
+    def tags(group, client):
+        members = MemberMetrics(FakeClock(NOW))
+        members.observe([member_event(group=group, client_id=client, partitions={client: (0, 1)})])
+        return Tags(get(Site(Readiness(), consumers=members.consumers))[2]).seen
+
+    assert tags(group, client) == tags("g", "c")
+
+
+def test_a_sidecar_shows_its_consumers_those_that_stand_still_first():
+    members = MemberMetrics(FakeClock(NOW))
+    members.observe(
+        [
+            member_event(client_id="calm", process="p1"),
+            member_event(client_id="still", process="p2", partitions={"refunds": (0,)}),
+            member_event(Callback.REVOKED, 2, client_id="still", process="p2"),
+        ]
+    )
+    page = get(Site(Readiness(), consumers=members.consumers))[2]
+    assert page.index("<td>still</td>") < page.index("<td>calm</td>")
+    assert f'data-since="{NOW - 250}">since 2023' in page
+    assert "payments 0-2" in page
+    assert get(Site(Readiness(), consumers=members.consumers), "group?name=g")[0] == 404
+
+
+def test_a_page_that_is_asked_for_again_is_sent_only_if_it_changed():
+    views = [full_view("g", running=None)]
+    pages = site(views)
+    _, headers, _ = get(pages)
+    tag = headers["ETag"]
+    assert get(pages, HTTP_IF_NONE_MATCH=tag)[::2] == (304, "")
+    views[0] = full_view("g", running=None, unassigned=3, version=8)
+    status, headers, _ = get(pages, HTTP_IF_NONE_MATCH=tag)
+    assert status == 200
+    assert headers["ETag"] != tag
+
+
+def test_nothing_but_its_own_files_may_run():
+    _, headers, page = get(site())
+    policy = dict(part.split(" ", 1) for part in headers["Content-Security-Policy"].split("; "))
+    assert policy["default-src"] == policy["frame-ancestors"] == policy["base-uri"] == "'none'"
+    assert {policy[f"{kind}-src"] for kind in ("script", "style", "img", "connect")} == {"'self'"}
+    assert "style=" not in page
+    assert page.count("<script") == page.count("<script src=") == 1
+    assert get(site(), "healthz")[1]["Content-Security-Policy"] == "default-src 'none'"
+
+
+def test_whom_no_token_is_known_of_is_told_nothing_but_asked_for_it():
+    pages, bearer = site([full_view("secret-group")]), Bearer(TOKEN)
+    for address in ("", "group?name=secret-group"):
+        status, headers, page = get(pages, address, bearer, HTTP_ACCEPT="text/html,*/*")
+        assert (status, headers["WWW-Authenticate"]) == (401, "Bearer")
+        assert 'type="password"' in page
+        assert "secret-group" not in page
+        assert get(pages, address, bearer)[2].startswith("{")
+        assert get(pages, address, bearer, HTTP_AUTHORIZATION=f"Bearer {TOKEN}")[0] == 200
+    assert {get(pages, path[1:], bearer)[0] for path in ASSETS} == {200}
+
+
+def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
+    history, clock = History(), FakeClock(NOW)
+
+    class Slow(Api):
+        def rebalance(self, name, identity):
+            clock.advance(100)
+            return super().rebalance(name, identity)
+
+    for event in clustered():
+        history.observe(event)
+    view = full_view("g", running=None)
+    pages = Site(Readiness(), groups=GroupPages(Slow(lambda: (view,), history, clock), history, clock))
+    assert "5 older rebalances are being read" in get(pages, "group?name=g")[2]
+    assert "2 older rebalances are being read" in get(pages, "group?name=g")[2]
+    assert "being read" not in get(pages, "group?name=g")[2]
+
+
+def test_the_largest_page_has_a_bound():
+    names = [f"a-client-with-a-name-of-usual-length-{number:04}" for number in range(300)]
+    topics = [f"a.topic.of.usual.length.{number:02}" for number in range(4)]
+
+    def owned(place):
+        return dict.fromkeys(topics, (2 * place, 2 * place + 1))
+
+    events = [
+        generation(
+            number,
+            [
+                MemberSnapshot(name, None, name, "/h", tuple(topics), {}, owned((place + number) % 300))
+                for place, name in enumerate(names)
+            ],
+            dict.fromkeys(topics, 600),
+            at_ms=NOW + number,
+        )
+        for number in range(1, 51)
+    ]
+    members = tuple(MemberLoad(name, None, name, "h", owned(place)) for place, name in enumerate(names))
+    pages = site([full_view("g", running=None, members=members)], events)
+    told = "being read"
+    while "being read" in told:
+        told = get(pages, "group?name=g")[2]
+    assert "Members, the first 200 of 300" in told
+    assert len(told) < 1_000_000

@@ -1,0 +1,95 @@
+from dataclasses import replace
+
+import pytest
+
+from rebalance_agent.api.shapes import RebalanceKind, SlowestMember
+from rebalance_agent.api.view_shapes import draw_rebalance, draw_summary
+from rebalance_agent.model.episode import Basis, Stall, Trigger
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.views import RunningRebalance
+from rebalance_agent.ui.page.trouble import HOUR_MS, SKEWED, Level, Past, Trouble, past, trouble
+from support.observer.fakes import generation_event
+from support.observer.views import NOW, full_view
+
+WELL = draw_summary(full_view(running=None))
+
+
+def judged(storm=0, stalled=None, lost=0, **changes):
+    return trouble(replace(WELL, **changes), Past(storm, storm, lost, stalled), NOW)
+
+
+def test_a_calm_group_is_well():
+    assert judged() == Trouble()
+
+
+@pytest.mark.parametrize(
+    ("changes", "storm", "level", "word"),
+    [
+        ({"running": RunningRebalance(NOW - 60_000, 6)}, 0, Level.LOOK, "rebalances, 6 partitions stand still"),
+        (
+            {"running": RunningRebalance(NOW - 60_001, 1)},
+            0,
+            Level.HURTS,
+            "rebalances for more than 60\u00a0s, 1 part",
+        ),
+        ({"running": RunningRebalance(NOW, 0)}, 0, Level.LOOK, "rebalances, nothing stands still"),
+        ({"unassigned": 1}, 0, Level.HURTS, "1 partition without an owner"),
+        ({"unassigned": 1, "running": RunningRebalance(NOW, 1)}, 0, Level.LOOK, "rebalances, 1 partition stands still"),
+        ({"members": 0, "unassigned": 6, "state": GroupState.EMPTY}, 0, Level.WELL, "nobody consumes"),
+        ({}, 6, Level.WELL, ""),
+        ({}, 7, Level.HURTS, "storm: 7 rebalances in 15\u00a0min"),
+        ({"members": 6}, 12, Level.WELL, ""),
+        ({"members": 6}, 13, Level.HURTS, "storm: 13"),
+        ({"skew_ratio": SKEWED}, 0, Level.WELL, ""),
+        ({"skew_ratio": 1.6}, 0, Level.LOOK, "1.6\u00d7 its share"),
+        ({"skew_ratio": None}, 0, Level.WELL, ""),
+        ({"flapping": ("a",)}, 0, Level.LOOK, "comes and goes again and again: a"),
+        ({"flapping": ("a", "b", "c", "d\n")}, 0, Level.LOOK, "again: a, b and 2 more"),
+        ({"idle_members": 1}, 0, Level.WELL, "1 member has nothing to do"),
+        ({"idle_members": 2}, 0, Level.WELL, "2 members have nothing to do"),
+        ({"idle_members": None}, 0, Level.WELL, ""),
+    ],
+)
+def test_what_hurts_is_named(changes, storm, level, word):
+    found = judged(storm, **changes)
+    assert found.level is level
+    assert word in "; ".join(found.why)
+    assert bool(found.why) is bool(word)
+
+
+def stalled(seconds, lower=None, at_ms=NOW, **changes):
+    """A rebalance that stood still."""
+    stall = Stall(seconds, seconds if lower is None else lower, 80.0, Basis.EXACT)
+    return draw_rebalance([generation_event(stall=stall, timestamp_ms=at_ms, **changes)])
+
+
+def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
+    lines = [stalled(60.0, 4.9), stalled(14.0), stalled(9.0), stalled(300.0, at_ms=NOW - HOUR_MS - 1), stalled(6.0)]
+    assert past(lines, NOW).stalled.stall.seconds == 14.0
+    assert past(lines, NOW - 1).stalled.stall.seconds == 300.0
+    assert past(lines[:1], NOW).stalled is None
+    assert past([], NOW) == Past()
+
+
+def test_rebalances_and_what_was_lost_are_counted_for_their_time():
+    ago = [stalled(1.0, at_ms=NOW - ms, lost=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
+    aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
+    assert past([*ago, aborted], NOW) == Past(hour=4, storm=2, lost=4)
+    assert judged(lost=2).why == ("a member failed that had 2 partitions",)
+    assert judged(lost=2).level is Level.LOOK
+
+
+def test_a_long_stall_is_told_with_its_reason_and_who_was_waited_for():
+    line = replace(stalled(14.0), trigger=Trigger.MEMBER_JOINED)
+    slow = SlowestMember("orders-90", "h", "m", 7.0)
+    assert judged(stalled=replace(line, slowest=None)).why == ("stood still for 14\u00a0s: member joined",)
+    assert judged(stalled=replace(line, slowest=slow)).why[0].endswith(": member joined, waiting for orders-90")
+    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=6.9))).why[0]
+    assert "waiting" not in judged(stalled=replace(line, slowest=replace(slow, seconds=None))).why[0]
+    assert judged(stalled=line).level is Level.LOOK
+
+
+def test_the_worst_of_several_decides_and_all_are_told():
+    found = judged(9, unassigned=2, skew_ratio=2.0)
+    assert (found.level, found.weight) == (Level.HURTS, 900)
+    assert [each.split()[0] for each in found.why] == ["2", "storm:", "the"]
