@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.measure import say
 from rebalance_agent.testing.synthetic.event_files import synthesize
-from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
 
 DAYS = 28
 PER_GROUP_DAY = 9
@@ -44,7 +44,7 @@ def write_fleet(folder: Path, generations: int, days: int = DAYS) -> Written:
     played = min(PLAYED_MAX, round(groups / copies))
     say(f"playing {played} groups over {days} days")
     once = folder.with_name(f"{folder.name}-played")
-    made = synthesize(Fleet(played, days, seed=7, since_ms=lately_ms(days)), once, 2, lambda _: None)
+    made = synthesize(FleetPlan(played, days, seed=7, since_ms=lately_ms(days)), once, 2, lambda _: None)
     say(f"copying them {copies} times")
     copy_groups(once, folder, copies)
     return Written(played * copies, made.generations * copies, made.events * copies)

@@ -27,7 +27,7 @@ from rebalance_agent.pipeline.ingest.backfill import records_of_topic, retold, t
 from rebalance_agent.pipeline.ingest.ingest_events import counted, events_at_rest, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GENERATIONS = 20_000
 """In some 60,000 events of 2 kB."""
@@ -52,7 +52,7 @@ def main(scale: float = 1.0) -> None:
         _fill_events(kafka.bootstrap_servers, Path(folder), scale)
         groups, total = max(1, round(GROUPS * scale)), round(OFFSETS_RECORDS * scale)
         fill(kafka.bootstrap_servers, records(total, groups, SystemClock().now_ms()), partitions)
-        tables = Tables(spark, f"{folder}/tables")
+        tables = DeltaTables(spark, f"{folder}/tables")
         events = events_at_rest(spark, properties, EVENTS_TOPIC)
         offsets = records_of_topic(spark, properties, topic_now(properties))
         took(lambda: _bare(events))  # the first tasks of all start what there is to start
@@ -97,7 +97,7 @@ def _bare(frame: DataFrame) -> int:
     return int(count)
 
 
-def _ingest(tables: Tables, properties: dict[str, str], checkpoint: str) -> int:
+def _ingest(tables: DeltaTables, properties: dict[str, str], checkpoint: str) -> int:
     stream = events_of_topic(tables.spark, properties, EVENTS_TOPIC, records_max=RECORDS_MAX)
     return ingest_stream(tables, stream, StreamSettings(checkpoint), SystemClock(), threading.Event()).events
 

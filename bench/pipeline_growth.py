@@ -18,7 +18,7 @@ from bench.measure import say, table
 from bench.pipeline import Run
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan
 from rebalance_agent.testing.synthetic.group_history import history
 
 GROUPS = 120
@@ -80,16 +80,16 @@ def _run(size: Size) -> Run:
 
 
 def _play(size: Size, folder: Path) -> None:
-    fleet = Fleet(PLAYED, size.days, seed=7, since_ms=lately_ms(size.days))
+    fleet = FleetPlan(PLAYED, size.days, seed=7, since_ms=lately_ms(size.days))
     for number in range(PLAYED):
         with gzip.open(folder / f"events-{number}.ndjson.gz", "wb", 1) as file:
             file.writelines(json_line(event) + b"\n" for event in history(fleet, number, plan=_plan(size, number)))
 
 
-def _plan(size: Size, number: int) -> Plan:
+def _plan(size: Size, number: int) -> GroupPlan:
     """Groups that are alike but for what they assign by; as many partitions for each member, however many there are."""
     assignor = ("range", "cooperative-sticky", "roundrobin")[number % 3]
-    return Plan(
+    return GroupPlan(
         number,
         f"group-{number}",
         GroupType.CLASSIC,

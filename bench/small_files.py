@@ -23,10 +23,10 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.testing import EmbeddedKafka
-from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
 from rebalance_agent.testing.synthetic.group_history import history
 
 BATCHES = 288
@@ -50,7 +50,7 @@ def main(scale: float = 1.0) -> None:
     ):
         say(f"filling the topic with {batches * EVENTS:,} events")
         _fill(kafka.bootstrap_servers, batches * EVENTS)
-        tables = Tables(spark, f"{folder}/tables")
+        tables = DeltaTables(spark, f"{folder}/tables")
         stream = events_of_topic(spark, {"bootstrap.servers": kafka.bootstrap_servers}, TOPIC, records_max=EVENTS)
         ends = [perf_counter()]
 
@@ -77,13 +77,13 @@ def _show(lengths: Sequence[float]) -> None:
     )
 
 
-def _rows(tables: Tables, folder: Path) -> Iterator[tuple[object, ...]]:
+def _rows(tables: DeltaTables, folder: Path) -> Iterator[tuple[object, ...]]:
     yield "after the day", *_counts(tables, folder)
     tables.compact("events")
     yield "after maintain", *_counts(tables, folder)
 
 
-def _counts(tables: Tables, folder: Path) -> tuple[int, int, int, int]:
+def _counts(tables: DeltaTables, folder: Path) -> tuple[int, int, int, int]:
     events = folder / "tables" / "events"
     log = sum(each.is_file() for each in (events / "_delta_log").rglob("*"))
     data = sum(each.suffix == ".parquet" for each in events.glob("day=*/*"))
@@ -96,7 +96,7 @@ def _fill(bootstrap: str, count: int) -> None:
     admin.create_topics([NewTopic(TOPIC, 1, 1)])[TOPIC].result()
     since_ms = MONDAY_MS + (SystemClock().now_ms() - MONDAY_MS) // (7 * 86_400_000) * 7 * 86_400_000
     events: list[tuple[int, bytes]] = []
-    fleet = Fleet(100_000, 1, seed=7, since_ms=since_ms)
+    fleet = FleetPlan(100_000, 1, seed=7, since_ms=since_ms)
     number = 0
     while len(events) < count:
         of_group = ((each.timestamp_ms, json_line(each)) for each in history(fleet, number))

@@ -25,7 +25,7 @@ from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.pipeline.ingest.ingest_events import events_of_files, ingest_batch
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.spark.task_progress import tasks_told
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.whatif_tables import OBJECTS_NEW_MAX, studies
 
@@ -47,7 +47,7 @@ def main(scale: float = 1.0) -> None:
         tasks_told(spark, say),
     ):
         fleet = write_fleet(Path(folder) / "events", round(GENERATIONS * scale))
-        tables = Tables(spark, f"{folder}/tables")
+        tables = DeltaTables(spark, f"{folder}/tables")
         say("ingesting them")
         ingest_batch(tables, events_of_files(spark, f"{folder}/events"), "files", SystemClock())
         say("table of generations")
@@ -60,7 +60,7 @@ def main(scale: float = 1.0) -> None:
     _compare(*found.values())
 
 
-def _rows(tables: Tables, found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
+def _rows(tables: DeltaTables, found: dict[str, Took]) -> Iterator[tuple[object, ...]]:
     rows = tables.read("generations")
     some = _share(rows, SHARE)
     for name, measure in {
@@ -83,7 +83,7 @@ def _share(rows: DataFrame, share: float) -> DataFrame:
     return rows.where(F.pmod(F.xxhash64("group"), F.lit(10_000)) < share * 10_000)
 
 
-def _by_spark(tables: Tables, rows: DataFrame) -> int:
+def _by_spark(tables: DeltaTables, rows: DataFrame) -> int:
     studies(rows, tables.read("events")).write.format("noop").mode("overwrite").save()
     return rows.count()
 

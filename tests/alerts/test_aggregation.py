@@ -11,7 +11,7 @@ from alerts.pack import ALERTS
 from alerts.values import load
 
 from rebalance_agent.metrics.catalogue import BY_NAME
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from support.charts.promtool import PROMTOOL, Run, read_cases, rule_file, run
 
 pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool was not found")
@@ -59,7 +59,7 @@ def replicated(case):
         if not case.alert.startswith("KafkaGroup"):
             told[series] = values
             continue
-        counted = row(series.partition("{")[0]).kind in (Kind.COUNTER, Kind.HISTOGRAM)
+        counted = row(series.partition("{")[0]).kind in (MetricType.COUNTER, MetricType.HISTOGRAM)
         for number in range(REPLICAS):
             one = labelled(series, instance=lambda instance, number=number: f"{instance}-{number}")
             told[one] = shared(values) if counted else values

@@ -19,7 +19,7 @@ from alerts.values import load
 from rebalance_agent.cli.main import COMMANDS
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.metrics.catalogue import BY_NAME
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from support.charts.promtool import PROMTOOL, read_cases
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def row(name):
     """The catalogue's row of a series' name, or None."""
     base = re.sub(r"_(bucket|sum|count)$", "", name)
     found = BY_NAME.get(name) or BY_NAME.get(base)
-    return found if found and (name == found.name or found.kind is Kind.HISTOGRAM) else None
+    return found if found and (name == found.name or found.kind is MetricType.HISTOGRAM) else None
 
 
 def objections(promql):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from chaos.verdict import Verdict
-from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -44,7 +44,9 @@ def compared(lives, report):
         done["counted"] += counted
         done["lives"] += 1
         done["judged"] += counted > 0
-        check_lifetime(Lifetime(life.name, found.counters, events, until_ms, 0, found.amid, found.replayed), report)
+        check_lifetime(
+            LifetimeCounters(life.name, found.counters, events, until_ms, 0, found.amid, found.replayed), report
+        )
     what = (
         f"counters: {done['lives']} of {len(lives)} lives of the observer were compared, {done['judged']} of them with "
         f"events that they must hold: {done['counted']} of all {done['told']} that were told; {done['anew']} began to "

@@ -8,7 +8,7 @@ from contextlib import suppress
 from chaos.kinds import group_name
 from chaos.verdict import Verdict
 from rebalance_agent.audit.audit_report import UNREADABLE
-from rebalance_agent.audit.ledger import FOLLOWUP_MS, Ledger, Window
+from rebalance_agent.audit.ledger import FOLLOWUP_MS, AuditWindow, Ledger
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import GenerationEvent, MemberEvent
@@ -34,7 +34,7 @@ def _balance(bootstrap, topic, since_ms, groups):
     until_ms = clock.now_ms()
     cluster.events(topic, ledger.tell)
     # Nothing is compacted: the newest segment is the only one. Members' offsets are committed without transactions.
-    ledger.expect(Window(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names()))
+    ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names()))
     cluster.post(ledger)
     return ledger.close()
 

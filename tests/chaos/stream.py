@@ -13,7 +13,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from support.pipeline.pipelines import SHORT_LIVED, Ingest, commits
 
 EVERY_S = 10
@@ -65,7 +65,7 @@ class Stream:
         self.kill()
         settings = SessionSettings(master="local[2]", driver_memory="1g", partitions=2, more=SHORT_LIVED)
         with open_session(settings) as spark:
-            tables = Tables(spark, str(self._tables))
+            tables = DeltaTables(spark, str(self._tables))
             properties = {"bootstrap.servers": self._bootstrap}
             records = events_of_topic(spark, properties, self._topic, records_max=RECORDS)
             where = StreamSettings(checkpoint_of(tables, properties, self._topic))

@@ -17,7 +17,7 @@ from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
@@ -220,7 +220,7 @@ def seen():
     for story in STORIES.values():
         for metric, (labels, value) in played(story)[0]:
             counted = sum(value.counts) if isinstance(value, StallHistogram) else value
-            if counted or (metric.kind is Kind.GAUGE and not metric.values):
+            if counted or (metric.kind is MetricType.GAUGE and not metric.values):
                 found[metric].add(labels)
     return found
 

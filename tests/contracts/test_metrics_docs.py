@@ -6,28 +6,28 @@ import pytest
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
 from rebalance_agent.metrics.document import metrics_page
-from rebalance_agent.metrics.metric import Kind, Role
+from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from support.observer import pages
 from support.observer.scrapes import families, promtool_says
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 SCRAPES = {
-    Role.OBSERVER: pages.observer_groups()
+    ExporterRole.OBSERVER: pages.observer_groups()
     + pages.observer_baselines()
     + pages.observer_phases()
     + pages.observer_agent(),
-    Role.SIDECAR: pages.sidecar_members() + pages.sidecar_agent(),
-    Role.GATEWAY: pages.gateway(),
+    ExporterRole.SIDECAR: pages.sidecar_members() + pages.sidecar_agent(),
+    ExporterRole.GATEWAY: pages.gateway(),
 }
 
 ROLES = {
-    Role.OBSERVER: {Role.OBSERVER, Role.AGENT},
-    Role.SIDECAR: {Role.SIDECAR, Role.AGENT},
-    Role.GATEWAY: {Role.GATEWAY, Role.SIDECAR, Role.AGENT},
+    ExporterRole.OBSERVER: {ExporterRole.OBSERVER, ExporterRole.AGENT},
+    ExporterRole.SIDECAR: {ExporterRole.SIDECAR, ExporterRole.AGENT},
+    ExporterRole.GATEWAY: {ExporterRole.GATEWAY, ExporterRole.SIDECAR, ExporterRole.AGENT},
 }
 
-TYPES = {Kind.INFO: "gauge"}
+TYPES = {MetricType.INFO: "gauge"}
 
 
 def test_the_committed_page_is_current():
@@ -58,8 +58,8 @@ def test_promtool_has_nothing_to_say(role):
 
 
 def test_every_closed_value_of_a_counter_is_there_at_zero():
-    shown = families(SCRAPES[Role.OBSERVER]) | families(SCRAPES[Role.GATEWAY])
+    shown = families(SCRAPES[ExporterRole.OBSERVER]) | families(SCRAPES[ExporterRole.GATEWAY])
     for row in CATALOGUE:
-        if row.kind is Kind.COUNTER and row.role is not Role.SIDECAR:
+        if row.kind is MetricType.COUNTER and row.role is not ExporterRole.SIDECAR:
             for label, closed in row.values.items():
                 assert {sample.labels[label] for sample in shown[row.name].samples} == set(closed)

@@ -14,7 +14,7 @@ from dashboards.pages import PAGES, page
 from dashboards.panel import Panel
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from support.charts.boards import BUILT_IN, FOLDER, boards, questions, variables_in
 
 COMMITTED = boards()
@@ -50,9 +50,9 @@ def rows_of(name):
     """The catalogue's row of a series' name, and whether it counts."""
     if name in BY_NAME:
         row = BY_NAME[name]
-        return row, row.kind is Kind.COUNTER
+        return row, row.kind is MetricType.COUNTER
     row = BY_NAME[PARTS.sub("", name)]
-    assert row.kind is Kind.HISTOGRAM, f"{name} is no histogram"
+    assert row.kind is MetricType.HISTOGRAM, f"{name} is no histogram"
     return row, True
 
 
@@ -233,7 +233,7 @@ def test_metrics_are_in_the_catalogue_and_have_these_labels(uid):
             labels = PROMETHEUS_OWN.get(name)
             if labels is None:
                 row, _ = rows_of(name)
-                labels = {*row.labels, *ADDED} | ({"le"} if row.kind is Kind.HISTOGRAM else set())
+                labels = {*row.labels, *ADDED} | ({"le"} if row.kind is MetricType.HISTOGRAM else set())
                 for label, value in re.findall(r'(\w+)!?="(\w+)"', matchers):
                     assert label not in row.values or value in row.values[label], f"{where}: {label}={value}"
             assert set(MATCHER.findall(matchers)) <= labels, f"{where}: {name}"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.runtime.preflight.findings import Finding, Status, exit_code
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
 from rebalance_agent.runtime.preflight.findings_report import closing, json_report, row
 from rebalance_agent.runtime.preflight.rights import acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import ObserverSettings
@@ -16,24 +16,24 @@ from rebalance_agent.runtime.settings.roles import ObserverSettings
 FOLDER = Path(__file__).parent
 RIGHTS = agent_rights(ObserverSettings(replicas_group="rebalance-agent"))
 SERVER = Finding(
-    "server kafka-1:9093", Status.OK, detail="SASL_SSL with SCRAM-SHA-512; answered in 31 ms", reached=True
+    "server kafka-1:9093", FindingStatus.OK, detail="SASL_SSL with SCRAM-SHA-512; answered in 31 ms", reached=True
 )
 GONE = Finding(
     "server kafka-2:9093",
-    Status.FAILED,
+    FindingStatus.FAILED,
     detail="TLS: the server's certificate has expired (certificate has expired)",
     fix="it must be renewed on the broker",
     reached=False,
 )
 FOUND = (
-    Finding("listen 0.0.0.0:29308", Status.OK, "metrics, health and the API are served there", "is free"),
+    Finding("listen 0.0.0.0:29308", FindingStatus.OK, "metrics, health and the API are served there", "is free"),
     SERVER,
     GONE,
-    Finding("cluster", Status.OK, detail="id jyVAyH1QQxOvwRUPQb0b1A, 2 brokers"),
+    Finding("cluster", FindingStatus.OK, detail="id jyVAyH1QQxOvwRUPQb0b1A, 2 brokers"),
     *(
         Finding(
             str(right),
-            Status.MISSING,
+            FindingStatus.MISSING,
             right.why,
             "",
             right.lost,
@@ -42,7 +42,9 @@ FOUND = (
         )
         for right in RIGHTS
     ),
-    Finding("Create on Topic 'x'", Status.SKIPPED, "creates the topic where it is missing", "the topic is there"),
+    Finding(
+        "Create on Topic 'x'", FindingStatus.SKIPPED, "creates the topic where it is missing", "the topic is there"
+    ),
 )
 
 
@@ -69,7 +71,7 @@ def test_the_object_for_machines_is_the_golden_one():
         ([SERVER, GONE], 1, "1 ok, 1 failed: correct what failed, and check again"),
         ([GONE], 2, "1 failed: no server of the cluster could be reached"),
         ([SERVER, FOUND[4]], 1, "1 ok, 1 missing: the agent runs without what is missing, as told above"),
-        ([Finding("x", Status.SKIPPED)], 0, "1 skipped: everything that is needed is there"),
+        ([Finding("x", FindingStatus.SKIPPED)], 0, "1 skipped: everything that is needed is there"),
     ],
 )
 def test_the_exit_code_and_the_last_line_say_the_same(found, code, told):

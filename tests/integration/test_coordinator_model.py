@@ -9,7 +9,15 @@ import uuid
 import pytest
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation import Crash, Join, Leave, Settings, SimulatedMember, restart, simulate
+from rebalance_agent.testing.simulation import (
+    Crash,
+    Join,
+    Leave,
+    SimulatedMember,
+    SimulationSettings,
+    restart,
+    simulate,
+)
 from support.members.coordinating import modelled, play, real_group
 from support.observer.observing import create_topic, eventually
 
@@ -18,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
 ]
 
-SETTINGS = Settings(initial_rebalance_delay_ms=0)
+SETTINGS = SimulationSettings(initial_rebalance_delay_ms=0)
 REST_MS = 60_000
 SESSION_MS = 6_000  # the least that brokers allow
 PARTITIONS = 7
@@ -242,4 +250,4 @@ def _together(members, rnd):
     spread_ms, gap_ms = rnd.choice([1, 50, 500, 2_000]), rnd.choice([0, 50, 200])
     steps = [Join(place * gap_ms + rnd.randrange(spread_ms), each) for place, each in enumerate(members)]
     rnd.shuffle(steps)
-    return steps, Settings(initial_rebalance_delay_ms=0, latency_ms=rnd.choice([0, 1, 5, 100]))
+    return steps, SimulationSettings(initial_rebalance_delay_ms=0, latency_ms=rnd.choice([0, 1, 5, 100]))

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from kafka.protocol.consumer.group import JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.partitions import count_partitions
@@ -85,7 +85,7 @@ def test_a_static_leader_that_comes_back_skips_the_assignment(address, group):
     assert [each for each in one.line.sent if isinstance(each, SyncGroupRequest)][-1].assignments == []
     said = [each for each in one.line.sent if isinstance(each, JoinGroupRequest)][-1].protocols[0]
     assert decode_subscription(bytes(said.metadata)).owned_partitions == before
-    assert one.gateway.outcomes.count(Outcome.ASSIGNED) == 1
+    assert one.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
 
 
 async def taken_by_another(address, one):
@@ -137,7 +137,7 @@ def test_an_assignor_that_is_late_costs_the_group_nothing_but_its_strategy(addre
         await one.line.broker.close()
         return (answer.error_code, answer.protocol_name, one.owned), gateway.outcomes[-1]
 
-    assert asyncio.run(asyncio.wait_for(go(), 60)) == ((0, "range", {TOPIC: (5, 6)}), Outcome.ASSIGN_LATE)
+    assert asyncio.run(asyncio.wait_for(go(), 60)) == ((0, "range", {TOPIC: (5, 6)}), FrameOutcome.ASSIGN_LATE)
 
 
 def test_a_sync_with_the_wrong_name_is_refused_and_the_client_told_to_rejoin(address, group):

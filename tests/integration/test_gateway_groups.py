@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.events import AssignEvent, Callback
 from support.gateway.agreed import held
 from support.gateway.running import Aiokafka, KafkaPython, Owners, Plain, gateway
@@ -79,7 +79,7 @@ def test_librdkafka_gets_what_the_weights_promise(kafka, topic, started, own, st
         third.close()
         eventually(lambda: shares(one, other) == [12, 4])
     outcomes = heavy.outcomes + light.outcomes
-    assert {Outcome.ASSIGNED, Outcome.CHOSEN, Outcome.OFFERED} == set(outcomes)
+    assert {FrameOutcome.ASSIGNED, FrameOutcome.CHOSEN, FrameOutcome.OFFERED} == set(outcomes)
 
 
 def test_a_group_is_taken_over_and_given_back_member_by_member(kafka, topic, started):
@@ -97,7 +97,7 @@ def test_a_group_is_taken_over_and_given_back_member_by_member(kafka, topic, sta
         back = started(kafka.bootstrap_servers, group, topic)
         other.close()
         eventually(lambda: shares(one, back) == [8, 8], told=heavy.outcomes)
-    assert Outcome.NOT_CHOSEN in heavy.outcomes
+    assert FrameOutcome.NOT_CHOSEN in heavy.outcomes
 
 
 def test_members_with_the_library_and_members_behind_a_gateway_are_one_group_whoever_leads(kafka, topic, started):
@@ -113,7 +113,7 @@ def test_members_with_the_library_and_members_behind_a_gateway_are_one_group_who
         with_library = crew.join(topic, assignor_config={"assignment.consumer.weight": 100}, **library)
         eventually(lambda: (len(with_library.owned), len(behind.owned)) == (4, 12), told=heavy.outcomes)
         assert crew.ledger.doubled == []
-    assert set(heavy.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+    assert set(heavy.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
 def test_a_restarted_gateway_causes_no_rebalance_and_knows_again_who_has_what(kafka, topic, started):
@@ -218,4 +218,8 @@ def test_clients_of_every_kind_are_in_one_group_whoever_leads(kafka, topic):
             members.pop(max(members, key=lambda name: last_led(gateways[name]))).close()
             eventually(lambda: (given(kafka, group) or {}).keys() == members.keys(), told=outcomes)
             assert sum(given(kafka, group).values()) == 16
-    assert {each for of in outcomes.values() for each in of} == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+    assert {each for of in outcomes.values() for each in of} == {
+        FrameOutcome.OFFERED,
+        FrameOutcome.CHOSEN,
+        FrameOutcome.ASSIGNED,
+    }

@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 )
 
 from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.runtime.watch.in_process import DirectWatch
+from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.testing import EmbeddedKafka
 from support.observer.observing import beside, commit, create_topic, events, eventually, members, observing
 
@@ -124,7 +124,7 @@ def test_without_the_right_to_read_the_offsets_topic_groups_are_described_and_th
         assert watched.metric("kafka_rebalance_generation", consumergroup="g") is None
         eventually(lambda: json.loads(watched.get("/readyz")[1])["degraded"])
         assert watched.ready()
-        direct = DirectWatch(ObserverSettings(), {"bootstrap.servers": bootstrap})
+        direct = InProcessWatch(ObserverSettings(), {"bootstrap.servers": bootstrap})
         with direct:
             eventually(lambda: "admin-only: " in direct.missing())
     assert capfd.readouterr().out.count("mode=admin-only") == 1

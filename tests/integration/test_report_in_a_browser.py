@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.pipeline.report.report_page import page
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from support.browsers.browsing import needs_chromium
 from support.browsers.fleet_page import EVIL
 from support.pipeline.reports import report_of
@@ -16,7 +16,7 @@ pytestmark = needs_chromium
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report = report_of(Fleet(groups=8, days=2, seed=4), details=4, rename=dict.fromkeys([0], EVIL))
+    report = report_of(FleetPlan(groups=8, days=2, seed=4), details=4, rename=dict.fromkeys([0], EVIL))
     path.write_text(page(report))
     return path.as_uri()
 

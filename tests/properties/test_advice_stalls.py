@@ -9,11 +9,11 @@ from rebalance_agent.advice.predicted_stalls import Behaviour, predict_stall
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation import Crash, Join, Settings, SimulatedMember, simulate
+from rebalance_agent.testing.simulation import Crash, Join, SimulatedMember, SimulationSettings, simulate
 
 AT_MS = 100_000
 SESSION_S = 45.0
-SETTINGS = Settings(initial_rebalance_delay_ms=0)
+SETTINGS = SimulationSettings(initial_rebalance_delay_ms=0)
 
 MEMBERS = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 3_000)), min_size=1, max_size=5)
 """For each its time between polls, in units of 500 ms, and how long its revoked callback takes."""

@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.offsets_topic.backfill_merge import Backfill
+from rebalance_agent.offsets_topic.backfill_merge import BackfillMerge
 
 LOGS = st.lists(st.lists(st.sampled_from("abc"), max_size=12), min_size=1, max_size=3)
 
@@ -15,7 +15,7 @@ def test_whoever_is_faster_the_newest_record_of_a_group_wins_and_nothing_goes_ba
     """The tail starts at recorded ends while the backfill reads up to them, interleaved in any order."""
     chance = random.Random(seed)
     ends = {partition: chance.randint(0, len(log)) for partition, log in enumerate(logs)}
-    backfill, tail, old = Backfill(ends), dict(ends), dict.fromkeys(ends, 0)
+    backfill, tail, old = BackfillMerge(ends), dict(ends), dict.fromkeys(ends, 0)
     applied: dict[tuple[int, str], list[int]] = {}
 
     def apply(partition, offset):

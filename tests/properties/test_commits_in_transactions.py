@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.polls.commits import Commits
+from rebalance_agent.polls.commits import CommittedOffsets
 from support.kafka.commits import GROUP, OffsetsPartition
 from support.observer.fakes import Calls
 
@@ -31,7 +31,7 @@ class Agent:
 
     def __init__(self):
         self.log, self.heard, self.at = OffsetsPartition(), 0, 0
-        self.commits = Commits(lambda group: group == GROUP, Calls())
+        self.commits = CommittedOffsets(lambda group: group == GROUP, Calls())
         self.commits.hear([], {0: 0})
         self.commits.follow({GROUP: frozenset(("t", number) for number in PARTITIONS)})
         self.counted: dict[int, set[int | None]] = {number: {None} for number in PARTITIONS}

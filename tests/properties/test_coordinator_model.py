@@ -15,8 +15,8 @@ from rebalance_agent.testing.simulation import (
     Delete,
     Join,
     Leave,
-    Settings,
     SimulatedMember,
+    SimulationSettings,
     Subscribe,
     simulate,
 )
@@ -119,7 +119,7 @@ def test_the_time_that_one_member_processes_is_the_time_that_the_others_stand_st
 
     script = [Join(0, member("slow", processing_ms=slow_ms)), *(Join(0, member(f"m{n}")) for n in range(1, members))]
     script.append(Join(at_ms, member("new")))
-    timeline = simulate({"t": TopicMetadata(24)}, script, Settings(initial_rebalance_delay_ms=50))
+    timeline = simulate({"t": TopicMetadata(24)}, script, SimulationSettings(initial_rebalance_delay_ms=50))
     last = timeline.generations[-1]
     assert last.last_to_join == "slow"
     join_ms = last.joined_ms - at_ms

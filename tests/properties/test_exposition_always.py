@@ -11,7 +11,7 @@ from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.views import MemberLoad
@@ -73,7 +73,7 @@ def test_folding_loses_no_member_and_keeps_the_bound(view, bound):
 @given(st.integers(-(10**12), 10**12), st.integers(0, 10**12))
 def test_running_counters_never_fall(start, later):
     counters = [
-        {m: sample.value for m, sample in running_samples(full_view(), now) if m.kind is Kind.COUNTER}
+        {m: sample.value for m, sample in running_samples(full_view(), now) if m.kind is MetricType.COUNTER}
         for now in (NOW + start, NOW + start + later)
     ]
     assert len(counters[0]) == 2

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from support.gateway.fuzz import fuzz
 
 CONNECTIONS = 150
@@ -18,5 +18,10 @@ def test_hostile_frames_end_their_own_connections_alone(seed):
     report = asyncio.run(fuzz(seed, CONNECTIONS))
     assert report.faults == []
     assert report.rebalances > 1
-    assert report.outcomes[Outcome.ASSIGNED] >= report.rebalances
-    assert {Refusal.MALFORMED, Refusal.OVERSIZED, Refusal.TRUNCATED, Refusal.MISMATCHED} <= report.refused.keys()
+    assert report.outcomes[FrameOutcome.ASSIGNED] >= report.rebalances
+    assert {
+        CloseReason.MALFORMED,
+        CloseReason.OVERSIZED,
+        CloseReason.TRUNCATED,
+        CloseReason.MISMATCHED,
+    } <= report.refused.keys()

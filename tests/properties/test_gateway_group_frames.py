@@ -15,7 +15,7 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from support.gateway.coordinator import ToyCoordinator
@@ -54,7 +54,7 @@ def test_damaged_requests_pass_or_are_refused(damaged):
         assert key in (11, 14)
     else:
         assert passed == request or key in (11, 14)
-    assert Outcome.FAILED not in gateway.outcomes
+    assert FrameOutcome.FAILED not in gateway.outcomes
 
 
 @given(DAMAGED)
@@ -69,7 +69,7 @@ def test_damaged_answers_pass_or_are_refused(damaged):
         assert key in (11, 14)
     else:
         assert passed == answer or key in (11, 14)
-    assert Outcome.FAILED not in gateway.outcomes
+    assert FrameOutcome.FAILED not in gateway.outcomes
 
 
 @given(st.sampled_from([1, 8, 11, 12, 13, 14, 68]), st.integers(0, 9), st.binary(max_size=80))
@@ -83,7 +83,7 @@ def test_noise_passes_or_is_refused(key, version, noise):
             assert key in (11, 14)
         else:
             assert passed == noise or key in (11, 14)
-    assert Outcome.FAILED not in gateway.outcomes
+    assert FrameOutcome.FAILED not in gateway.outcomes
 
 
 @given(FRAMES)

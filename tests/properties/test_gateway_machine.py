@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from support.gateway.transport import (
     Client,
     RawBroker,
@@ -91,7 +91,7 @@ class AnyOrder(RuleBasedStateMachine):
     @precondition(lambda self: self.broker.reading.is_set())
     def break_the_rules(self, one, length):
         """A length that cannot be ends this connection."""
-        reason = Refusal.OVERSIZED if length >= 2**28 else Refusal.MALFORMED
+        reason = CloseReason.OVERSIZED if length >= 2**28 else CloseReason.MALFORMED
         self.receive(one)
         self.runner.run(one.send(one.rest + struct.pack(">i", length)))
         self._gone(one, reason)
@@ -114,7 +114,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def nothing_failed(self):
-        assert not refused(self.gateway).get(Refusal.FAILED)
+        assert not refused(self.gateway).get(CloseReason.FAILED)
 
     def teardown(self):
         self.broker.reading.set()

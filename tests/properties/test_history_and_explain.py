@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import SORT_KEYS
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, Trigger
@@ -94,7 +94,7 @@ EVENTS = st.lists(generations() | others(), max_size=25)
 @given(EVENTS)
 def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
     limits = HistoryLimits(rebalances=3, rollouts=1, reports=4, groups=1, size_bytes=8_000)
-    history = History(limits)
+    history = EpisodeHistory(limits)
     for event in events:
         history.observe(event)
         known = {group: history.rebalances(group) for group in "ab"}

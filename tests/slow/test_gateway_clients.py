@@ -9,7 +9,7 @@ import uuid
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.gateway_members import LONG_S, described, joining, read_by, read_everything, shares, weighted
@@ -73,7 +73,11 @@ def test_javas_and_librdkafkas_consumers_keep_their_shares_when_their_coordinato
         assert described(three, group).partition_assignor == "weighted-sticky"
         three.start_broker(stopped)
         read_everything(load, java, other, third)
-        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+        assert set(heavy.outcomes + light.outcomes) == {
+            FrameOutcome.OFFERED,
+            FrameOutcome.CHOSEN,
+            FrameOutcome.ASSIGNED,
+        }
         other.close()
         java.close()
 
@@ -103,7 +107,11 @@ def test_a_go_client_gets_what_the_weights_promise(three, topic, joined, own, st
         read_everything(load, one, other, third)
         other.close()
         third.close()
-        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+        assert set(heavy.outcomes + light.outcomes) == {
+            FrameOutcome.OFFERED,
+            FrameOutcome.CHOSEN,
+            FrameOutcome.ASSIGNED,
+        }
 
 
 def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobody_elses(three, topic, joined):
@@ -126,7 +134,11 @@ def test_kafkajs_gets_what_the_weights_promise_though_its_only_assignor_is_nobod
         read_everything(load, one, other, third)
         other.close()
         third.close()
-        assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+        assert set(heavy.outcomes + light.outcomes) == {
+            FrameOutcome.OFFERED,
+            FrameOutcome.CHOSEN,
+            FrameOutcome.ASSIGNED,
+        }
 
 
 @pytest.fixture(scope="module")
@@ -193,5 +205,5 @@ def test_kafka_streams_counts_words_as_without_a_gateway(three, word_topics, tmp
         say(8)
         eventually(all_are(24), LONG_S, told=counts)
         second.close()
-    assert set(through.outcomes) <= {Outcome.FOREIGN}
+    assert set(through.outcomes) <= {FrameOutcome.FOREIGN}
     assert bool(through.outcomes) == bool(through.told(Callback.ASSIGNED)) == (protocol == "classic")

@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka, Listener
 from support.gateway.gateway_members import described, joining, read_everything, shares
@@ -72,7 +72,7 @@ def test_a_consumers_usual_rights_are_enough_for_a_strategy_and_after_a_restart(
             for each in (third, other, one):
                 each.close()
     assert set(first.outcomes + light.outcomes + second.outcomes) == {
-        Outcome.OFFERED,
-        Outcome.CHOSEN,
-        Outcome.ASSIGNED,
+        FrameOutcome.OFFERED,
+        FrameOutcome.CHOSEN,
+        FrameOutcome.ASSIGNED,
     }

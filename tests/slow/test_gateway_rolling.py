@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.events import Callback
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.agreed import disagreements
@@ -93,8 +93,13 @@ def test_a_group_is_rolled_behind_gateways_and_back_without_a_record_lost_or_rea
         read_everything(load, *everybody)
         for each in now:
             each.close()
-    assert {Outcome.OFFERED, Outcome.CHOSEN, Outcome.NOT_CHOSEN} <= set(behind.outcomes)
-    assert set(behind.outcomes) <= {Outcome.OFFERED, Outcome.CHOSEN, Outcome.NOT_CHOSEN, Outcome.ASSIGNED}
+    assert {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.NOT_CHOSEN} <= set(behind.outcomes)
+    assert set(behind.outcomes) <= {
+        FrameOutcome.OFFERED,
+        FrameOutcome.CHOSEN,
+        FrameOutcome.NOT_CHOSEN,
+        FrameOutcome.ASSIGNED,
+    }
 
 
 @pytest.mark.parametrize(
@@ -166,7 +171,7 @@ def test_a_static_member_that_restarts_within_its_session_has_what_it_had_and_no
         read_everything(load, first, again, other, third)
         for each in (third, other, again):
             each.close()
-    assert set(heavy.outcomes + light.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+    assert set(heavy.outcomes + light.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
 def test_observer_and_gateway_agree_when_static_members_restart_and_the_coordinator_is_killed(three, topic, joined):

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from rebalance_agent.assignors import STRATEGIES
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.testing import EmbeddedKafka
 from support.gateway.agreed import held
@@ -97,7 +97,7 @@ def test_every_strategy_gives_clients_of_every_kind_what_our_own_assignor_gives(
         eventually(lambda: agreed(members), LONG_S, told=(seen, through.outcomes))
         assert set().union(*(one.owned for one in members.values())) == set(range(len(PLACED)))
         read_everything(load, *everybody.values())
-    assert set(through.outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+    assert set(through.outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
 @pytest.mark.parametrize("name", ["rack-aware-sticky", "cooperative-rack-aware-sticky"])

@@ -17,7 +17,7 @@ from rebalance_agent.demo.stories import GROUPS, STEPS
 from rebalance_agent.pipeline.ingest.backfill import keep, records_of_topic, retold, topic_now
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
 from support.observer.observing import eventually, everything
 from support.pipeline.pipelines import SHORT_LIVED, Ingest, commits, generations, stored
@@ -78,7 +78,7 @@ def spark():
 @pytest.fixture(scope="module")
 def performed(folder, spark):
     """Tables of what was ingested and of what the coordinator's log holds; what was in the topic before and after."""
-    ingested, found = folder / "ingested", Tables(spark, str(folder / "found"))
+    ingested, found = folder / "ingested", DeltaTables(spark, str(folder / "found"))
     with performing(folder) as demo:
         properties = {"bootstrap.servers": demo.bootstrap}
         demo.said("> join")  # by then the observer has made its topic
@@ -91,7 +91,7 @@ def performed(folder, spark):
             demo.said(f"  {step.name}: over")
         before = best(demo.bootstrap)
         stream = Ingest(demo.bootstrap, TOPIC, ingested, folder / "ingest.log")
-        tables = Tables(spark, str(ingested))
+        tables = DeltaTables(spark, str(ingested))
         eventually(lambda: is_known(tables, before), DEMO_S, told=folder / "ingest.log")
         assert stream.interrupt() == 0
         after = best(demo.bootstrap)

@@ -11,7 +11,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.pipeline.ingest.ingest_events import checkpoint_of, events_of_topic
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from support.observer.observing import create_topic
 from support.pipeline.pipelines import assert_exactly_once, kill_at_random, producing
 
@@ -26,7 +26,7 @@ def test_every_event_is_there_once_after_twenty_kills(kafka, tmp_path):
     with producing(bootstrap, topic, seed=seed) as told:
         kill_at_random(bootstrap, topic, folder, tmp_path / "log", times=20, seed=seed)
     with open_session(SessionSettings(master="local[2]", driver_memory="1g", partitions=2)) as spark:
-        tables = Tables(spark, folder)
+        tables = DeltaTables(spark, folder)
         properties = {"bootstrap.servers": bootstrap}
         records = events_of_topic(spark, properties, topic, records_max=50_000)
         settings = StreamSettings(checkpoint_of(tables, properties, topic))

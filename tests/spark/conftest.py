@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from support.pipeline.pipelines import SHORT_LIVED
 
 
@@ -29,4 +29,4 @@ def spark():
 @pytest.fixture
 def tables(spark, tmp_path):
     """A folder of tables that no other test knows."""
-    return Tables(spark, str(tmp_path / "tables"))
+    return DeltaTables(spark, str(tmp_path / "tables"))

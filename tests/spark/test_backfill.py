@@ -21,15 +21,15 @@ from rebalance_agent.pipeline.ingest.backfill import (
     topic_now,
 )
 from rebalance_agent.pipeline.ingest.ingest_events import events_at_rest, ingest_batch
-from rebalance_agent.pipeline.ingest.log_rows import Shown
-from rebalance_agent.tracking.log_replay import Facts
+from rebalance_agent.pipeline.ingest.log_rows import LogRows
+from rebalance_agent.tracking.log_replay import LogFacts
 from support.observer.observing import create_topic, events, eventually, everything, members, observing
 from support.pipeline.pipelines import generations, stored
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
 WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
-FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+FACTS = LogFacts("captured", HEADER["topics"], HEADER["ids"])
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_where_generations_are_missing_is_told(tables, folder):
     gone = {each["timestamp_ms"] for each in eager[1:2]}
     left = [row for row in ROWS if row["timestamp"] not in gone]
     (folder / "records.ndjson").write_text("".join(json.dumps(row) + "\n" for row in left))
-    rows = retold(records_of_files(tables.spark, str(folder)), FACTS, Shown(allow="eager"))
+    rows = retold(records_of_files(tables.spark, str(folder)), FACTS, LogRows(allow="eager"))
     _, missing = keep(tables, rows, FakeClock(), write=False)
     assert [(each.group, each.missing) for each in missing] == [("eager", 1)]
     assert not tables.exists("events")
@@ -83,7 +83,7 @@ def test_of_a_real_topic_every_record_is_read_and_every_generation_agrees_with_w
     )
     assert {each.partition: each.records for each in ranges(records)} == dict(plain)
 
-    rows = retold(records, now.facts, Shown(allow=group))
+    rows = retold(records, now.facts, LogRows(allow=group))
     keep(tables, rows, FakeClock())
     retold_events = generations(stored(tables))
     watched = generations(events(bootstrap, published, group=group))

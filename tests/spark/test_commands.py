@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.cli.main import main
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LINES = (GOLDEN / "captured_topic_events.ndjson").read_bytes().splitlines()
@@ -95,13 +95,18 @@ def test_a_missing_generation_is_told_and_fails_only_a_strict_run(pipeline, fold
     assert f"warning: generations: {CONSECUTIVE}: 1 of " in said
     code, summary, _ = pipeline("aggregate", "--strict")
     assert (code, summary["broken"]) == (1, 1)
-    rows = Tables(spark, str(folder / "tables")).read("expectations").where(f"expectation = '{CONSECUTIVE}'").collect()
+    rows = (
+        DeltaTables(spark, str(folder / "tables"))
+        .read("expectations")
+        .where(f"expectation = '{CONSECUTIVE}'")
+        .collect()
+    )
     assert [(row["failed"], row["severity"]) for row in rows] == [(1, "warning")] * 2
 
 
 def test_wrong_rows_end_a_run_with_exit_code_1_and_are_told_in_the_table(pipeline, folder, spark):
     assert pipeline("ingest", "--events", folder / "events")[0] == 0
-    tables = Tables(spark, str(folder / "tables"))
+    tables = DeltaTables(spark, str(folder / "tables"))
     odd = tables.read("events").withColumn("day", F.date_add("day", 1)).limit(1)
     tables.overwrite("events", spark.createDataFrame(odd.collect(), odd.schema))
     code, summary, said = pipeline("aggregate")

@@ -16,12 +16,12 @@ from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.schemas import TABLES
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.group_history import history
 from support.pipeline.event_rows import events_frame
 from support.pipeline.reports import latest, report_of
 
-FLEET = Fleet(groups=5, days=1, seed=4)
+FLEET = FleetPlan(groups=5, days=1, seed=4)
 MADE_AT = dt.datetime(2026, 6, 9, tzinfo=dt.UTC)
 
 

@@ -10,9 +10,9 @@ import sys
 
 import pytest
 
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.testing.synthetic.event_files import synthesize
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from support.pipeline.pipelines import AGENT, SHORT_LIVED
 
 GROUPS = 8  # of all types
@@ -21,7 +21,7 @@ GROUPS = 8  # of all types
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("run")
-    synthesize(Fleet(GROUPS, 3, seed=1), folder / "events", 1, lambda _: None)
+    synthesize(FleetPlan(GROUPS, 3, seed=1), folder / "events", 1, lambda _: None)
     (folder / "events" / "events-damaged.ndjson").write_text("no event\n")
     return folder
 
@@ -63,7 +63,7 @@ def test_every_decision_that_is_defined_is_repeated(told):
 
 def test_tables_and_report_are_written(told, folder, spark):
     _, summary = told
-    tables = Tables(spark, str(folder / "tables"))
+    tables = DeltaTables(spark, str(folder / "tables"))
     assert tables.read("recommendations").count() == GROUPS
     checked = {row["table"] for row in tables.read("expectations").where("failed = 0").select("table").collect()}
     assert checked >= {"events", "events_rejected", "generations", "members", "whatif", "fidelity", "recommendations"}

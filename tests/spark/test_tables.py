@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import BASELINES, EXPECTATIONS
 
 NOW = dt.datetime(2026, 11, 21, tzinfo=dt.UTC)
@@ -34,10 +34,10 @@ def p50s(tables):
 
 def test_a_folder_may_be_named_from_where_one_is(spark, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    tables = Tables(spark, "here")
+    tables = DeltaTables(spark, "here")
     tables.merge("baselines", frame(tables, baseline("g", 1, 1.0)))
-    assert p50s(Tables(spark, str(tmp_path / "here"))) == {("g", 1): 1.0}
-    assert Tables(spark, "s3a://bucket/there/").path("events") == "s3a://bucket/there/events"
+    assert p50s(DeltaTables(spark, str(tmp_path / "here"))) == {("g", 1): 1.0}
+    assert DeltaTables(spark, "s3a://bucket/there/").path("events") == "s3a://bucket/there/events"
 
 
 def test_writers_at_the_same_time_lose_nothing_and_write_nothing_twice(tables):

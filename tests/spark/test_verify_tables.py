@@ -13,7 +13,7 @@ import pytest
 from rebalance_agent.cli.inputs import verify_tables
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline import pipeline_flags
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.group_hours import group_hours
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -140,7 +140,7 @@ def test_what_came_after_the_tables_were_made_is_not_wanted_of_them(verify, spar
     events, since = f"delta.`{folder}/tables/events`", f"timestamp_millis({ONE['timestamp_ms']})"
     for name in ("generations", "members"):
         spark.sql(f"DELETE FROM delta.`{folder}/tables/{name}` WHERE completed_at >= {since}")
-    tables = Tables(spark, str(folder / "tables"))
+    tables = DeltaTables(spark, str(folder / "tables"))
     before = tables.read("events").where(f"timestamp < {since}")
     tables.overwrite("group_hours", group_hours(tables.read("generations"), before))
     assert verify()[0] == 1

@@ -15,24 +15,24 @@ The command line and the pipeline call the same functions. What it can know and 
 
 from __future__ import annotations
 
-from rebalance_agent.advice.eligible_strategies import Settings
+from rebalance_agent.advice.eligible_strategies import ReplaySettings
 from rebalance_agent.advice.fidelity import Fidelity, FidelityLine, fidelity
-from rebalance_agent.advice.figures import Figures, Outcome, Replayed, WhatIf, merged
+from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, WhatIf, merged
 from rebalance_agent.advice.implementations import ran_here
 from rebalance_agent.advice.outcomes import replay, what_if
 from rebalance_agent.advice.predicted_stalls import predict_stall
 from rebalance_agent.advice.recommendation import Recommendation, recommend
-from rebalance_agent.advice.recorded_history import History, history_of
+from rebalance_agent.advice.recorded_history import RecordedHistory, history_of
 
 __all__ = [
     "Fidelity",
     "FidelityLine",
     "Figures",
-    "History",
-    "Outcome",
     "Recommendation",
+    "RecordedHistory",
+    "ReplaySettings",
     "Replayed",
-    "Settings",
+    "StrategyOutcome",
     "WhatIf",
     "fidelity",
     "history_of",

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.advice.recorded_history import History
+from rebalance_agent.advice.recorded_history import RecordedHistory
 from rebalance_agent.assignors import STRATEGIES, Strategy
 from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "Settings", "family", "known", "refusal"]
+__all__ = ["GENERAL", "MEMBERS_MAX", "SIZE_MAX", "ReplaySettings", "family", "known", "refusal"]
 
 SIZE_MAX = 50_000_000
 """Members and partitions over all rebalances of a replay: some minutes of one processor for each strategy."""
@@ -38,7 +38,7 @@ _PURPOSES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ReplaySettings:
     """``config``: assignor settings that every member of the replayed group runs with."""
 
     config: Mapping[str, str] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def family(name: str) -> str:
     return name.removeprefix(COOPERATIVE_PREFIX)
 
 
-def refusal(history: History, strategy: Strategy, settings: Settings | None = None) -> str | None:
+def refusal(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None) -> str | None:
     """Why this group's past cannot be replayed through ``strategy``, for a person; None if it can."""
     if history.group_type is not GroupType.CLASSIC:
         return f"the broker assigns in a {history.group_type} group; strategies run in members of classic groups"
@@ -61,10 +61,10 @@ def refusal(history: History, strategy: Strategy, settings: Settings | None = No
         )
     if (most := max(len(each.closing.members) for each in history.decided)) > MEMBERS_MAX:
         return f"too large: {most} members, more than {MEMBERS_MAX}"
-    return _unfit(history, strategy, settings or Settings())
+    return _unfit(history, strategy, settings or ReplaySettings())
 
 
-def _unfit(history: History, strategy: Strategy, settings: Settings) -> str | None:
+def _unfit(history: RecordedHistory, strategy: Strategy, settings: ReplaySettings) -> str | None:
     kind = family(strategy.name)
     if kind in _NEEDS and _NEEDS[kind][0] not in settings.config:
         return _NEEDS[kind][1]
@@ -76,7 +76,7 @@ def _unfit(history: History, strategy: Strategy, settings: Settings) -> str | No
     return _PURPOSES.get(kind)
 
 
-def _anything_alike(history: History) -> bool:
+def _anything_alike(history: RecordedHistory) -> bool:
     counts = history.decided[-1].closing.topics.values()
     return len(set(counts)) < len(counts)
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rebalance_agent.advice.eligible_strategies import known
-from rebalance_agent.advice.implementations import Verdict, hinting, verdict
+from rebalance_agent.advice.implementations import ImplementationVerdict, hinting, verdict
 from rebalance_agent.advice.move_counts import handed
-from rebalance_agent.advice.recorded_history import History, came_back, identity, owned_by
+from rebalance_agent.advice.recorded_history import RecordedHistory, came_back, identity, owned_by
 from rebalance_agent.assignors import Strategy, judge
 from rebalance_agent.assignors.strategies.redundant import REDUNDANCY
 from rebalance_agent.errors import AssignmentError
@@ -95,7 +95,7 @@ class Fidelity:
         return sum(each.same_skew for each in self.lines) / self.checked if self.checked else None
 
 
-def fidelity(history: History, instrumented: Collection[int] = ()) -> Fidelity:
+def fidelity(history: RecordedHistory, instrumented: Collection[int] = ()) -> Fidelity:
     """Repeat every recorded decision of ``history``; ``instrumented``: see `implementations.ran_here`."""
     hints = hinting(history.generations)
     lines: dict[tuple[str, str], FidelityLine] = {}
@@ -177,7 +177,7 @@ def _shared(event: GenerationEvent) -> Mapping[str, str]:
 
 
 def _checked(
-    event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], found: Verdict
+    event: GenerationEvent, before: GenerationEvent | None, earlier: Sequence[_Given], found: ImplementationVerdict
 ) -> FidelityLine:
     line = FidelityLine(event.assignor or "", found.implementation)
     chosen = known(event.assignor)

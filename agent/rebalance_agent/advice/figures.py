@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["STALLS_FIELDS", "Figures", "Outcome", "Replayed", "Sums", "WhatIf", "merged"]
+__all__ = ["STALLS_FIELDS", "Figures", "Replayed", "StrategyOutcome", "Sums", "WhatIf", "merged"]
 
 STALLS_FIELDS = ("stalled_partition_seconds", "avoided", "avoided_partition_seconds", "waited_partition_seconds")
 """Fields of `Figures` that say something only if there are ``stalls``."""
@@ -79,7 +79,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StrategyOutcome:
     """What one strategy would have made of it; ``refused`` is why nobody can say."""
 
     strategy: str
@@ -104,7 +104,7 @@ class WhatIf:
     protocol: RebalanceProtocol
     recorded: Figures
     predicted: Figures
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[StrategyOutcome, ...]
     copartitioned: bool = False
     group_type: GroupType = GroupType.CLASSIC
 

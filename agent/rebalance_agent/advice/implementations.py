@@ -13,7 +13,7 @@ from rebalance_agent.advice.eligible_strategies import family, known
 from rebalance_agent.model.events import AssignEvent, GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["LIBRARY", "Verdict", "hinting", "ran_here", "verdict"]
+__all__ = ["LIBRARY", "ImplementationVerdict", "hinting", "ran_here", "verdict"]
 
 LIBRARY = "kafka-rebalance-agent"
 """This library, in any client."""
@@ -32,7 +32,7 @@ _UNRECORDED = {
 }
 
 
-class Verdict(NamedTuple):
+class ImplementationVerdict(NamedTuple):
     """``implementation`` in words; ``reason``: why its decisions need not be repeated, None where they must."""
 
     implementation: str
@@ -54,19 +54,21 @@ def hinting(events: Iterable[GenerationEvent]) -> frozenset[str]:
 
 def verdict(
     event: GenerationEvent, instrumented: Collection[int] = (), hints: Collection[str] = frozenset()
-) -> Verdict:
+) -> ImplementationVerdict:
     """Who assigned in this generation; ``instrumented``: see `ran_here`, ``hints``: see `hinting`."""
     name = event.assignor or ""
     if event.group_type is not GroupType.CLASSIC:
-        return Verdict("the broker's own", "the broker assigns, by rules that may change with its version")
+        return ImplementationVerdict(
+            "the broker's own", "the broker assigns, by rules that may change with its version"
+        )
     if known(name) is None:
-        return Verdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
+        return ImplementationVerdict("another client's own", f"{name or 'its assignor'} is no strategy of this library")
     if name in {"range", "roundrobin"}:
         if name == "range" and any(each.rack for each in event.members):
-            return Verdict(ANY, "members say racks, and those of the partitions are not recorded")
-        return Verdict(ANY, None)
+            return ImplementationVerdict(ANY, "members say racks, and those of the partitions are not recorded")
+        return ImplementationVerdict(ANY, None)
     if family(name) != "sticky":
-        return Verdict(LIBRARY, _unrecorded(event, name))
+        return ImplementationVerdict(LIBRARY, _unrecorded(event, name))
     return _sticky(event, hints, instrumented=event.generation in instrumented)
 
 
@@ -80,19 +82,25 @@ def _told(member: MemberSnapshot) -> bool:
     return bool(member.user_data)
 
 
-def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: bool) -> Verdict:
+def _sticky(event: GenerationEvent, hints: Collection[str], *, instrumented: bool) -> ImplementationVerdict:
     others = "of equal balances every client's sticky assignor takes another"
     if event.assignor == "sticky":
         if instrumented or any(_hints(each) or each.member_id in hints for each in event.members):
             mixed = any(_silent(each) for each in event.members)
-            return Verdict(LIBRARY, None) if not mixed or instrumented else Verdict("a mixed group", others)
-        return Verdict("Kafka's own, or one like it", others)
+            return (
+                ImplementationVerdict(LIBRARY, None)
+                if not mixed or instrumented
+                else ImplementationVerdict("a mixed group", others)
+            )
+        return ImplementationVerdict("Kafka's own, or one like it", others)
     kinds = {len(each.user_data or b"") for each in event.members}
     if kinds == {_GENERATION_BYTES}:
         if instrumented:
-            return Verdict(LIBRARY, None)
-        return Verdict("Kafka's own, or this library", f"no leader said that it was this library; {others}")
-    return Verdict(
+            return ImplementationVerdict(LIBRARY, None)
+        return ImplementationVerdict(
+            "Kafka's own, or this library", f"no leader said that it was this library; {others}"
+        )
+    return ImplementationVerdict(
         "a mixed group" if len(kinds) > 1 and _GENERATION_BYTES in kinds else "librdkafka's or another", others
     )
 

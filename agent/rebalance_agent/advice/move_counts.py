@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["Assignment", "Handed", "handed"]
+__all__ = ["Assignment", "MoveCounts", "handed"]
 
 Assignment = Mapping[str, TopicPartitions]
 """Identity of a member -> what it has."""
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class MoveCounts:
     """``owned``: what members that stayed had before; ``moved``: how much of it others have now, where that is any.
 
     ``gone``: what members that went had, and somebody has now. ``assigned``: partitions with an owner now.
@@ -31,7 +31,7 @@ class Handed:
         return sum(self.moved.values()) + sum(self.gone.values())
 
 
-def handed(before: Assignment, after: Assignment) -> Handed:
+def handed(before: Assignment, after: Assignment) -> MoveCounts:
     """Compare two assignments. What nobody has any more is in neither ``moved`` nor ``gone``."""
     owned: dict[str, int] = {}
     moved: dict[str, int] = {}
@@ -53,4 +53,4 @@ def handed(before: Assignment, after: Assignment) -> Handed:
             owned[name] = count
         if changed:
             (gone if now is None else moved)[name] = changed
-    return Handed(owned, moved, gone, sum(map(count_partitions, after.values())))
+    return MoveCounts(owned, moved, gone, sum(map(count_partitions, after.values())))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from rebalance_agent.advice.eligible_strategies import Settings, family, refusal
-from rebalance_agent.advice.figures import Figures, Outcome, Replayed, Sums, WhatIf
+from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, refusal
+from rebalance_agent.advice.figures import Figures, Replayed, StrategyOutcome, Sums, WhatIf
 from rebalance_agent.advice.move_counts import Assignment, handed
 from rebalance_agent.advice.predicted_stalls import Behaviour, behaviour_of, predict_stall
-from rebalance_agent.advice.recorded_history import History, of_one_assignor, owned_by
-from rebalance_agent.advice.restarts import Avoidable, avoidable
-from rebalance_agent.advice.strategy_replay import Carried, carry
+from rebalance_agent.advice.recorded_history import RecordedHistory, of_one_assignor, owned_by
+from rebalance_agent.advice.restarts import AvoidableRebalances, avoidable
+from rebalance_agent.advice.strategy_replay import ReplayedRebalance, carry
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.assignors.assignment_facts import copartition_breaks, owners_of
 from rebalance_agent.errors import AssignmentError
@@ -20,7 +20,7 @@ from rebalance_agent.model.group import GroupType, RebalanceProtocol
 __all__ = ["replay", "what_if"]
 
 
-def replay(history: History, chosen: Strategy, settings: Settings | None = None) -> tuple[Replayed, ...]:
+def replay(history: RecordedHistory, chosen: Strategy, settings: ReplaySettings | None = None) -> tuple[Replayed, ...]:
     """The rebalances of ``history`` as ``chosen`` would have decided them, its own assignment carried along.
 
     Raises:
@@ -34,7 +34,9 @@ def replay(history: History, chosen: Strategy, settings: Settings | None = None)
     )
 
 
-def what_if(history: History, names: Iterable[str] | None = None, settings: Settings | None = None) -> WhatIf:
+def what_if(
+    history: RecordedHistory, names: Iterable[str] | None = None, settings: ReplaySettings | None = None
+) -> WhatIf:
     """Replay ``history`` through these strategies, by default all there are; both forms of one in a single pass.
 
     Only what was since the last change of assignor counts, and not what leads in.
@@ -50,11 +52,11 @@ def what_if(history: History, names: Iterable[str] | None = None, settings: Sett
     for name in STRATEGIES if names is None else names:
         chosen = strategy(name)
         if refused := refusal(history, chosen, settings):
-            outcomes.append(Outcome(name, chosen.protocol, refused=refused))
+            outcomes.append(StrategyOutcome(name, chosen.protocol, refused=refused))
             continue
         if family(name) not in families:
             families[family(name)] = _both(history, chosen, settings, behaviours, restarts)
-        outcomes.append(Outcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
+        outcomes.append(StrategyOutcome(name, chosen.protocol, families[family(name)][chosen.protocol]))
     recorded, predicted = _recorded(history, behaviours, restarts)
     return WhatIf(
         cluster_id=history.cluster_id,
@@ -69,7 +71,7 @@ def what_if(history: History, names: Iterable[str] | None = None, settings: Sett
     )
 
 
-def _copartitioned(history: History) -> bool:
+def _copartitioned(history: RecordedHistory) -> bool:
     """Whether several members had the same numbers of several topics in the end: some application may rely on it."""
     if not history.decided or history.group_type is not GroupType.CLASSIC:
         return False
@@ -79,11 +81,11 @@ def _copartitioned(history: History) -> bool:
     return together and sum(map(bool, given.values())) > 1
 
 
-def _behaviours(history: History) -> Mapping[int, Behaviour | None]:
+def _behaviours(history: RecordedHistory) -> Mapping[int, Behaviour | None]:
     return {id(each): behaviour_of(each) for each in history.decided}
 
 
-def _replayed(carried: Carried, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
+def _replayed(carried: ReplayedRebalance, behaviour: Behaviour | None, protocol: RebalanceProtocol) -> Replayed:
     closing = carried.rebalance.closing
     return Replayed(
         generation=closing.generation,
@@ -98,11 +100,11 @@ def _replayed(carried: Carried, behaviour: Behaviour | None, protocol: Rebalance
 
 
 def _both(
-    history: History,
+    history: RecordedHistory,
     chosen: Strategy,
-    settings: Settings | None,
+    settings: ReplaySettings | None,
     behaviours: Mapping[int, Behaviour | None],
-    restarts: Avoidable,
+    restarts: AvoidableRebalances,
 ) -> dict[RebalanceProtocol, Figures]:
     """The figures under either protocol."""
     places = _places(history)
@@ -121,7 +123,7 @@ def _both(
 
 
 def _recorded(
-    history: History, behaviours: Mapping[int, Behaviour | None], restarts: Avoidable
+    history: RecordedHistory, behaviours: Mapping[int, Behaviour | None], restarts: AvoidableRebalances
 ) -> tuple[Figures, Figures]:
     """What was measured, and the same moves with the stalls that the model predicts for them."""
     places = _places(history)
@@ -154,5 +156,5 @@ def _recorded(
     return measured.figures(), predicted.figures()
 
 
-def _places(history: History) -> dict[int, int]:
+def _places(history: RecordedHistory) -> dict[int, int]:
     return {id(each): place for place, each in enumerate(history.rebalances)}

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.advice.move_counts import Handed
-from rebalance_agent.advice.recorded_history import Rebalance, identity
+from rebalance_agent.advice.move_counts import MoveCounts
+from rebalance_agent.advice.recorded_history import RecordedRebalance, identity
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 
@@ -46,7 +46,7 @@ class Behaviour:
     fresh: bool = False
 
 
-def behaviour_of(rebalance: Rebalance) -> Behaviour | None:
+def behaviour_of(rebalance: RecordedRebalance) -> Behaviour | None:
     """What the events tell of it; None where nobody saw when it began, or knows what it cost."""
     first, closing = rebalance.generations[0], rebalance.closing
     if rebalance.before is None or first.join_seconds is None or closing.stall is None:
@@ -72,7 +72,7 @@ def behaviour_of(rebalance: Rebalance) -> Behaviour | None:
     )
 
 
-def predict_stall(behaviour: Behaviour | None, given: Handed | None, protocol: RebalanceProtocol) -> float | None:
+def predict_stall(behaviour: Behaviour | None, given: MoveCounts | None, protocol: RebalanceProtocol) -> float | None:
     """Stalled partition-seconds of a rebalance in which ``given`` changed hands under ``protocol``.
 
     None where it is not known how the members behaved, or what changed hands.
@@ -88,7 +88,7 @@ def predict_stall(behaviour: Behaviour | None, given: Handed | None, protocol: R
     return stood + _of_gone(behaviour, given, end)
 
 
-def _cooperative(behaviour: Behaviour, given: Handed) -> float:
+def _cooperative(behaviour: Behaviour, given: MoveCounts) -> float:
     join = _joined(behaviour, given)
     end = join + behaviour.sync
     if behaviour.fresh:
@@ -104,7 +104,7 @@ def _cooperative(behaviour: Behaviour, given: Handed) -> float:
     return moved * follow + _of_gone(behaviour, given, end)
 
 
-def _joined(behaviour: Behaviour, given: Handed) -> float:
+def _joined(behaviour: Behaviour, given: MoveCounts) -> float:
     """When the last member joins if nobody has to give anything up first.
 
     Nobody tells when a member stopped that had nothing to stop: such a one joins as soon as it notices. If it did tell,
@@ -115,11 +115,11 @@ def _joined(behaviour: Behaviour, given: Handed) -> float:
     return max((behaviour.stops[name] for name in given.owned if name in behaviour.stops), default=behaviour.join)
 
 
-def _of_gone(behaviour: Behaviour, given: Handed, end: float) -> float:
+def _of_gone(behaviour: Behaviour, given: MoveCounts, end: float) -> float:
     return sum(count * (end + behaviour.expired.get(name, 0.0)) for name, count in given.gone.items())
 
 
-def _expired(rebalance: Rebalance) -> dict[str, float]:
+def _expired(rebalance: RecordedRebalance) -> dict[str, float]:
     """Members that failed had been dead for a session before anybody noticed. Of all others that is merely possible."""
     closing, before = rebalance.closing, rebalance.before
     if before is None or Trigger.MEMBER_FAILED not in closing.causes:

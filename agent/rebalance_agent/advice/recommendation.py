@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.advice.eligible_strategies import GENERAL, family, known
-from rebalance_agent.advice.figures import Figures, Outcome, WhatIf
+from rebalance_agent.advice.figures import Figures, StrategyOutcome, WhatIf
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["REBALANCES_MIN", "Recommendation", "recommend"]
@@ -77,9 +77,9 @@ def recommend(found: WhatIf) -> Recommendation:
     )
 
 
-def _own(found: WhatIf) -> Outcome:
+def _own(found: WhatIf) -> StrategyOutcome:
     """What the group runs: as it was recorded, with the stalls of the same model as for all others."""
-    return Outcome(found.assignor or "", found.protocol, found.predicted)
+    return StrategyOutcome(found.assignor or "", found.protocol, found.predicted)
 
 
 def _keeps_purpose(name: str, found: WhatIf) -> bool:
@@ -90,7 +90,7 @@ def _keeps_purpose(name: str, found: WhatIf) -> bool:
     return family(name) in GENERAL if own in GENERAL else family(name) == own
 
 
-def _order(outcome: Outcome) -> tuple[bool, int, str]:
+def _order(outcome: StrategyOutcome) -> tuple[bool, int, str]:
     """Of equals the first is taken: cooperative forms first, they stop less; then those that move less."""
     kind = family(outcome.strategy)
     place = GENERAL.index(kind) if kind in GENERAL else len(GENERAL)
@@ -118,7 +118,7 @@ def _static_saves(figures: Figures) -> bool:
     )
 
 
-def _sentence(found: WhatIf, own: Outcome, best: Outcome | None, *, static: bool) -> str:
+def _sentence(found: WhatIf, own: StrategyOutcome, best: StrategyOutcome | None, *, static: bool) -> str:
     count = own.figures.generations
     refused = [each.refused for each in found.outcomes if each.refused is not None]
     if refused and len(refused) == len(found.outcomes):
@@ -145,7 +145,7 @@ def _sentence(found: WhatIf, own: Outcome, best: Outcome | None, *, static: bool
     return text
 
 
-def _stall_matters(own: Outcome, best: Outcome | None) -> bool:
+def _stall_matters(own: StrategyOutcome, best: StrategyOutcome | None) -> bool:
     return best is not None and _stall_differs(own.figures, best.figures)
 
 
@@ -171,7 +171,7 @@ def _differences(own: Figures, best: Figures) -> Iterator[tuple[bool, str]]:
         yield best.moved < own.moved, f"{best.moved} partitions would have moved instead of {own.moved}"
 
 
-def _static(outcome: Outcome, *, alone: bool) -> str:
+def _static(outcome: StrategyOutcome, *, alone: bool) -> str:
     figures = outcome.figures
     saved = figures.avoided_partition_seconds - figures.waited_partition_seconds
     rebalances = f"{figures.avoided} {'rebalance' if figures.avoided == 1 else 'rebalances'}"

@@ -18,8 +18,8 @@ from rebalance_agent.model.subscription import GroupSubscription, MemberSubscrip
 
 __all__ = [
     "GENERATIONS_MAX",
-    "History",
-    "Rebalance",
+    "RecordedHistory",
+    "RecordedRebalance",
     "came_back",
     "history_of",
     "identity",
@@ -33,7 +33,7 @@ GENERATIONS_MAX = 100_000
 
 
 @dataclass(frozen=True)
-class Rebalance:
+class RecordedRebalance:
     """One episode: ``generations`` in order, of which the last one closed it.
 
     ``before``: the event that it began from, None where that was not seen, or there was none.
@@ -74,7 +74,7 @@ class Rebalance:
 
 
 @dataclass(frozen=True)
-class History:
+class RecordedHistory:
     """One group's past: ``rebalances`` in order, each of them ended; ``generations`` they consist of.
 
     ``lead``: ids of events that lead in: strategies go through them, and another part of the past counts them.
@@ -83,7 +83,7 @@ class History:
     cluster_id: str
     group: str
     generations: tuple[GenerationEvent, ...]
-    rebalances: tuple[Rebalance, ...]
+    rebalances: tuple[RecordedRebalance, ...]
     lead: frozenset[str] = frozenset()
 
     def counts(self, event: GenerationEvent) -> bool:
@@ -96,7 +96,7 @@ class History:
         return self.generations[-1] if self.generations else None
 
     @cached_property
-    def decided(self) -> tuple[Rebalance, ...]:
+    def decided(self) -> tuple[RecordedRebalance, ...]:
         """Rebalances in which somebody assigned partitions to somebody."""
         return tuple(each for each in self.rebalances if each.closing.members and not each.returned)
 
@@ -125,10 +125,10 @@ class History:
         )
 
 
-def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> History:
+def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> RecordedHistory:
     """The history in one group's ``events`` (other kinds are passed over), of each event the newest revision.
 
-    ``lead``: ids of those that only lead in, see `History`.
+    ``lead``: ids of those that only lead in, see `RecordedHistory`.
 
     Left out are the parts of an event that was split by member and not put together again, what comes before a change
     of the group's type, and an episode that has not ended.
@@ -144,7 +144,7 @@ def history_of(events: Iterable[Event], lead: Collection[str] = ()) -> History:
     rebalances = tuple(_rebalances(kept))
     last = kept[-1] if kept else None
     named = (last.cluster_id, last.group) if last else ("", "")
-    return History(*named, tuple(kept), rebalances, frozenset(lead))
+    return RecordedHistory(*named, tuple(kept), rebalances, frozenset(lead))
 
 
 def identity(member: MemberSnapshot | MemberSubscription) -> str:
@@ -159,7 +159,7 @@ def came_back(event: GenerationEvent, before: GenerationEvent | None) -> bool:
     return event.generation in {event.previous_generation, before.generation if before else None}
 
 
-def of_one_assignor(history: History) -> History:
+def of_one_assignor(history: RecordedHistory) -> RecordedHistory:
     """The same without what was before the last change of assignor: figures of two would speak of neither."""
     for place in range(len(history.rebalances) - 1, -1, -1):
         each = history.rebalances[place]
@@ -176,7 +176,7 @@ def _of_one_type(events: Sequence[GenerationEvent]) -> Sequence[GenerationEvent]
     return events
 
 
-def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[Rebalance]:
+def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[RecordedRebalance]:
     before: GenerationEvent | None = None
     running: list[GenerationEvent] = []
     for event in events:
@@ -186,7 +186,7 @@ def _rebalances(events: Sequence[GenerationEvent]) -> Iterable[Rebalance]:
             before = None  # what it began from is missing, or the group was deleted and made again
         running.append(event)
         if event.closes_episode:
-            yield Rebalance(tuple(running), before)
+            yield RecordedRebalance(tuple(running), before)
             before, running = event, []
 
 

@@ -14,12 +14,12 @@ from functools import cached_property
 
 from rebalance_agent.advice.move_counts import Assignment
 from rebalance_agent.advice.predicted_stalls import SESSION_MS
-from rebalance_agent.advice.recorded_history import History, Rebalance, identity
+from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance, identity
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.partitions import count_partitions
 
-__all__ = ["Avoidable", "Restart", "avoidable"]
+__all__ = ["AvoidableRebalances", "Restart", "avoidable"]
 
 _RESTART_CAUSES = frozenset(
     {
@@ -48,7 +48,7 @@ class Restart:
 
 
 @dataclass(frozen=True)
-class Avoidable:
+class AvoidableRebalances:
     """``rebalances``: places of those that nothing but restarts caused; ``restarts``: these and all others."""
 
     rebalances: frozenset[int]
@@ -69,7 +69,7 @@ class Avoidable:
         )
 
 
-def avoidable(history: History) -> Avoidable:
+def avoidable(history: RecordedHistory) -> AvoidableRebalances:
     """Restarts of dynamic members that were shorter than their session timeout."""
     changes = [_Change(each) for each in history.rebalances]
     restarts = tuple(_restarts(changes))
@@ -83,13 +83,13 @@ def avoidable(history: History) -> Avoidable:
         for place, change in enumerate(changes)
         if change.is_nothing_but(went.get(place, set()), came.get(place, set()))
     )
-    return Avoidable(frozenset(only), restarts)
+    return AvoidableRebalances(frozenset(only), restarts)
 
 
 class _Change:
     """Who came and went in one rebalance, by client id."""
 
-    def __init__(self, rebalance: Rebalance) -> None:
+    def __init__(self, rebalance: RecordedRebalance) -> None:
         self.rebalance = rebalance
         before = rebalance.before.members if rebalance.before else ()
         now = rebalance.closing.members

@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import is_
 
-from rebalance_agent.advice.eligible_strategies import Settings, family, known
-from rebalance_agent.advice.move_counts import Assignment, Handed, handed
-from rebalance_agent.advice.recorded_history import History, Rebalance
+from rebalance_agent.advice.eligible_strategies import ReplaySettings, family, known
+from rebalance_agent.advice.move_counts import Assignment, MoveCounts, handed
+from rebalance_agent.advice.recorded_history import RecordedHistory, RecordedRebalance
 from rebalance_agent.assignors import Plan, Roster, Strategy
 from rebalance_agent.assignors.assignment_facts import count_moved, owners_of
 from rebalance_agent.assignors.balance.promise import by_count
 from rebalance_agent.assignors.measure_quality import balance_of
-from rebalance_agent.assignors.roster import Told, call_again
+from rebalance_agent.assignors.roster import MemberUserData, call_again
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 
-__all__ = ["Carried", "carry"]
+__all__ = ["ReplayedRebalance", "carry"]
 
 USER_DATA_MAX = 10_000
 """Members' user data that are kept as read; some of it changes with every generation, most does not."""
@@ -29,7 +29,7 @@ _NOTHING: TopicPartitions = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
+class ReplayedRebalance:
     """What a strategy made of one rebalance.
 
     ``assignment`` by identity. ``given``: what changed hands since its own previous assignment, None where it has
@@ -38,16 +38,18 @@ class Carried:
     that promises, of all others against the best balance of counts.
     """
 
-    rebalance: Rebalance
+    rebalance: RecordedRebalance
     assignment: Assignment
-    given: Handed | None
+    given: MoveCounts | None
     moved: int
     needed: int | None
     skew_ratio: float
     imbalance: int
 
 
-def carry(history: History, strategy: Strategy, settings: Settings | None = None) -> Iterator[Carried]:
+def carry(
+    history: RecordedHistory, strategy: Strategy, settings: ReplaySettings | None = None
+) -> Iterator[ReplayedRebalance]:
     """Replay the rebalances in which somebody decided.
 
     After an empty group everybody starts anew; and so does the strategy where nobody saw what a rebalance began from.
@@ -55,7 +57,7 @@ def carry(history: History, strategy: Strategy, settings: Settings | None = None
     Raises:
         AssignmentError: a setting is not what the strategy takes.
     """
-    carrier = _Carrier(strategy, settings or Settings(), known(history.assignor))
+    carrier = _Carrier(strategy, settings or ReplaySettings(), known(history.assignor))
     for rebalance in history.rebalances:
         if not rebalance.closing.members:
             carrier.forget()
@@ -68,14 +70,14 @@ def carry(history: History, strategy: Strategy, settings: Settings | None = None
 class _Carrier:
     """One strategy on its way through one history."""
 
-    def __init__(self, strategy: Strategy, settings: Settings, recorded: Strategy | None) -> None:
+    def __init__(self, strategy: Strategy, settings: ReplaySettings, recorded: Strategy | None) -> None:
         self._strategy = strategy
         self._config = settings.config
         own = recorded is not None and family(recorded.name) == family(strategy.name)
         self._reader = recorded.reader if recorded and own and not strategy.only_owned else None
         # One measure for all that stand in for another: what nobody asked for is no excuse for skew.
         self._promise = strategy.promise if own else by_count
-        self._read: dict[bytes, Told | None] = {}
+        self._read: dict[bytes, MemberUserData | None] = {}
         self._had: Assignment | None = None
         self._copies: Mapping[str, TopicPartitions] = {}
 
@@ -87,7 +89,7 @@ class _Carrier:
         """Nobody is there."""
         self._had, self._copies = {}, {}
 
-    def decide(self, rebalance: Rebalance) -> Carried:
+    def decide(self, rebalance: RecordedRebalance) -> ReplayedRebalance:
         """The next rebalance."""
         before = self._had
         claims = [(before or {}).get(name, _NOTHING) for name in rebalance.identities]
@@ -101,7 +103,7 @@ class _Carrier:
         self._had = after
         self._keep_copies(rebalance, roster, plan)
         moved = given.changed if given else 0
-        return Carried(
+        return ReplayedRebalance(
             rebalance=rebalance,
             assignment=after,
             given=given,
@@ -112,7 +114,7 @@ class _Carrier:
             imbalance=found.imbalance,
         )
 
-    def _roster(self, rebalance: Rebalance, claims: Sequence[TopicPartitions]) -> Roster:
+    def _roster(self, rebalance: RecordedRebalance, claims: Sequence[TopicPartitions]) -> Roster:
         by_count(rebalance.roster)  # all strategies are measured by it: it is worked out once
         return call_again(
             rebalance.roster,
@@ -123,7 +125,7 @@ class _Carrier:
             [self._copies.get(name, _NOTHING) for name in rebalance.identities] if self._copies else None,
         )
 
-    def _told(self, rebalance: Rebalance) -> Sequence[Told | None]:
+    def _told(self, rebalance: RecordedRebalance) -> Sequence[MemberUserData | None]:
         """The settings that members told, without what they owned then."""
         members = rebalance.roster.members
         if self._reader is None:
@@ -131,7 +133,7 @@ class _Carrier:
         said = {each.member_id: each.user_data for each in rebalance.closing.members}
         return [self._read_one(said[each.member_id]) for each in members]
 
-    def _read_one(self, recorded: bytes | None) -> Told | None:
+    def _read_one(self, recorded: bytes | None) -> MemberUserData | None:
         if not recorded or self._reader is None:
             return None
         if recorded not in self._read:
@@ -143,12 +145,12 @@ class _Carrier:
                 self._read[recorded] = None
         return self._read[recorded]
 
-    def _keep_copies(self, rebalance: Rebalance, roster: Roster, plan: Plan) -> None:
+    def _keep_copies(self, rebalance: RecordedRebalance, roster: Roster, plan: Plan) -> None:
         if self._strategy.standbys is not None:
             self._copies = dict(zip(rebalance.identities, self._strategy.standbys(roster, plan), strict=True))
 
 
-def _left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: Handed | None) -> int:
+def _left(roster: Roster, claims: Sequence[TopicPartitions], plan: Plan, given: MoveCounts | None) -> int:
     """How much of what members own does not stay with its owner."""
     if given and all(map(is_, claims, roster.ledger.holdings)):
         return sum(given.moved.values())

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from rebalance_agent.api.history import History
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.openapi import openapi_document
 from rebalance_agent.api.query import GroupQuery, NotKnownError, find_route, parse_query
 from rebalance_agent.api.routes import GROUP_ONE, GROUPS, OPENAPI, REBALANCES, Route
@@ -28,7 +28,7 @@ from rebalance_agent.http.answer import Answer
 from rebalance_agent.model.event_json import value_to_json
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["Api"]
+__all__ = ["GroupsApi"]
 
 JSON = "application/json"
 
@@ -47,13 +47,13 @@ class _Detail(NamedTuple):
     text: bytes
 
 
-class Api:
+class GroupsApi:
     """Answers from the views and the history of one process. Thread-safe.
 
     The methods give values, for a program in the same process; calling it gives what is sent over HTTP.
     """
 
-    def __init__(self, views: Callable[[], Iterable[GroupView]], history: History, clock: Clock) -> None:
+    def __init__(self, views: Callable[[], Iterable[GroupView]], history: EpisodeHistory, clock: Clock) -> None:
         """``views`` gives a consistent snapshot of all groups to show, from any thread."""
         self._views = views
         self._history = history

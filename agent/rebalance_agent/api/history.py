@@ -27,7 +27,7 @@ from rebalance_agent.model.events import (
 )
 from rebalance_agent.model.rollout import RolloutEvent
 
-__all__ = ["History", "HistoryLimits"]
+__all__ = ["EpisodeHistory", "HistoryLimits"]
 
 OPEN_MAX = 32
 """Generations of a rebalance that has not closed: twice what the tracker lets one have."""
@@ -81,7 +81,7 @@ class _Group:
         return sum(each.size for each in self.episodes) + packed + LINE_BYTES * len(self.rollouts)
 
 
-class History:
+class EpisodeHistory:
     """One more receiver of the observer's events. Thread-safe; nothing here outlives its group."""
 
     def __init__(self, limits: HistoryLimits | None = None) -> None:

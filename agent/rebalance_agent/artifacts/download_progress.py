@@ -7,12 +7,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
 
-__all__ = ["Progress"]
+__all__ = ["DownloadProgress"]
 
 _MEGABYTE = 1_000_000
 
 
-class Progress:
+class DownloadProgress:
     """Says that a download runs: on a terminal one line that is rewritten, elsewhere one line at the start."""
 
     def __init__(self, title: str, files: int, size: int, target: Path, stream: TextIO | None = None) -> None:

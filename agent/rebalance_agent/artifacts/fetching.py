@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 
-from rebalance_agent.artifacts.download_progress import Progress
+from rebalance_agent.artifacts.download_progress import DownloadProgress
 from rebalance_agent.artifacts.errors import ArtifactError
 from rebalance_agent.artifacts.lockfile import Artifact
 
@@ -97,7 +97,7 @@ def _fetch_all(missing: Sequence[Artifact], folder: Path, fetch: Fetch, title: s
         shutil.rmtree(leftover, ignore_errors=True)
     with (
         tempfile.TemporaryDirectory(prefix="incoming-", dir=folder) as incoming,
-        Progress(title, len(missing), sum(artifact.size for artifact in missing), folder) as progress,
+        DownloadProgress(title, len(missing), sum(artifact.size for artifact in missing), folder) as progress,
         ThreadPoolExecutor(DOWNLOADS_MAX) as pool,
     ):
         # The big ones first: otherwise the last thread is left with 10 MB while the others have nothing to do.

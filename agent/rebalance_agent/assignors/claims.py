@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Claim", "Ownership", "settle"]
+__all__ = ["Claim", "TopicOwnership", "settle"]
 
 Claim = tuple[int, int, tuple[int, ...]]
 """Generation, member (its place in the roster), partition numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ownership:
+class TopicOwnership:
     """One topic's partitions: ``owned`` by member, ascending; ``disputed`` partition -> members that still hold it.
 
     Disputed partitions belong to nobody, but a cooperative rebalance must not hand them out while they are held.
@@ -34,7 +34,7 @@ class Ownership:
         return held
 
 
-def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int]) -> Ownership:
+def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int]) -> TopicOwnership:
     """Reduce the claims to one topic of ``partitions`` partitions. Time grows with the number of claimed partitions."""
     newest: dict[int, int] = {}
     holders: dict[int, list[int]] = {}
@@ -57,4 +57,4 @@ def settle(claims: Sequence[Claim], partitions: int, subscribers: Collection[int
             disputed[number] = tuple(holders[number])
         else:
             owned.setdefault(first, []).append(number)
-    return Ownership({member: tuple(owned[member]) for member in sorted(owned)}, disputed)
+    return TopicOwnership({member: tuple(owned[member]) for member in sorted(owned)}, disputed)

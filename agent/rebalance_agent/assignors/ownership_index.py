@@ -12,64 +12,64 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import overload
 
-from rebalance_agent.assignors.claims import Ownership, settle
+from rebalance_agent.assignors.claims import TopicOwnership, settle
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["Ledger", "LedgerByTopic", "by_hand", "distinct", "in_order", "settle_all", "unowned"]
+__all__ = ["OwnershipByTopic", "OwnershipIndex", "by_hand", "distinct", "in_order", "settle_all", "unowned"]
 
 _ALIKE_MIN = 4
 """So many members with the same topics are read column by column; fewer are faster one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class OwnershipIndex:
     """``ownership`` and ``gaps`` (what nobody owns) by topic, ``holdings`` by member: the same facts three ways.
 
     A member whose claims all hold has the very mapping that it sent as its holdings: nothing is copied. ``disputed``:
     topics with partitions that belong to nobody although somebody holds them.
     """
 
-    ownership: Sequence[Ownership]
+    ownership: Sequence[TopicOwnership]
     gaps: Sequence[Sequence[int]]
     holdings: Sequence[TopicPartitions]
     disputed: frozenset[str] = frozenset()
 
 
-class LedgerByTopic(Sequence[Ownership]):
+class OwnershipByTopic(Sequence[TopicOwnership]):
     """Undisputed holdings by topic, put together at the first look: a million entries that sticky plans never read."""
 
     def __init__(self, topics: Collection[str], holdings: Sequence[TopicPartitions]) -> None:
         """``holdings`` by member, of no other than these ``topics``."""
         self._topics = topics
         self._holdings = holdings
-        self._made: tuple[Ownership, ...] | None = None
+        self._made: tuple[TopicOwnership, ...] | None = None
 
-    def _all(self) -> tuple[Ownership, ...]:
+    def _all(self) -> tuple[TopicOwnership, ...]:
         if self._made is None:
             owned: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in self._topics}
             for member, held in enumerate(self._holdings):
                 for topic, numbers in held.items():
                     owned[topic][member] = numbers
-            self._made = tuple(map(Ownership, owned.values()))
+            self._made = tuple(map(TopicOwnership, owned.values()))
         return self._made
 
     def __len__(self) -> int:
         return len(self._topics)
 
-    def __iter__(self) -> Iterator[Ownership]:
+    def __iter__(self) -> Iterator[TopicOwnership]:
         return iter(self._all())
 
     @overload
-    def __getitem__(self, place: int) -> Ownership: ...
+    def __getitem__(self, place: int) -> TopicOwnership: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Ownership]: ...
+    def __getitem__(self, place: slice) -> Sequence[TopicOwnership]: ...
 
-    def __getitem__(self, place: int | slice) -> Ownership | Sequence[Ownership]:
+    def __getitem__(self, place: int | slice) -> TopicOwnership | Sequence[TopicOwnership]:
         return self._all()[place]
 
     def __eq__(self, other: object) -> bool:
-        return self._all() == tuple(other) if isinstance(other, (LedgerByTopic, tuple)) else NotImplemented
+        return self._all() == tuple(other) if isinstance(other, (OwnershipByTopic, tuple)) else NotImplemented
 
     def __hash__(self) -> int:
         raise TypeError("ownership holds mappings, and has no hash")
@@ -80,7 +80,7 @@ def settle_all(
     topics: Mapping[str, int],
     subscribers: Sequence[tuple[int, ...]],
     subscriptions: Sequence[Sequence[str]],
-) -> Ledger:
+) -> OwnershipIndex:
     """Reduce what each member claims: its generation, topic -> numbers.
 
     ``topics`` come with their partition counts, ``subscribers`` by topic and ``subscriptions`` by member say the same.
@@ -90,7 +90,7 @@ def settle_all(
     if all(len(places) == len(claims) for places in subscribers) or _entitled(holdings, subscriptions):
         gaps = _gaps_of_plain(holdings, topics)
     if gaps is not None:
-        return Ledger(LedgerByTopic(topics, holdings), gaps, holdings)
+        return OwnershipIndex(OwnershipByTopic(topics, holdings), gaps, holdings)
     return _settle_each(claims, topics, subscribers)
 
 
@@ -160,7 +160,7 @@ def in_order(parts: Collection[Sequence[int]]) -> bool:
 
 def _settle_each(
     claims: Sequence[tuple[int, TopicPartitions]], topics: Mapping[str, int], subscribers: Sequence[tuple[int, ...]]
-) -> Ledger:
+) -> OwnershipIndex:
     claimed: dict[str, dict[int, tuple[int, ...]]] = {topic: {} for topic in topics}
     for member, (_, owned) in enumerate(claims):
         for topic in owned.keys() & claimed.keys():
@@ -169,14 +169,14 @@ def _settle_each(
     for parts, count, places in zip(claimed.values(), topics.values(), subscribers, strict=True):
         plain = distinct(sorted(chain.from_iterable(parts.values())), count) and in_order(parts.values())
         if plain and parts.keys() <= frozenset(places):
-            ownership.append(Ownership(parts))
+            ownership.append(TopicOwnership(parts))
         else:
             dated = [(claims[member][0], member, numbers) for member, numbers in parts.items()]
             ownership.append(settle(dated, count, places))
     return by_hand(ownership, topics, len(claims))
 
 
-def by_hand(ownership: Sequence[Ownership], topics: Mapping[str, int], members: int) -> Ledger:
+def by_hand(ownership: Sequence[TopicOwnership], topics: Mapping[str, int], members: int) -> OwnershipIndex:
     """The ledger of any ``ownership`` of ``topics`` with these partition counts."""
     holdings: list[dict[str, tuple[int, ...]]] = [{} for _ in range(members)]
     for topic, known in zip(topics, ownership, strict=True):
@@ -184,10 +184,10 @@ def by_hand(ownership: Sequence[Ownership], topics: Mapping[str, int], members: 
             holdings[member][topic] = numbers
     gaps = [unowned(known, count) for known, count in zip(ownership, topics.values(), strict=True)]
     disputed = frozenset(topic for topic, known in zip(topics, ownership, strict=True) if known.disputed)
-    return Ledger(tuple(ownership), gaps, holdings, disputed)
+    return OwnershipIndex(tuple(ownership), gaps, holdings, disputed)
 
 
-def unowned(ownership: Ownership, count: int) -> Sequence[int]:
+def unowned(ownership: TopicOwnership, count: int) -> Sequence[int]:
     """The partitions of a topic of ``count`` that nobody owns, ascending."""
     if not ownership.owned:
         return range(count)

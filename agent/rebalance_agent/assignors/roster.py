@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from rebalance_agent.assignors.claims import Ownership
-from rebalance_agent.assignors.ownership_index import Ledger, by_hand, settle_all
+from rebalance_agent.assignors.claims import TopicOwnership
+from rebalance_agent.assignors.ownership_index import OwnershipIndex, by_hand, settle_all
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.assignors.subscribers import subscribers_by_topic
 from rebalance_agent.errors import DecodeError
@@ -23,14 +23,14 @@ from rebalance_agent.model.subscription import (
     member_order,
 )
 
-__all__ = ["Notes", "Plan", "Reader", "Roster", "Told", "call_again", "call_the_roll"]
+__all__ = ["MemberUserData", "Notes", "Plan", "Reader", "Roster", "call_again", "call_the_roll"]
 
 Plan = list[dict[str, tuple[int, ...]]]
 """What each member is to own, by its place in the roster: topic -> ascending partition numbers."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MemberUserData:
     """What a member says in its user data: settings by name, and what it has, as far as the strategy needs it.
 
     ``owned`` was assigned in ``generation`` (-1: not said); ``standbys`` are partitions that it has a copy of.
@@ -42,7 +42,7 @@ class Told:
     standbys: TopicPartitions = field(default_factory=dict)
 
 
-Reader = Callable[[bytes], Told]
+Reader = Callable[[bytes], MemberUserData]
 """Decodes a strategy's user data; raises `DecodeError`."""
 
 _T = TypeVar("_T")
@@ -55,7 +55,7 @@ class Notes:
     ``even``: the promise of `promise.by_count`, which depends on nothing that is owned.
     """
 
-    ledger: Ledger | None = None
+    ledger: OwnershipIndex | None = None
     even: Any = None
     counts: tuple[int, ...] | None = None
     drafts: dict[tuple[tuple[int, ...], ...], Any] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Roster:
     topics: tuple[str, ...]
     metadata: tuple[TopicMetadata, ...]
     subscribers: tuple[tuple[int, ...], ...]
-    ownership: Sequence[Ownership]
+    ownership: Sequence[TopicOwnership]
     settings: Mapping[str, tuple[Any, ...]]
     shared: Mapping[str, Any]
     standbys: tuple[TopicPartitions, ...]
@@ -101,7 +101,7 @@ class Roster:
         return [topic.partitions for topic in self.metadata]
 
     @property
-    def ledger(self) -> Ledger:
+    def ledger(self) -> OwnershipIndex:
         """Ownership, and the same by member and what nobody owns."""
         if self.notes.ledger is None:
             topics = dict(zip(self.topics, self.partitions, strict=True))
@@ -185,7 +185,7 @@ def call_the_roll(
 def call_again(
     roster: Roster,
     holdings: Sequence[TopicPartitions],
-    told: Sequence[Told | None],
+    told: Sequence[MemberUserData | None],
     settings: Sequence[Setting[Any]] = (),
     config: Mapping[str, str] | None = None,
     standbys: Sequence[TopicPartitions] | None = None,
@@ -247,8 +247,8 @@ def _newest(member: MemberSubscription) -> tuple[int, str]:
 
 def _read_user_data(
     members: Sequence[MemberSubscription], reader: Reader | None, *, only_owned: bool
-) -> tuple[list[Told | None], dict[str, str]]:
-    told: list[Told | None] = [None] * len(members)
+) -> tuple[list[MemberUserData | None], dict[str, str]]:
+    told: list[MemberUserData | None] = [None] * len(members)
     errors: dict[str, str] = {}
     if reader is None:
         return told, errors
@@ -263,7 +263,9 @@ def _read_user_data(
     return told, errors
 
 
-def _claims(members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> list[tuple[int, TopicPartitions]]:
+def _claims(
+    members: Sequence[MemberSubscription], told: Sequence[MemberUserData | None]
+) -> list[tuple[int, TopicPartitions]]:
     """Each member's generation and what it says it owns."""
     claims = []
     for member, report in zip(members, told, strict=True):
@@ -278,7 +280,7 @@ def _claims(members: Sequence[MemberSubscription], told: Sequence[Told | None]) 
     return claims
 
 
-def _standbys(member: MemberSubscription, report: Told | None) -> TopicPartitions:
+def _standbys(member: MemberSubscription, report: MemberUserData | None) -> TopicPartitions:
     return _in_sets(member.standbys or (report.standbys if report else {}))
 
 
@@ -288,7 +290,9 @@ def _in_sets(claimed: TopicPartitions) -> TopicPartitions:
     return {topic: tuple(sorted(set(numbers))) for topic, numbers in claimed.items()}
 
 
-def _values(setting: Setting[_T], members: Sequence[MemberSubscription], told: Sequence[Told | None]) -> tuple[_T, ...]:
+def _values(
+    setting: Setting[_T], members: Sequence[MemberSubscription], told: Sequence[MemberUserData | None]
+) -> tuple[_T, ...]:
     return tuple(
         report.settings[setting.name] if report and setting.name in report.settings else setting.of(member.config)
         for member, report in zip(members, told, strict=True)

@@ -9,7 +9,7 @@ from typing import Any
 from rebalance_agent.assignors.balance.placement import best
 from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.cooperative_step import withhold
-from rebalance_agent.assignors.roster import Plan, Reader, Roster, Told, call_the_roll
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Reader, Roster, call_the_roll
 from rebalance_agent.assignors.strategy_settings import Setting
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
@@ -21,7 +21,7 @@ __all__ = ["COOPERATIVE_PREFIX", "Strategy", "Writer"]
 COOPERATIVE_PREFIX = "cooperative-"
 """The coordinator negotiates by name alone, so a cooperative form is a name of its own."""
 
-Writer = Callable[[Told], bytes]
+Writer = Callable[[MemberUserData], bytes]
 """Encodes what a member tells as a strategy's user data."""
 
 
@@ -80,7 +80,7 @@ class Strategy:
             AssignmentError: a setting is not what it takes.
         """
         settings = {setting.name: setting.of(config) for setting in self.config}
-        return None if self.writer is None else self.writer(Told(settings, owned, generation, standbys or {}))
+        return None if self.writer is None else self.writer(MemberUserData(settings, owned, generation, standbys or {}))
 
     def roster(self, group: GroupSubscription) -> Roster:
         """``group`` as this strategy reads it.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.audited_group import RecordPosition
 
-__all__ = ["NO_EVENTS", "UNREADABLE", "Difference", "Differences", "Report"]
+__all__ = ["NO_EVENTS", "UNREADABLE", "AuditReport", "Difference", "Differences"]
 
 NO_EVENTS = "records of the events' topic that are no events"
 UNREADABLE = "records that cannot be read"
@@ -20,7 +20,7 @@ class Difference:
     group: str
     number: int
     what: str
-    places: tuple[Place, ...] = ()
+    places: tuple[RecordPosition, ...] = ()
 
     def __str__(self) -> str:
         """One line."""
@@ -47,7 +47,7 @@ class Differences:
 
 
 @dataclass(slots=True)
-class Report:
+class AuditReport:
     """What was judged and what was not.
 
     ``agreed``: facts that were told, and told right. ``copies``: events that came again, from another observer or after

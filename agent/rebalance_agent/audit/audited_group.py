@@ -16,11 +16,11 @@ from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = [
     "NOBODY",
+    "AuditedGroup",
+    "AuditedMember",
     "Changes",
     "Partition",
-    "Place",
-    "Row",
-    "Sheet",
+    "RecordPosition",
     "Totals",
     "changes",
     "classic_sheet",
@@ -34,7 +34,7 @@ Partition = tuple[str, int]
 _WRAPS = 1 << 64
 
 
-class Place(NamedTuple):
+class RecordPosition(NamedTuple):
     """Where something was read: a partition and offset of a topic, a file (partition -1) and its line, or a row."""
 
     source: str
@@ -49,7 +49,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class AuditedMember:
     """One member. ``wants``: what only a classic group's record says of it (subscription, owned, timeouts); else ()."""
 
     member_id: str
@@ -90,7 +90,7 @@ NOBODY = Totals()
 
 
 @dataclass(frozen=True)
-class Sheet:
+class AuditedGroup:
     """A group as one generation or epoch left it.
 
     ``joined_ms``: the end of its join phase, or when the coordinator assigned; ``started_ms``: when the first epoch on
@@ -102,7 +102,7 @@ class Sheet:
     group_type: GroupType
     number: int
     at_ms: int
-    rows: tuple[Row, ...]
+    rows: tuple[AuditedMember, ...]
     assignor: str | None = None
     joined_ms: int | None = None
     started_ms: int | None = None
@@ -135,14 +135,14 @@ class Sheet:
         """What stays of them."""
         return {row.identity for row in self.rows}
 
-    def named(self, names: Mapping[str, str]) -> Sheet:
+    def named(self, names: Mapping[str, str]) -> AuditedGroup:
         """The same with topics in place of their ids, as far as ``names`` has them."""
         rows = (
             replace(row, held={names.get(key, key): numbers for key, numbers in row.held.items()}) for row in self.rows
         )
         return replace(self, rows=tuple(rows))
 
-    def returned(self, before: Sheet | None) -> tuple[str, ...]:
+    def returned(self, before: AuditedGroup | None) -> tuple[str, ...]:
         """The ids of static members that came back since ``before``, if nothing else happened."""
         if before is None or before.identities != self.identities:
             return ()
@@ -159,7 +159,7 @@ class Changes:
     same: bool
 
 
-def changes(before: Sheet | None, after: Sheet) -> Changes:
+def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
     """What is different; None before means that nobody held anything."""
     had, has = before.holders if before else {}, after.holders
     taken = {each for each, names in had.items() if not names <= has.get(each, set())}
@@ -168,10 +168,10 @@ def changes(before: Sheet | None, after: Sheet) -> Changes:
     return Changes(len(taken), len(given), moved, bool(had) and not taken and not given)
 
 
-def classic_sheet(value: ClassicGroup, at_ms: int) -> Sheet:
+def classic_sheet(value: ClassicGroup, at_ms: int) -> AuditedGroup:
     """What a ``GroupMetadata`` record shows."""
     rows = tuple(
-        Row(
+        AuditedMember(
             each.member_id,
             each.instance_id,
             each.client_id,
@@ -194,7 +194,7 @@ def classic_sheet(value: ClassicGroup, at_ms: int) -> Sheet:
     )
     session_ms = max((each.session_timeout_ms for each in value.members), default=0)
     assignor = value.protocol or None
-    return Sheet(
+    return AuditedGroup(
         GroupType.CLASSIC, value.generation, at_ms, rows, assignor, joined_ms, session_ms=session_ms, owing=owing
     )
 
@@ -204,15 +204,15 @@ def digest(*what: object) -> int:
     return hash(repr(what))
 
 
-def row_of(member: MemberSnapshot, group_type: GroupType) -> Row:
+def row_of(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
     """A member as an event shows it."""
     classic = group_type is GroupType.CLASSIC
     wants = _wants(member.topics, member.owned, member.session_timeout_ms, member.rebalance_timeout_ms)
     named = member.member_id, member.instance_id, member.client_id, member.host
-    return Row(*named, member.assigned, wants if classic else ())
+    return AuditedMember(*named, member.assigned, wants if classic else ())
 
 
-def totals(rows: Iterable[Row], names: Mapping[str, str]) -> Totals:
+def totals(rows: Iterable[AuditedMember], names: Mapping[str, str]) -> Totals:
     """The members' sums; ``names`` of what the records name partitions by, without those that nobody knows."""
     found = NOBODY
     for row in rows:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_agent.audit.audited_group import Place, Sheet, classic_sheet
-from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition, classic_sheet
+from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import ClassicGroup, GroupType
 
-__all__ = ["ClassicBook"]
+__all__ = ["ClassicEntries"]
 
 ABORTED_MAX = 10
 """Missing generations in a row that are told one by one (`docs/events.md`)."""
@@ -18,15 +18,15 @@ ABORTED_MIN_MS = 10
 """Less time than that for each of very many missing ones: another life of the group."""
 
 
-class ClassicBook:
+class ClassicEntries:
     """One life of one classic group; ``origin``: how it ended as a group of another type, if it goes on from there."""
 
     group_type = GroupType.CLASSIC
 
-    def __init__(self, group: str, origin: Sheet | None = None) -> None:
+    def __init__(self, group: str, origin: AuditedGroup | None = None) -> None:
         """Begin without a record."""
         self.group = group
-        self.last: Sheet | None = None
+        self.last: AuditedGroup | None = None
         self.certain = True
         self._origin = origin
 
@@ -44,7 +44,7 @@ class ClassicBook:
         """Records may have been missing: how it was before is not known from here on."""
         self.certain = False
 
-    def take(self, value: ClassicGroup, at_ms: int, place: Place) -> Iterator[Entry]:
+    def take(self, value: ClassicGroup, at_ms: int, place: RecordPosition) -> Iterator[ExpectedFact]:
         """A record of it."""
         now, last, origin = classic_sheet(value, at_ms), self.last, self._origin
         certain = self.certain or (last is None and _begins(now))
@@ -66,16 +66,16 @@ class ClassicBook:
             yield from self._aborted(missing, now, place)
         follows = certain or (last is not None and not missing)
         kind, group_type = GenerationEvent.KIND, GroupType.CLASSIC
-        yield Entry(kind, self.group, group_type, now.number, at_ms, place, now, before, returned, follows)
+        yield ExpectedFact(kind, self.group, group_type, now.number, at_ms, place, now, before, returned, follows)
 
-    def _aborted(self, missing: int, now: Sheet, place: Place) -> Iterator[Entry]:
+    def _aborted(self, missing: int, now: AuditedGroup, place: RecordPosition) -> Iterator[ExpectedFact]:
         each = 1 if missing <= ABORTED_MAX else missing
         for number in range(now.number - missing + each - 1, now.number, each):
             kind, group_type = AbortedEvent.KIND, GroupType.CLASSIC
-            yield Entry(kind, self.group, group_type, number, now.at_ms, place, before=self.last, count=each)
+            yield ExpectedFact(kind, self.group, group_type, number, now.at_ms, place, before=self.last, count=each)
 
 
-def _begins(now: Sheet) -> bool:
+def _begins(now: AuditedGroup) -> bool:
     """Whether nothing was before its first record; static members may have been there, and have returned."""
     return now.number <= 1 and all(row.instance_id is None for row in now.rows)
 

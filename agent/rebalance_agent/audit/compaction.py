@@ -7,10 +7,10 @@ to the first record whose key was there before: two records of one key are never
 
 from __future__ import annotations
 
-__all__ = ["Cleaned"]
+__all__ = ["CompactedRange"]
 
 
-class Cleaned:
+class CompactedRange:
     """Of each partition the keys that were read, and whether cleaning may reach to where it is read."""
 
     def __init__(self) -> None:

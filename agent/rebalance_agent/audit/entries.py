@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import Place, Sheet
+from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["Entry", "Record"]
+__all__ = ["ExpectedFact", "LogRecord"]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LogRecord:
     """One record of the offsets topic as it was read; ``timestamp_ms`` is the coordinator's."""
 
-    place: Place
+    place: RecordPosition
     timestamp_ms: int
     key: bytes
     value: bytes | None
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ExpectedFact:
     """A generation (or reached epoch) with what was before it, an aborted one, or the group's end (without ``now``).
 
     ``returned``: ids under which static members came back within it. ``certain``: all records before it were there to
@@ -35,9 +35,9 @@ class Entry:
     group_type: GroupType
     number: int
     at_ms: int
-    place: Place
-    now: Sheet | None = None
-    before: Sheet | None = None
+    place: RecordPosition
+    now: AuditedGroup | None = None
+    before: AuditedGroup | None = None
     returned: tuple[str, ...] = ()
     certain: bool = True
     unheld_ms: int = 0

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from rebalance_agent.audit.audited_group import Partition, Place, Row, Sheet
-from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.audited_group import AuditedGroup, AuditedMember, Partition, RecordPosition
+from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.model.epoch_groups import (
     CurrentAssignment,
     EpochFact,
@@ -24,16 +24,16 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["EpochBook"]
+__all__ = ["EpochEntries"]
 
 SESSION_MS = 45_000
 """A member's session timeout where no record says it: Kafka's default, which events assume, too."""
 
 
-class EpochBook:
+class EpochEntries:
     """One life of such a group; ``origin``: how it ended as a group of another type, if it goes on from there."""
 
-    def __init__(self, group: str, group_type: GroupType, origin: Sheet | None = None) -> None:
+    def __init__(self, group: str, group_type: GroupType, origin: AuditedGroup | None = None) -> None:
         """Begin knowing nothing."""
         self.group = group
         self.group_type = group_type
@@ -68,8 +68,8 @@ class EpochBook:
         self.certain, self.last = False, None
 
     def take(
-        self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: Place
-    ) -> Iterator[Entry]:
+        self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: RecordPosition
+    ) -> Iterator[ExpectedFact]:
         """One fact; None takes away what was said before."""
         self._note(kind, subject, fact, at_ms)
         if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
@@ -88,7 +88,7 @@ class EpochBook:
         self._started_ms = self._assigned_ms = None
         if now.rows or (last and last.rows) or not certain:
             kind_told = GenerationEvent.KIND
-            yield Entry(
+            yield ExpectedFact(
                 kind_told, self.group, self.group_type, number, at_ms, place, now, last, returned, certain, unheld_ms
             )
 
@@ -140,7 +140,7 @@ class EpochBook:
                 del self._holders[each]
                 self._free_ms[each] = at_ms
 
-    def _sheet(self, at_ms: int) -> Sheet:
+    def _sheet(self, at_ms: int) -> AuditedGroup:
         rows = []
         for name, member in self._members.items():
             current = self._currents.get(name)
@@ -148,11 +148,11 @@ class EpochBook:
             for key, number in _held(current):
                 held.setdefault(key, set()).add(number)
             partitions = {key: tuple(sorted(held[key])) for key in sorted(held)}
-            rows.append(Row(name, member.instance_id, member.client_id, member.client_host, partitions))
+            rows.append(AuditedMember(name, member.instance_id, member.client_id, member.client_host, partitions))
         empty_handed = bool(rows) and not any(row.held for row in rows)
         session_ms = max((each.session_timeout_ms or SESSION_MS for each in self._members.values()), default=0)
         number = self._epoch or 0
-        sheet = Sheet(
+        sheet = AuditedGroup(
             self.group_type,
             number,
             at_ms,

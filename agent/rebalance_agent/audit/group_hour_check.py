@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_agent.audit.audit_report import Difference
-from rebalance_agent.audit.audited_group import Place
+from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.table_rows import excess, slowest_client_id
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 
-__all__ = ["HOUR_COLUMNS", "STALL_HOURS_MAX", "Hours"]
+__all__ = ["HOUR_COLUMNS", "STALL_HOURS_MAX", "GroupHourCheck"]
 
 HOUR_MS = 3_600_000
 
@@ -70,7 +70,7 @@ class _Hour:
         }
 
 
-class Hours:
+class GroupHourCheck:
     """Takes `add` for each row of ``generations``, `abort` for each aborted one, and then the rows of ``group_hours``.
 
     ``agreed``: how many of these were right.
@@ -182,4 +182,4 @@ def _difference(group: str, number: int, hour: _Hour, what: str) -> Difference:
         begins = (dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(hours=number)).strftime("%Y-%m-%dT%H:%MZ")
     except OverflowError:
         begins = f"{number} of the epoch"
-    return Difference(group, hour.number, f"in the hour {begins} {what}", (Place("group_hours"),))
+    return Difference(group, hour.number, f"in the hour {begins} {what}", (RecordPosition("group_hours"),))

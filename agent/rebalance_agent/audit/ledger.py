@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
-from rebalance_agent.audit.audit_report import UNREADABLE, Difference, Differences, Report
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.compaction import Cleaned
-from rebalance_agent.audit.entries import Entry, Record
-from rebalance_agent.audit.epoch_entries import EpochBook
-from rebalance_agent.audit.matching import Account, misnamed
-from rebalance_agent.audit.published_event import Told
-from rebalance_agent.audit.published_events import KINDS, Tellings
-from rebalance_agent.audit.record_feed import Posting
+from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport, Difference, Differences
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.compaction import CompactedRange
+from rebalance_agent.audit.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.epoch_entries import EpochEntries
+from rebalance_agent.audit.matching import GroupAccount, misnamed
+from rebalance_agent.audit.published_event import PublishedEvent
+from rebalance_agent.audit.published_events import KINDS, PublishedEvents
+from rebalance_agent.audit.record_feed import RecordFeed
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.model.group import is_cooperative
 
-__all__ = ["Ledger", "Window"]
+__all__ = ["AuditWindow", "Ledger"]
 
 FOLLOWUP_MS = 300_000
 """So long, at most, an announced follow-up is waited for before anything is told of its episode."""
@@ -27,7 +27,7 @@ SOFT_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class AuditWindow:
     """Which facts must have been told, by the coordinators' time (epoch ms).
 
     From ``since_ms`` on, those that were ``grace_ms`` old when the events were read at ``until_ms``. ``complete``:
@@ -59,24 +59,24 @@ class Ledger:
 
         ``once``: of what tells each fact only once, where a copy is a difference.
         """
-        self.report = Report()
-        self.told = Tellings(self.report, cluster_id, shows, kinds, once=once)
-        self._window = Window()
-        self._cleaned = Cleaned()
-        self._posting = Posting(shows, self._cleaned.maybe)
-        self._accounts: dict[str, Account] = {}
+        self.report = AuditReport()
+        self.told = PublishedEvents(self.report, cluster_id, shows, kinds, once=once)
+        self._window = AuditWindow()
+        self._cleaned = CompactedRange()
+        self._posting = RecordFeed(shows, self._cleaned.maybe)
+        self._accounts: dict[str, GroupAccount] = {}
         self._next: dict[int, int] = {}
         self._gap_ms: dict[int, int] = {}
         self._soft: dict[int, Differences] = {}
         self._uncertain: set[tuple[str, int]] = set()
 
-    def tell(self, event: Event, place: Place) -> None:
+    def tell(self, event: Event, place: RecordPosition) -> None:
         """An event that was published; those that are about members, and those of polls, are not for the ledger."""
         self.told.take(event, place)
 
     # Records
 
-    def expect(self, window: Window) -> None:
+    def expect(self, window: AuditWindow) -> None:
         """All events were told; of the facts in ``window`` each must be among them."""
         self._window = window
 
@@ -86,7 +86,7 @@ class Ledger:
             self._gap(partition, timestamp_ms)
         self._next[partition] = offset + 1
 
-    def post(self, record: Record) -> None:
+    def post(self, record: LogRecord) -> None:
         """The next record of its partition."""
         partition = record.place.partition
         self.skip(partition, record.place.offset, record.timestamp_ms)
@@ -108,10 +108,10 @@ class Ledger:
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose neighbours were compacted away", soft.found)
 
-    def _match(self, entry: Entry) -> None:
+    def _match(self, entry: ExpectedFact) -> None:
         if entry.kind not in self.told.kinds:
             return
-        account = self._accounts.setdefault(entry.group, Account())
+        account = self._accounts.setdefault(entry.group, GroupAccount())
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
         told = self.told.of(entry)
@@ -125,10 +125,10 @@ class Ledger:
         places, wrong = (entry.place, told.place), 0
         for what in (*misnamed(entry, told), *account.compare(entry, told, self._window.names)):
             wrong += 1
-            self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochBook))
+            self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochEntries))
         self.report.agreed += not wrong
 
-    def _missing(self, entry: Entry) -> None:
+    def _missing(self, entry: ExpectedFact) -> None:
         window = self._window
         started_ms = entry.before.at_ms if entry.before and entry.kind != GenerationEvent.KIND else entry.at_ms
         if min(entry.at_ms, started_ms) < window.since_ms:
@@ -138,19 +138,19 @@ class Ledger:
             self.report.pending += 1
             return
         # The record of a classic generation says by itself that there was one.
-        soft = isinstance(self._posting.book(entry.group), EpochBook) or entry.kind != GenerationEvent.KIND
+        soft = isinstance(self._posting.book(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
         cleaned = not entry.certain or self._cleaned.maybe(entry.place.partition)
         if (soft and not entry.certain) or (cleaned and self.told.as_epoch(entry)):
             self.report.leave("whose neighbours were compacted away")
         else:
             self._differ(entry, f"{entry} is not told", (entry.place,), soft=soft)
 
-    def _patience_ms(self, entry: Entry) -> int:
+    def _patience_ms(self, entry: ExpectedFact) -> int:
         now = entry.now
         waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
-    def _differ(self, entry: Entry, what: str, places: tuple[Place, ...], *, soft: bool) -> None:
+    def _differ(self, entry: ExpectedFact, what: str, places: tuple[RecordPosition, ...], *, soft: bool) -> None:
         """Note a difference; ``soft``: if records turn out to be missing here, they may be the reason."""
         difference = Difference(entry.group, entry.number, what, places)
         if soft and not self._window.complete:
@@ -160,7 +160,7 @@ class Ledger:
 
     # Balance
 
-    def close(self) -> Report:
+    def close(self) -> AuditReport:
         """Everything was read: what remains."""
         for entry in self._posting.close():
             self._match(entry)
@@ -188,7 +188,7 @@ class Ledger:
         else:
             self.report.differ(Difference(group, number, f"the episode of {number} is not told to its end"))
 
-    def _invented(self, told: Told) -> None:
+    def _invented(self, told: PublishedEvent) -> None:
         partition = self._posting.partition(told.group)
         gap_ms = max(self._gap_ms.values(), default=-1) if partition is None else self._gap_ms.get(partition, -1)
         fact = told.group, told.at_ms

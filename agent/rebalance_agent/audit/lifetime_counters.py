@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_agent.audit.audit_report import Difference, Report
+from rebalance_agent.audit.audit_report import AuditReport, Difference
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent
 
-__all__ = ["COUNTERS", "Lifetime", "check_lifetime"]
+__all__ = ["COUNTERS", "LifetimeCounters", "check_lifetime"]
 
 SECONDS = "seconds of stalls"
 
@@ -44,7 +44,7 @@ _Sums = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Lifetime:
+class LifetimeCounters:
     """One process: ``counters`` of each group as they were scraped last, at ``scraped_ms``, and its events.
 
     ``settled_ms``: how old by then an event's record must have been to have been counted. ``began_amid``: it told again
@@ -61,7 +61,7 @@ class Lifetime:
     replayed: int | None = None
 
 
-def check_lifetime(lifetime: Lifetime, report: Report) -> None:
+def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
     """Compare every group that has counters, or events.
 
     One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
@@ -117,7 +117,7 @@ class _Run(NamedTuple):
     again: int
 
 
-def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
+def _runs(lifetime: LifetimeCounters, events: Sequence[Event]) -> Iterator[_Run]:
     """All runs of events that may be what was counted."""
     told = _running_sums(events)
     must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
@@ -127,7 +127,7 @@ def _runs(lifetime: Lifetime, events: Sequence[Event]) -> Iterator[_Run]:
 
 
 def _starts(
-    lifetime: Lifetime, events: Sequence[Event], told: Sequence[_Sums]
+    lifetime: LifetimeCounters, events: Sequence[Event], told: Sequence[_Sums]
 ) -> Iterator[tuple[_Sums, int, int, int]]:
     """Where a run may begin: sums and number of what is left out, the place after all of that, and `_Run.again`."""
     for place, again in enumerate(_again(events)):
@@ -153,7 +153,7 @@ def _again(events: Sequence[Event]) -> list[int]:
     return found
 
 
-def _may_come_later(lifetime: Lifetime, event: Event) -> bool:
+def _may_come_later(lifetime: LifetimeCounters, event: Event) -> bool:
     return lifetime.scraped_ms is not None and event.timestamp_ms > lifetime.scraped_ms - lifetime.settled_ms
 
 

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import Partition, Sheet, Totals, changes, totals
-from rebalance_agent.audit.entries import Entry
+from rebalance_agent.audit.audited_group import AuditedGroup, Partition, Totals, changes, totals
+from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.audit.phase_check import misdated
-from rebalance_agent.audit.published_event import ROUNDING_S, Told
+from rebalance_agent.audit.published_event import ROUNDING_S, PublishedEvent
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["Account", "misnamed"]
+__all__ = ["GroupAccount", "misnamed"]
 
 LOOSE = "without what was before them"
 VAGUE = "moves of tasks that read several topics"
@@ -42,7 +42,7 @@ class _Sums:
     unseen: bool = False
 
 
-def misnamed(entry: Entry, told: Told) -> Iterator[str]:
+def misnamed(entry: ExpectedFact, told: PublishedEvent) -> Iterator[str]:
     """What an event says of itself that its id, by which it was found, denies."""
     if told.group != entry.group:
         yield f"it is told of {told.group!r}"
@@ -53,13 +53,13 @@ def misnamed(entry: Entry, told: Told) -> Iterator[str]:
         yield f"it was at {entry.at_ms}, told is {told.at_ms}"
 
 
-class Account:
+class GroupAccount:
     """What one group's told episodes add up to. ``unjudged``: why nothing can be said of some of it -> how often."""
 
     def __init__(self) -> None:
         """Nothing is open."""
         self.unjudged: Counter[str] = Counter()
-        self._base: Sheet | None = None
+        self._base: AuditedGroup | None = None
         self._open: _Sums | None = None
         self._blind = False
         self._free_ms: dict[Partition, int] = {}
@@ -74,7 +74,7 @@ class Account:
         """The last generation of an episode that no event closed, if there is one."""
         return max(self._open.numbers) if self._open else None
 
-    def compare(self, entry: Entry, told: Told, names: Mapping[str, str]) -> Iterator[str]:
+    def compare(self, entry: ExpectedFact, told: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
         """What is different between a generation and its event, and in the episode that the event closes."""
         now = entry.now
         if told.kind != GenerationEvent.KIND or now is None:
@@ -103,7 +103,9 @@ class Account:
             before, now = before.named(names), now.named(names)
         yield from self._add(entry, now, before, told)
 
-    def _add(self, entry: Entry, now: Sheet, before: Sheet | None, told: Told) -> Iterator[str]:
+    def _add(
+        self, entry: ExpectedFact, now: AuditedGroup, before: AuditedGroup | None, told: PublishedEvent
+    ) -> Iterator[str]:
         if self._blind and told.episode != now.number:
             return  # its episode began before what can be compared
         self._blind = False
@@ -130,7 +132,7 @@ class Account:
         self._open = None
         yield from self._closing(entry, now, told, sums)
 
-    def _closing(self, entry: Entry, now: Sheet, told: Told, sums: _Sums) -> Iterator[str]:
+    def _closing(self, entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent, sums: _Sums) -> Iterator[str]:
         if told.followups != len(sums.numbers) - 1:
             yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {told.followups}"
         if sums.vague:
@@ -144,7 +146,7 @@ class Account:
                     yield f"{what} is {wanted} by the records, {have} by the event"
         yield from self._stall(now, told, sums)
 
-    def _stall(self, now: Sheet, told: Told, sums: _Sums) -> Iterator[str]:
+    def _stall(self, now: AuditedGroup, told: PublishedEvent, sums: _Sums) -> Iterator[str]:
         stall, base = told.stall, self._base
         if stall is None:
             # Who began to watch in the middle of a first episode knows of none, and what else it tells is the same.
@@ -157,7 +159,9 @@ class Account:
         if stall.seconds > longest_s and not (base and base.may_wait):
             yield f"its stall is {stall.seconds} s, and what was before it ended {longest_s} s ago at most"
 
-    def _see_unheld(self, entry: Entry, before: Sheet | None, now: Sheet, told: Told) -> None:
+    def _see_unheld(
+        self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent
+    ) -> None:
         """For how long the records alone show that a partition had nobody: what is told may not be less."""
         self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
         if now.group_type is not GroupType.CLASSIC or before is None or not now.rows:
@@ -170,7 +174,7 @@ class Account:
         self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
 
 
-def _stops_at_start(entry: Entry, before: Sheet | None, now: Sheet, told: Told) -> bool:
+def _stops_at_start(entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent) -> bool:
     """Whether a stall cannot be told without knowing when this generation began."""
     if now.group_type is not GroupType.CLASSIC:
         return True
@@ -181,12 +185,12 @@ def _stops_at_start(entry: Entry, before: Sheet | None, now: Sheet, told: Told) 
     return any(row.held and row.member_id not in now.ids for row in before.rows)
 
 
-def _has_names(sheet: Sheet, names: Mapping[str, str]) -> bool:
+def _has_names(sheet: AuditedGroup, names: Mapping[str, str]) -> bool:
     said = sheet.group_type in (GroupType.CLASSIC, GroupType.STREAMS)
     return said or all(key in names for row in sheet.rows for key in row.held)
 
 
-def _members(now: Sheet, told: Told, names: Mapping[str, str]) -> Iterator[str]:
+def _members(now: AuditedGroup, told: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
     if not told.whole:
         yield f"of {told.parts} parts only {len(told.parts_seen)} are there"
         return
@@ -200,7 +204,7 @@ def _members(now: Sheet, told: Told, names: Mapping[str, str]) -> Iterator[str]:
         yield f"the records give {shown.partitions} partitions, the event {told.totals.partitions}, or to others"
 
 
-def _same_held(now: Sheet, shown: Totals, told: Totals, names: Mapping[str, str]) -> bool:
+def _same_held(now: AuditedGroup, shown: Totals, told: Totals, names: Mapping[str, str]) -> bool:
     if now.vague:
         return shown.numbered == told.numbered
     return (shown.named == told.named) if _has_names(now, names) else (shown.shaped == told.shaped)

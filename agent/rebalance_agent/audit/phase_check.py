@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_agent.audit.audited_group import Sheet
-from rebalance_agent.audit.entries import Entry
-from rebalance_agent.audit.published_event import Told
+from rebalance_agent.audit.audited_group import AuditedGroup
+from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["misdated"]
 
 
-def misdated(entry: Entry, now: Sheet, told: Told) -> Iterator[str]:
+def misdated(entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent) -> Iterator[str]:
     """Which of an event's moments its records deny; a static member's return has no phases.
 
     No record says when a classic group's rebalance began, but none begins before the one that it follows on.
@@ -33,12 +33,12 @@ def misdated(entry: Entry, now: Sheet, told: Told) -> Iterator[str]:
             yield f"it was assigned at {now.joined_ms}, told is {told.joined_ms}"
 
 
-def _joined(told: Told, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
+def _joined(told: PublishedEvent, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
     if told.joined_ms != joined_ms and (certain or told.joined_ms is not None):
         yield f"its join phase ended at {joined_ms}, told is {told.joined_ms}"
 
 
-def _join_end(now: Sheet, before: Sheet | None) -> int | None:
+def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:
     """The record's word, where it can be true: coordinators have clocks of their own."""
     if now.joined_ms is None or (before is not None and now.joined_ms < before.at_ms):
         return None

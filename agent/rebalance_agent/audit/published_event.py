@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import NOBODY, Place, Totals, row_of, totals
+from rebalance_agent.audit.audited_group import NOBODY, RecordPosition, Totals, row_of, totals
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupFact", "Told", "inconsistencies", "told_of"]
+__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "told_of"]
 
 GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
 
@@ -25,7 +25,7 @@ ROUNDING_S = 0.0015
 
 
 @dataclass(slots=True)
-class Told:
+class PublishedEvent:
     """One event: the highest revision of it, of equal ones the first.
 
     ``parts_seen``: of an event that is spread over several, those that were read; ``first_id``: the first one's id.
@@ -37,7 +37,7 @@ class Told:
     group_type: GroupType
     number: int
     at_ms: int
-    place: Place
+    place: RecordPosition
     revision: int
     parts: int = 1
     count: int = 1
@@ -71,11 +71,11 @@ class Told:
         """What it says that it tells of, which its id is made of."""
         return self.kind, self.group, self.group_type, self.number, self.at_ms
 
-    def again(self, known: Told) -> bool:
+    def again(self, known: PublishedEvent) -> bool:
         """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
         return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
 
-    def contradicted(self, other: Told) -> Iterator[str]:
+    def contradicted(self, other: PublishedEvent) -> Iterator[str]:
         """In what another telling of the same, with the same revision, cannot differ.
 
         How an episode was drawn, and so its sums, may: who began in the middle of it knows less. So sums are only
@@ -102,9 +102,9 @@ class Told:
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
-def told_of(event: GroupFact, place: Place) -> Told:
+def told_of(event: GroupFact, place: RecordPosition) -> PublishedEvent:
     """What is kept of an event, or of a part of one."""
-    told = Told(
+    told = PublishedEvent(
         event.KIND,
         event.group,
         event.group_type,

@@ -6,15 +6,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
-from rebalance_agent.audit.audit_report import Difference, Differences, Report
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.entries import Entry
-from rebalance_agent.audit.published_event import GroupFact, Told, inconsistencies, told_of
+from rebalance_agent.audit.audit_report import AuditReport, Difference, Differences
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.entries import ExpectedFact
+from rebalance_agent.audit.published_event import GroupFact, PublishedEvent, inconsistencies, told_of
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["KINDS", "Tellings"]
+__all__ = ["KINDS", "PublishedEvents"]
 
 KINDS = frozenset((GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND))
 """Of facts that records show."""
@@ -23,7 +23,7 @@ DISPUTES_MAX = 10
 """Of one fact so many are kept, and the others counted."""
 
 
-class Tellings:
+class PublishedEvents:
     """Takes events, then finds that of an entry.
 
     ``first_ms``, ``last_ms``: when the earliest and the latest fact was (epoch ms) that was told from this cluster's
@@ -31,7 +31,7 @@ class Tellings:
     """
 
     def __init__(
-        self, report: Report, cluster_id: str, shows: Callable[[str], bool], kinds: Collection[str], *, once: bool
+        self, report: AuditReport, cluster_id: str, shows: Callable[[str], bool], kinds: Collection[str], *, once: bool
     ) -> None:
         """What is wrong with an event by itself goes to the ``report``; for the rest see `Ledger`."""
         self.first_ms: int | None = None
@@ -41,10 +41,10 @@ class Tellings:
         self._cluster_id = cluster_id
         self._shows = shows
         self._once = once
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, PublishedEvent] = {}
         self._disputed: dict[str, Differences] = {}
 
-    def take(self, event: Event, place: Place) -> None:
+    def take(self, event: Event, place: RecordPosition) -> None:
         """One event, if it is of this cluster and of a fact that records show."""
         if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
@@ -64,7 +64,7 @@ class Tellings:
                 self._differ(told, what, place)
         self._keep(_key(event), told)
 
-    def of(self, entry: Entry) -> Told | None:
+    def of(self, entry: ExpectedFact) -> PublishedEvent | None:
         """What was told of it."""
         wanted = entry.event_id(self._cluster_id)
         told, other = self._told.get(wanted), self._anonymous(entry)
@@ -74,11 +74,11 @@ class Tellings:
             return None
         return told
 
-    def as_epoch(self, entry: Entry) -> bool:
+    def as_epoch(self, entry: ExpectedFact) -> bool:
         """Whether what a classic group's record says was told of a group of another type, which it may only repeat."""
         return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
 
-    def unmatched(self) -> Iterator[Told]:
+    def unmatched(self) -> Iterator[PublishedEvent]:
         """What no record was found for."""
         return (told for told in self._told.values() if not told.matched)
 
@@ -87,7 +87,7 @@ class Tellings:
         return iter(self._disputed.values())
 
     @cached_property
-    def _by_time(self) -> Mapping[tuple[str, int, int], Told]:
+    def _by_time(self) -> Mapping[tuple[str, int, int], PublishedEvent]:
         generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
         rising = sorted(generations, key=lambda each: each.revision)
         return {(told.group, told.number, told.at_ms): told for told in rising}
@@ -97,7 +97,7 @@ class Tellings:
         generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
         return frozenset((each.group, each.number) for each in generations if each.group_type is not GroupType.CLASSIC)
 
-    def _anonymous(self, entry: Entry) -> Told | None:
+    def _anonymous(self, entry: ExpectedFact) -> PublishedEvent | None:
         """What was told of a generation under an id that its entry's, with those who returned in it, does not give."""
         if entry.kind != GenerationEvent.KIND:
             return None
@@ -107,7 +107,7 @@ class Tellings:
         spread = self._told.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
         return spread if spread and spread.parts > 1 else None
 
-    def _keep(self, key: str, told: Told) -> None:
+    def _keep(self, key: str, told: PublishedEvent) -> None:
         known = self._told.get(key)
         if known and told.fact != known.fact:
             self._differ(told, f"{told} has the id of {known} of {known.group!r}", known.place, told.place)
@@ -129,11 +129,11 @@ class Tellings:
                     difference = Difference(told.group, told.number, f"it is told twice, with other {what}", places)
                     self._disputed.setdefault(key, Differences(DISPUTES_MAX)).add(difference)
 
-    def _differ(self, told: Told, what: str, *places: Place) -> None:
+    def _differ(self, told: PublishedEvent, what: str, *places: RecordPosition) -> None:
         self._report.differ(Difference(told.group, told.number, what, places))
 
 
-def _better(told: Told, other: Told) -> Told:
+def _better(told: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
     """The higher revision of one fact; the other one, or one in more parts or fewer, needs no record of its own."""
     if (told.revision, told.parts) != (other.revision, other.parts):
         told.matched = other.matched = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.classic_entries import ClassicBook
-from rebalance_agent.audit.entries import Entry, Record
-from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.classic_entries import ClassicEntries
+from rebalance_agent.audit.entries import ExpectedFact, LogRecord
+from rebalance_agent.audit.epoch_entries import EpochEntries
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic_group import classic_group
 from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
@@ -19,11 +19,11 @@ from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["Posting"]
+__all__ = ["RecordFeed"]
 
 _TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
 
-_Book = ClassicBook | EpochBook
+_Book = ClassicEntries | EpochEntries
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,10 @@ class _End:
     """A main record was deleted; the group may go on as one of another type in the same batch."""
 
     at_ms: int
-    place: Place
+    place: RecordPosition
 
 
-class Posting:
+class RecordFeed:
     """The books of all groups. ``unread``: records that are malformed or of a version that is not known.
 
     ``orphans``: groups and times of deletions of which all that was before is missing.
@@ -69,7 +69,7 @@ class Posting:
             if book := self._books.get(group):
                 book.doubt()
 
-    def post(self, record: Record) -> Iterator[Entry]:
+    def post(self, record: LogRecord) -> Iterator[ExpectedFact]:
         """One record; the entries that it makes."""
         if record_kind(record.key) not in _TOLD:
             return
@@ -84,12 +84,12 @@ class Posting:
             self._heard.setdefault(record.place.partition, set()).add(decoded.group)
             yield from self._post(decoded, record)
 
-    def close(self) -> Iterator[Entry]:
+    def close(self) -> Iterator[ExpectedFact]:
         """No record follows."""
         for group in list(self._ends):
             yield from self._end(group)
 
-    def _post(self, decoded: Decoded, record: Record) -> Iterator[Entry]:
+    def _post(self, decoded: Decoded, record: LogRecord) -> Iterator[ExpectedFact]:
         group, subject, at_ms = decoded.group, about(decoded), record.timestamp_ms
         group_type = GroupType.CLASSIC if subject is None else subject[0]
         book = self._books.get(group)
@@ -103,12 +103,12 @@ class Posting:
             self._ends.setdefault(group, _End(at_ms, record.place))
             return
         book = self._books[group]
-        if isinstance(book, EpochBook) and subject is not None:
+        if isinstance(book, EpochEntries) and subject is not None:
             yield from book.take(subject[1], subject[2], epoch_fact(decoded), at_ms, record.place)
-        elif isinstance(book, ClassicBook) and (value := classic_group(decoded)) is not None:
+        elif isinstance(book, ClassicEntries) and (value := classic_group(decoded)) is not None:
             yield from book.take(value, at_ms, record.place)
 
-    def _turn(self, group: str, group_type: GroupType, record: Record) -> Iterator[Entry]:
+    def _turn(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
         """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""
         book, end = self._books.get(group), self._ends.get(group)
         if book and end is None and book.group_type is group_type:
@@ -124,12 +124,12 @@ class Posting:
         self._partitions[group] = partition
         origin = heir_of.last if heir_of else None
         classic = group_type is GroupType.CLASSIC
-        book = ClassicBook(group, origin) if classic else EpochBook(group, group_type, origin)
+        book = ClassicEntries(group, origin) if classic else EpochEntries(group, group_type, origin)
         book.certain = heir_of.certain if heir_of else not self._cleaned(partition)
         self._books[group] = book
 
-    def _end(self, group: str) -> Iterator[Entry]:
+    def _end(self, group: str) -> Iterator[ExpectedFact]:
         end, book = self._ends.pop(group), self._books.pop(group)
         if book.known:
             kind = GroupGoneEvent.KIND
-            yield Entry(kind, group, book.group_type, book.number, end.at_ms, end.place, certain=book.certain)
+            yield ExpectedFact(kind, group, book.group_type, book.number, end.at_ms, end.place, certain=book.certain)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from rebalance_agent.audit.audit_report import Difference
-from rebalance_agent.audit.audited_group import Place, digest
+from rebalance_agent.audit.audited_group import RecordPosition, digest
 from rebalance_agent.model.events import Event, GenerationEvent, MemberSnapshot, Workload
 from rebalance_agent.model.partitions import count_partitions
 
@@ -15,7 +15,7 @@ __all__ = [
     "EVENT_COLUMNS",
     "GENERATION_COLUMNS",
     "MEMBER_COLUMNS",
-    "Rosters",
+    "TableRows",
     "contradictions",
     "excess",
     "slowest_client_id",
@@ -102,7 +102,7 @@ class _Roster:
     rows: int = 0
 
 
-class Rosters:
+class TableRows:
     """Takes generations and rows of ``members``, in any order: to each member its row, and to each row its member."""
 
     def __init__(self) -> None:
@@ -127,7 +127,9 @@ class Rosters:
         for event_id, roster in self._rosters.items():
             if roster.digests or roster.members != roster.rows:
                 what = f"it has {roster.members} members, and {roster.rows} rows of members, or of others"
-                yield Difference(roster.group, roster.number, what, (Place(f"members where event_id = {event_id!r}"),))
+                yield Difference(
+                    roster.group, roster.number, what, (RecordPosition(f"members where event_id = {event_id!r}"),)
+                )
 
 
 def _columns(member: MemberSnapshot) -> Iterator[object]:

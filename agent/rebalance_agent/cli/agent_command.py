@@ -25,12 +25,12 @@ from rebalance_agent.runtime.settings.kafka_config import client_properties
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load, misspelt_environment
 
-__all__ = ["Role", "add_agent_parser", "load_agent", "run_agent"]
+__all__ = ["AgentRole", "add_agent_parser", "load_agent", "run_agent"]
 
 _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 
-class Role(Protocol):
+class AgentRole(Protocol):
     """An observer or a sidecar."""
 
     def run(self, stop: threading.Event) -> None:
@@ -80,7 +80,7 @@ def run_agent(
     name: str,
     model: type[_Settings],
     args: argparse.Namespace,
-    make: Callable[[_Settings, dict[str, str]], Role],
+    make: Callable[[_Settings, dict[str, str]], AgentRole],
 ) -> int:
     """Run what ``make`` gives until a signal; the exit code."""
     loaded = load_agent(name, model, args)

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rebalance_agent.audit.audit_report import NO_EVENTS, Report
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.ledger import Ledger, Window
-from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.audit.audit_report import NO_EVENTS, AuditReport
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.ledger import AuditWindow, Ledger
+from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.audit.published_event import GroupFact
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings, names_cluster
 from rebalance_agent.cli.inputs.verify_files import events_in, records_in, scrape_in
@@ -35,7 +35,7 @@ class _Account:
     until_ms: int | None
 
 
-def verified(options: argparse.Namespace) -> dict[str, Report]:
+def verified(options: argparse.Namespace) -> dict[str, AuditReport]:
     """What was told, by what told it: ``events``, and of tables ``generations``, too; counters are in the first one.
 
     Raises:
@@ -62,7 +62,7 @@ def _refuse(options: argparse.Namespace) -> None:
         raise InvalidInputError("--events", "is missing: records in a file need events in a file, or --tables")
 
 
-def _nothing(options: argparse.Namespace, report: Report) -> RebalanceAgentError:
+def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgentError:
     """Why it is no success that nothing differs."""
     if options.groups:
         return InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
@@ -140,7 +140,7 @@ def _expect(accounts: dict[str, _Account], options: argparse.Namespace, names: d
     grace_ms = round(options.grace_seconds * 1000)
     for each in accounts.values():
         since_ms = each.since_ms if options.since is None else options.since
-        each.ledger.expect(Window(since_ms, each.until_ms, grace_ms, options.complete, names))
+        each.ledger.expect(AuditWindow(since_ms, each.until_ms, grace_ms, options.complete, names))
 
 
 def _shows(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
@@ -152,7 +152,7 @@ def _shows(options: argparse.Namespace, settings: ObserverSettings) -> NameFilte
     return NameFilter(settings.groups_allow, settings.groups_deny)
 
 
-def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, Place]]:
+def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, RecordPosition]]:
     """What the files tell of groups; members' own events may be without a cluster."""
     for name in options.events:
         for event, place in events_in("--events", name):
@@ -160,12 +160,12 @@ def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, Place]]:
                 yield event, place
 
 
-def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: Report) -> None:
+def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: AuditReport) -> None:
     scrape, shows = scrape_in(metrics), NameFilter(options.groups or ".*")
     told = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
     counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
-    check_lifetime(Lifetime(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
+    check_lifetime(LifetimeCounters(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
 
 
 def _slim(event: Event) -> Event:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from rebalance_agent.assignors.units.standbys import topic_name
 from rebalance_agent.model.partitions import PARTITION_MAX, TopicPartitions
 
-__all__ = ["REPORT_MAX", "Copies", "HeldStandbys"]
+__all__ = ["REPORT_MAX", "HeldCopies", "HeldStandbys"]
 
 _logger = logging.getLogger(__name__)
 
@@ -24,7 +24,7 @@ The consumer asks before each join, while the group waits: the application answe
 """
 
 
-class Copies:
+class HeldCopies:
     """What one consumer says of its copies. A report that is none is logged once, until there is a good one again."""
 
     def __init__(self, report: HeldStandbys | None, group: str) -> None:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.assignors.internal_topics import TopicAdmin, prepare, wanted_topics
-from rebalance_agent.clients.held_copies import Copies, HeldStandbys
+from rebalance_agent.clients.held_copies import HeldCopies, HeldStandbys
 from rebalance_agent.errors import AssignmentError, DecodeError
 from rebalance_agent.groupprotocol.consumer_protocol import (
     NEWEST_VERSION,
@@ -22,7 +22,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
     encode_assignment,
     encode_subscription,
 )
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import (
@@ -98,7 +98,7 @@ class Participant:
         self._loads = loads
         self._internal_topics = internal_topics
         self._create_internal_topics = create_internal_topics
-        self._copies = Copies(held_standbys, group)
+        self._copies = HeldCopies(held_standbys, group)
 
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
         """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
@@ -122,7 +122,7 @@ class Participant:
 
     def decide(
         self, strategy: Strategy, topics: Mapping[str, TopicMetadata], members: Iterable[MemberSubscription]
-    ) -> Decision:
+    ) -> AssignDecision:
         """Assign for the group, and log what was wrong with members and topics.
 
         Raises:
@@ -137,10 +137,10 @@ class Participant:
             _logger.warning("group %s, member %s: user data not used: %s", self._group, member_id, problem)
         if assignment.unknown_topics:
             _logger.info("group %s: no metadata yet for topics %s", self._group, ", ".join(assignment.unknown_topics))
-        return Decision(group, assignment, strategy)
+        return AssignDecision(group, assignment, strategy)
 
     @staticmethod
-    def answers(decision: Decision) -> dict[str, bytes]:
+    def answers(decision: AssignDecision) -> dict[str, bytes]:
         """Member id -> its ``ConsumerProtocolAssignment``, encoded."""
         user_data = decision.assignment.user_data
         return {

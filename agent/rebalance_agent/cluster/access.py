@@ -15,10 +15,10 @@ from typing import Any
 from confluent_kafka import KafkaError, KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
-from rebalance_agent.cluster.admin_answers import Asking
+from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["DENIED", "Access", "Operations", "Presence", "TopicAccess"]
+__all__ = ["DENIED", "AccessCheck", "Existence", "Operations", "TopicAccess"]
 
 DENIED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
@@ -31,7 +31,7 @@ Operations = frozenset[str] | None
 """Kafka's names in lower case (``read``, ``describe``); None where the brokers do not tell."""
 
 
-class Presence(Enum):
+class Existence(Enum):
     """What is known of a topic by its name."""
 
     THERE = "there"
@@ -44,17 +44,17 @@ class Presence(Enum):
 class TopicAccess:
     """``operations`` are only known of topics that are there."""
 
-    presence: Presence
+    presence: Existence
     operations: Operations = None
 
 
-class Access:
+class AccessCheck:
     """Asks with ``admin``. Every call ends within ``timeout`` seconds or raises `ClusterError`."""
 
     def __init__(self, admin: AdminClient, timeout: float) -> None:
         """Nothing is asked yet."""
         self._admin = admin
-        self._ask = Asking(timeout)
+        self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
         """Of each topic whether it is there, and what is allowed on it."""
@@ -65,7 +65,7 @@ class Access:
         found = {}
         for name in wanted:
             try:
-                found[name] = TopicAccess(Presence.THERE, _operations(futures[name].result()))
+                found[name] = TopicAccess(Existence.THERE, _operations(futures[name].result()))
             except KafkaException as error:
                 found[name] = TopicAccess(self._absent(error, f"describing topic {name}"))
         return found
@@ -73,21 +73,21 @@ class Access:
     def sees_every_topic(self) -> bool:
         """Whether topics of any name may be described."""
         name = _no_such_name()
-        return self.topics([name])[name].presence is not Presence.HIDDEN
+        return self.topics([name])[name].presence is not Existence.HIDDEN
 
     def sees_every_group(self) -> bool:
         """Whether groups of any name may be described, and so are listed."""
-        return self.group(_no_such_name()) is not Presence.HIDDEN
+        return self.group(_no_such_name()) is not Existence.HIDDEN
 
-    def group(self, name: str) -> Operations | Presence:
-        """What is allowed on a group, whether or not it is there; `Presence.HIDDEN`: not even to describe it."""
+    def group(self, name: str) -> Operations | Existence:
+        """What is allowed on a group, whether or not it is there; `Existence.HIDDEN`: not even to describe it."""
         future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
         try:
             answer = future.result()
         except KafkaException as error:
             cause = error.args[0]
             if cause.code() in DENIED:
-                return Presence.HIDDEN
+                return Existence.HIDDEN
             if cause.code() != KafkaError.GROUP_ID_NOT_FOUND:
                 raise _failure(cause, f"describing group {name}") from None
             return None
@@ -107,12 +107,12 @@ class Access:
         return True
 
     @staticmethod
-    def _absent(error: KafkaException, doing: str) -> Presence:
+    def _absent(error: KafkaException, doing: str) -> Existence:
         cause = error.args[0]
         if cause.code() in DENIED:
-            return Presence.HIDDEN
+            return Existence.HIDDEN
         if cause.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return Presence.ABSENT
+            return Existence.ABSENT
         raise _failure(cause, doing)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["REQUEST_TIMEOUT_S", "Asking"]
+__all__ = ["REQUEST_TIMEOUT_S", "AdminAnswers"]
 
 REQUEST_TIMEOUT_S = 300.0
 """What librdkafka is told. Nobody waits so long."""
@@ -21,7 +21,7 @@ REQUEST_TIMEOUT_S = 300.0
 _Answers = Mapping[Any, Future[Any]]
 
 
-class Asking:
+class AdminAnswers:
     """Asks an admin client, and waits for its answers ``seconds`` at most."""
 
     def __init__(self, seconds: float) -> None:

@@ -20,8 +20,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec  # type: ignore[attr-defined]
 
-from rebalance_agent.cluster.access import DENIED, Access, Presence
-from rebalance_agent.cluster.admin_answers import Asking
+from rebalance_agent.cluster.access import DENIED, AccessCheck, Existence
+from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.cluster.group_answers import STATES, described_group, group_state, listed_group
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.model.generation_diff import Partition
@@ -73,12 +73,12 @@ class Cluster:
         self._lost = False
         settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
-        self._ask = Asking(ANSWER_TIMEOUT_S)
+        self._ask = AdminAnswers(ANSWER_TIMEOUT_S)
 
     @property
-    def access(self) -> Access:
+    def access(self) -> AccessCheck:
         """What this principal may do here."""
-        return Access(self._admin, ANSWER_TIMEOUT_S)
+        return AccessCheck(self._admin, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
         """Cluster id, and partition counts of every topic that this principal may describe."""
@@ -246,7 +246,7 @@ class Cluster:
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             # Who may not create it is told so even if it is there, which is all that is needed.
-            if code in DENIED and self.access.topics([name])[name].presence is Presence.THERE:
+            if code in DENIED and self.access.topics([name])[name].presence is Existence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
         return True

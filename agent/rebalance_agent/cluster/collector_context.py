@@ -10,7 +10,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.inbox import Inbox
 
-__all__ = ["POLL_NAMES", "Context", "Health", "Meters", "PollName", "SnapshotProblem"]
+__all__ = ["POLL_NAMES", "CollectorContext", "Health", "Meters", "PollName", "SnapshotProblem"]
 
 PollName = Literal["describe", "list", "list_all", "loads", "topics"]
 POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
@@ -94,7 +94,7 @@ class Meters(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class CollectorContext:
     """``properties``: librdkafka's, for clients of one's own; ``shows``: which groups anyone wants to hear of."""
 
     properties: Mapping[str, str]

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.cluster.collector_context import Context, PollName
+from rebalance_agent.cluster.collector_context import CollectorContext, PollName
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["Poll"]
@@ -18,7 +18,7 @@ class Poll:
     """Call it whenever the question is due; one caller at a time. ``name`` is its part in readiness."""
 
     def __init__(
-        self, name: PollName, ask: Callable[[], None], context: Context, backoff: Backoff | None = None
+        self, name: PollName, ask: Callable[[], None], context: CollectorContext, backoff: Backoff | None = None
     ) -> None:
         """``ask`` raises `ClusterError` where the cluster does not answer."""
         self._name = name

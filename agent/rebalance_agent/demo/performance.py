@@ -11,7 +11,7 @@ from rebalance_agent.demo.observed.claims_check import Words, group_differences
 from rebalance_agent.demo.observed.coordinator_words import ask
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary, claim_of, seen_episode, seen_steps, summarise
-from rebalance_agent.demo.observed.watching import Watching, answers
+from rebalance_agent.demo.observed.watching import DemoObserver, answers
 from rebalance_agent.demo.processes.children import Children
 from rebalance_agent.demo.screens.board import Board, group_line, step_line
 from rebalance_agent.demo.screens.screen import Screen
@@ -49,7 +49,7 @@ class Performance:
         self._children = children
         self._ports = choose_ports(GROUPS)
         self._stage = Stage(children, kafka.bootstrap_servers, self._ports)
-        self._watching = Watching(self._ports.addresses["observer"], kafka.bootstrap_servers)
+        self._watching = DemoObserver(self._ports.addresses["observer"], kafka.bootstrap_servers)
         self._began = clock.monotonic()
         self._endless = not seconds
         self._end = self._began + (seconds or float("inf"))

@@ -15,13 +15,13 @@ from rebalance_agent.demo.processes.gateways import PORTS, GatewayPorts, behind_
 from rebalance_agent.demo.stories import (
     Action,
     AddPartitions,
-    Client,
+    ClientLibrary,
     CreateTopic,
-    Group,
-    Join,
-    Kill,
-    Leave,
+    KillMember,
     SlowDown,
+    StartMember,
+    StopMember,
+    StoryGroup,
     group_named,
 )
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
@@ -55,7 +55,7 @@ class Ports:
         }
 
 
-def choose_ports(groups: Sequence[Group]) -> Ports:
+def choose_ports(groups: Sequence[StoryGroup]) -> Ports:
     """Ports that nobody listens on now, for the agents and gateways of ``groups``.
 
     Raises:
@@ -80,7 +80,7 @@ class Stage:
         self._ports = ports
         self._admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
 
-    def start_agents(self, groups: Sequence[Group]) -> None:
+    def start_agents(self, groups: Sequence[StoryGroup]) -> None:
         """The fleet observer, a sidecar and the gateways of ``groups``, as their users start them."""
         self._run_agent(
             *("observe", "observe"),
@@ -121,7 +121,7 @@ class Stage:
             *("--bootstrap-servers", self._bootstrap, "--topics", names),
         )
 
-    def start_members(self, groups: tuple[Group, ...]) -> None:
+    def start_members(self, groups: tuple[StoryGroup, ...]) -> None:
         """All members that are there from the start."""
         for group in groups:
             for member in group.members:
@@ -135,11 +135,11 @@ class Stage:
             DemoError: it cannot be done.
         """
         match action:
-            case Join(group, client_id):
+            case StartMember(group, client_id):
                 self._start_member(group_named(group), client_id)
-            case Leave(_, client_id):
+            case StopMember(_, client_id):
                 self._children.leave(client_id)
-            case Kill(_, client_id):
+            case KillMember(_, client_id):
                 self._children.kill(client_id)
             case SlowDown(_, client_id, seconds):
                 self._children.tell(client_id, f"slow {seconds:g}")
@@ -148,7 +148,7 @@ class Stage:
             case AddPartitions(topic, total):
                 self._await(self._admin.create_partitions([NewPartitions(topic, total)]))
 
-    def _start_member(self, group: Group, client_id: str) -> None:
+    def _start_member(self, group: StoryGroup, client_id: str) -> None:
         member = next(each for each in group.members if each.client_id == client_id)
         gateway = self._ports.gateways.get(client_id)
         bootstrap = f"{HOST}:{gateway.clients}" if gateway else self._bootstrap
@@ -161,7 +161,7 @@ class Stage:
         if not gateway:
             for key, value in member.config.items():
                 arguments += ["--config", f"{key}={value}"]
-        if group.client is Client.KAFKA_PYTHON:
+        if group.client is ClientLibrary.KAFKA_PYTHON:
             arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}/v1/events"]
         self._children.start(client_id, "rebalance_agent.demo.processes.member", *arguments)
 

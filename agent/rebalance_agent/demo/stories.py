@@ -15,21 +15,21 @@ __all__ = [
     "TOPICS",
     "Action",
     "AddPartitions",
-    "Client",
+    "ClientLibrary",
     "CreateTopic",
     "Expected",
-    "Group",
-    "Join",
-    "Kill",
-    "Leave",
-    "Member",
+    "KillMember",
     "SlowDown",
-    "Step",
+    "StartMember",
+    "StopMember",
+    "StoryGroup",
+    "StoryMember",
+    "StoryStep",
     "group_named",
 ]
 
 
-class Client(StrEnum):
+class ClientLibrary(StrEnum):
     """Which client library a group's members run; only kafka-python's are instrumented, and take our strategies."""
 
     KAFKA_PYTHON = "kafka-python"
@@ -37,7 +37,7 @@ class Client(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class StoryMember:
     """One consumer process. ``config`` holds its assignor settings; not ``from_start`` joins by the timetable."""
 
     client_id: str
@@ -46,7 +46,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StoryGroup:
     """A consumer group. ``topics`` is a topic's name, or a regular expression if it begins with ``^``.
 
     ``configured``: the assignor in the configuration of clients that are given ``assignor`` by gateways, one for each;
@@ -55,16 +55,16 @@ class Group:
 
     name: str
     story: str
-    client: Client
+    client: ClientLibrary
     assignor: str
     topics: str
-    members: tuple[Member, ...]
+    members: tuple[StoryMember, ...]
     session_timeout_ms: int = 15_000
     configured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class StartMember:
     """Start the member's process."""
 
     group: str
@@ -72,7 +72,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Leave:
+class StopMember:
     """Ask the member to close its consumer and end."""
 
     group: str
@@ -80,7 +80,7 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
-class Kill:
+class KillMember:
     """SIGKILL: the coordinator notices when the session times out."""
 
     group: str
@@ -112,7 +112,7 @@ class CreateTopic:
     partitions: int
 
 
-Action = Join | Leave | Kill | SlowDown | AddPartitions | CreateTopic
+Action = StartMember | StopMember | KillMember | SlowDown | AddPartitions | CreateTopic
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Expected:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StoryStep:
     """One entry of the timetable: ``text`` for people, what to do, and what the observer must make of it."""
 
     name: str
@@ -161,93 +161,96 @@ _SESSION_MS_MIN = 6_000
 
 _WEIGHT, _PRIORITY = "assignment.consumer.weight", "assignment.consumer.priority"
 
-GROUPS: tuple[Group, ...] = (
-    Group(
+GROUPS: tuple[StoryGroup, ...] = (
+    StoryGroup(
         name="orders-weighted",
         story="three hosts of different size: weights 900, 90 and 10 on 100 partitions",
-        client=Client.KAFKA_PYTHON,
+        client=ClientLibrary.KAFKA_PYTHON,
         assignor="weighted-sticky",
         topics="orders",
-        members=tuple(Member(f"orders-{weight}", {_WEIGHT: str(weight)}) for weight in (900, 90, 10)),
+        members=tuple(StoryMember(f"orders-{weight}", {_WEIGHT: str(weight)}) for weight in (900, 90, 10)),
     ),
-    Group(
+    StoryGroup(
         name="payments-failover",
         story="active and passive: one works, the other waits",
-        client=Client.KAFKA_PYTHON,
+        client=ClientLibrary.KAFKA_PYTHON,
         assignor="failover",
         topics="payments",
-        members=(Member("payments-active", {_PRIORITY: "200"}), Member("payments-standby", {_PRIORITY: "100"})),
+        members=(
+            StoryMember("payments-active", {_PRIORITY: "200"}),
+            StoryMember("payments-standby", {_PRIORITY: "100"}),
+        ),
         session_timeout_ms=_SESSION_MS_MIN,
     ),
-    Group(
+    StoryGroup(
         name="clicks-range",
         story=f"{_CLICKS} topics by regex under range: the first members get everything, the last one nothing",
-        client=Client.KAFKA_PYTHON,
+        client=ClientLibrary.KAFKA_PYTHON,
         assignor="range",
         topics="^clicks-.*",
-        members=tuple(Member(f"range-{number}") for number in (1, 2, 3)),
+        members=tuple(StoryMember(f"range-{number}") for number in (1, 2, 3)),
     ),
-    Group(
+    StoryGroup(
         name="clicks-shuffled",
         story="the same topics under shuffled-roundrobin",
-        client=Client.KAFKA_PYTHON,
+        client=ClientLibrary.KAFKA_PYTHON,
         assignor="shuffled-roundrobin",
         topics="^clicks-.*",
-        members=tuple(Member(f"shuffled-{number}") for number in (1, 2, 3)),
+        members=tuple(StoryMember(f"shuffled-{number}") for number in (1, 2, 3)),
     ),
-    Group(
+    StoryGroup(
         name="readings-cooperative",
         story="plain confluent-kafka, not instrumented: stalls are bounds",
-        client=Client.CONFLUENT,
+        client=ClientLibrary.CONFLUENT,
         assignor="cooperative-sticky",
         topics="readings",
-        members=(Member("readings-1"), Member("readings-2"), Member("readings-3", from_start=False)),
+        members=(StoryMember("readings-1"), StoryMember("readings-2"), StoryMember("readings-3", from_start=False)),
         session_timeout_ms=_SESSION_MS_MIN,
     ),
-    Group(
+    StoryGroup(
         name="parcels-gateway",
         story="plain confluent-kafka with range, behind gateways that give it weights 300 and 100 on 16 partitions",
-        client=Client.CONFLUENT,
+        client=ClientLibrary.CONFLUENT,
         assignor="weighted-sticky",
         configured="range",
         topics="parcels",
-        members=tuple(Member(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
+        members=tuple(StoryMember(f"parcels-{weight}", {_WEIGHT: str(weight)}) for weight in (300, 100)),
     ),
 )
 
 # Steps that take long (a session timeout, the slow consumer) are followed by steps of other groups.
-STEPS: tuple[Step, ...] = (
-    Step(
+STEPS: tuple[StoryStep, ...] = (
+    StoryStep(
         "join",
         "readings-3 joins",
-        (Join("readings-cooperative", "readings-3"),),
+        (StartMember("readings-cooperative", "readings-3"),),
         (Expected("readings-cooperative", Trigger.MEMBER_JOINED, 3),),
     ),
-    Step(
+    StoryStep(
         "clean leave",
         "orders-10 closes its consumer",
-        (Leave("orders-weighted", "orders-10"),),
+        (StopMember("orders-weighted", "orders-10"),),
         (Expected("orders-weighted", Trigger.MEMBER_LEFT, 2),),
     ),
-    Step(
+    StoryStep(
         "kill -9",
         "payments-active is killed; the broker waits for its session timeout",
-        (Kill("payments-failover", "payments-active"),),
+        (KillMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_FAILED, 1),),
     ),
-    Step(
+    StoryStep(
         "gateway: leave",
         "parcels-100 closes its plain consumer; its gateway saw why it went",
-        (Leave("parcels-gateway", "parcels-100"),),
+        (StopMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_LEFT, 1, {"parcels-300": 16}),),
     ),
-    Step(
+    StoryStep(
         "slow consumer",
         f"orders-10 comes back while orders-90 needs {SLOW_SECONDS:g} s to let go: all of the group waits",
-        (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), Join("orders-weighted", "orders-10")),
+        (SlowDown("orders-weighted", "orders-90", SLOW_SECONDS), StartMember("orders-weighted", "orders-10")),
         (Expected("orders-weighted", Trigger.MEMBER_JOINED, 3),),
     ),
-    Step(
+    StoryStep(
         "new topic",
         f"the topic clicks-{_CLICKS} is created and matches ^clicks-.*",
         (CreateTopic(f"clicks-{_CLICKS}", 2),),
@@ -256,25 +259,25 @@ STEPS: tuple[Step, ...] = (
             Expected("clicks-shuffled", Trigger.TOPICS_CHANGED, 3),
         ),
     ),
-    Step(
+    StoryStep(
         "member gone",
         "readings-1 closes; no event of its own tells leaving from failing",
-        (Leave("readings-cooperative", "readings-1"),),
+        (StopMember("readings-cooperative", "readings-1"),),
         (Expected("readings-cooperative", Trigger.MEMBER_GONE, 2),),
     ),
-    Step(
+    StoryStep(
         "failback",
         "payments-active returns and takes over",
-        (Join("payments-failover", "payments-active"),),
+        (StartMember("payments-failover", "payments-active"),),
         (Expected("payments-failover", Trigger.MEMBER_JOINED, 2),),
     ),
-    Step(
+    StoryStep(
         "gateway: return",
         "parcels-100 returns with range in its configuration and gets its weight's share",
-        (Join("parcels-gateway", "parcels-100"),),
+        (StartMember("parcels-gateway", "parcels-100"),),
         (Expected("parcels-gateway", Trigger.MEMBER_JOINED, 2, {"parcels-300": 12, "parcels-100": 4}),),
     ),
-    Step(
+    StoryStep(
         "added partitions",
         "payments grows from 6 to 8 partitions",
         (AddPartitions("payments", 8),),
@@ -283,6 +286,6 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def group_named(name: str) -> Group:
+def group_named(name: str) -> StoryGroup:
     """The group of that name; KeyError if there is none."""
     return next(group for group in GROUPS if group.name == name)

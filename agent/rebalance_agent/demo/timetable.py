@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.stories import Action, Step
+from rebalance_agent.demo.stories import Action, StoryStep
 
 __all__ = ["StepRun", "Timetable"]
 
@@ -31,7 +31,7 @@ STEP_SECONDS_MAX = 40.0
 class StepRun:
     """One step and how far it is. ``after``: the generation of each of its groups when it began."""
 
-    step: Step
+    step: StoryStep
     after: dict[str, int] = field(default_factory=dict)
     began: float | None = None
     over: bool = False
@@ -46,7 +46,7 @@ class StepRun:
 class Timetable:
     """The steps in order; `advance` is to be called several times a second."""
 
-    def __init__(self, steps: Sequence[Step], members: Mapping[str, int], clock: Clock, until: float) -> None:
+    def __init__(self, steps: Sequence[StoryStep], members: Mapping[str, int], clock: Clock, until: float) -> None:
         """``members``: how many each group has before the first step; ``until``: the clock's reading to stop at."""
         self.runs = tuple(StepRun(step) for step in steps)
         self._members = dict(members)

@@ -9,7 +9,7 @@ from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, asked_a
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
-__all__ = ["GroupPart", "Talking"]
+__all__ = ["ConnectionInterceptor", "GroupPart"]
 
 
 class GroupPart(Protocol):
@@ -40,8 +40,8 @@ class GroupPart(Protocol):
         ...
 
 
-class Talking:
-    """See `rebalance_agent.gateway.transport.connection_relay.Talk`."""
+class ConnectionInterceptor:
+    """See `rebalance_agent.gateway.transport.connection_relay.Interceptor`."""
 
     def __init__(self, nodes: Nodes, groups: GroupPart) -> None:
         """One for each connection."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.metrics import gateway_rows as rows
 from rebalance_agent.metrics.agent_rows import OTHER
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
 
-__all__ = ["Counts", "Direction"]
+__all__ = ["Direction", "GatewayCounters"]
 
 
 class Direction:
@@ -29,7 +29,7 @@ class Direction:
         self._seconds.observe(seconds)
 
 
-class Counts:
+class GatewayCounters:
     """``rebalance_agent_gateway_*`` of one gateway's connections."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
@@ -53,7 +53,7 @@ class Counts:
         """A frame was read, perhaps changed, and sent on after ``seconds``."""
         self._seconds.labels(rows.READ_APIS.get(api_key, OTHER)).observe(seconds)
 
-    def refused(self, refusal: Refusal) -> None:
+    def refused(self, refusal: CloseReason) -> None:
         """The gateway ended a connection."""
         self._instruments.counter(rows.GATEWAY_REFUSED).labels(refusal).inc()
 

@@ -11,21 +11,21 @@ from dataclasses import dataclass
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.collector_context import Health
-from rebalance_agent.gateway.connection_interceptor import GroupPart, Talking
-from rebalance_agent.gateway.gateway_counters import Counts
-from rebalance_agent.gateway.rate_limited_log import Told
+from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor, GroupPart
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.broker_connections import connected
-from rebalance_agent.gateway.transport.broker_listeners import Door, Listener, Listeners
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
-from rebalance_agent.gateway.transport.connection_relay import Relay
-from rebalance_agent.gateway.transport.frame_memory import Room
+from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
+from rebalance_agent.gateway.transport.connection_relay import ConnectionRelay
+from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import bound
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.http.server import ListenError
 
-__all__ = ["CONNECTIONS_MAX", "Gateway", "Places"]
+__all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
 """Clients' connections at a time: a pod has some dozens; each takes two descriptors."""
@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ListenAddresses:
     """Where the gateway listens, and where it connects to.
 
     ``advertised``: host told to clients in answers. ``port_base``: a broker's port is that plus its node id; 0: any
@@ -68,18 +68,23 @@ class Gateway:
     """Lives in one event loop."""
 
     def __init__(
-        self, places: Places, groups: Callable[[], GroupPart], counts: Counts, health: Health, clock: Clock
+        self,
+        places: ListenAddresses,
+        groups: Callable[[], GroupPart],
+        counts: GatewayCounters,
+        health: Health,
+        clock: Clock,
     ) -> None:
         """``groups`` gives the groups' part of a new connection."""
         self._health, self._reached, self._complete = health, True, True
         self._places, self._groups, self._counts, self._clock = places, groups, counts, clock
-        self._listeners = Listeners(
+        self._listeners = BrokerListeners(
             places.listen[0], places.port_base, places.advertised, self._accepted, self._ports_opened, clock
         )
         self._bootstrap = list(places.bootstrap)
-        self._pipes, self._memory = Pipes(), Room()
-        self._told = Told(_log, clock)
-        self._door: Door | None = None
+        self._pipes, self._memory = Pipes(), FrameMemoryBudget()
+        self._told = RateLimitedLog(_log, clock)
+        self._door: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
     @property
@@ -101,7 +106,7 @@ class Gateway:
         host, port = self._places.listen
         try:
             self._listeners.start()
-            self._door = Door(bound(host, port), self._came, self._told)
+            self._door = AcceptLoop(bound(host, port), self._came, self._told)
         except OSError as error:
             self._listeners.close()
             raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
@@ -144,17 +149,17 @@ class Gateway:
     def _came(self, sock: socket.socket) -> None:
         self._accepted(sock, None)
 
-    def _accepted(self, sock: socket.socket, listener: Listener | None) -> None:
+    def _accepted(self, sock: socket.socket, listener: BrokerListener | None) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
             sock.close()
-            self._refused(RefusedError(Refusal.ROOM, f"{CONNECTIONS_MAX} connections are open"), "a new client")
+            self._refused(RefusedError(CloseReason.ROOM, f"{CONNECTIONS_MAX} connections are open"), "a new client")
             return
         task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
         task.add_done_callback(lambda _: sock.close())  # here, since it may be cancelled before it begins
 
-    async def _serve(self, sock: socket.socket, listener: Listener | None) -> None:
+    async def _serve(self, sock: socket.socket, listener: BrokerListener | None) -> None:
         peer = _name(sock)
         self._counts.opened()
         if listener:
@@ -167,22 +172,22 @@ class Gateway:
             _log.debug("connection of %s broke: %s", peer, error)
         except Exception:  # noqa: BLE001 - logged with its traceback
             # A bug of ours, met by this client's bytes, is no reason to end the others.
-            self._counts.refused(Refusal.FAILED)
+            self._counts.refused(CloseReason.FAILED)
             _log.exception("connection of %s failed", peer)
         finally:
             if listener:
                 listener.connections -= 1
             self._counts.closed()
 
-    async def _joined(self, sock: socket.socket, peer: str, listener: Listener | None) -> None:
+    async def _joined(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
         client = await self._client(sock, peer)
         try:
             broker = await self._broker(listener)
         except BaseException:
             client.abort()
             raise
-        talk = Talking(self._listeners, self._groups())
-        await Relay(client, broker, talk, self._pipes, self._memory, self._counts, self._clock).run()
+        talk = ConnectionInterceptor(self._listeners, self._groups())
+        await ConnectionRelay(client, broker, talk, self._pipes, self._memory, self._counts, self._clock).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> Link:
         tuned(sock)
@@ -199,10 +204,10 @@ class Gateway:
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
             )
         except (OSError, ssl.SSLError) as error:
-            raise RefusedError(Refusal.TLS, f"no TLS handshake: {error}") from None
+            raise RefusedError(CloseReason.TLS, f"no TLS handshake: {error}") from None
         return TlsLink(reader, asyncio.StreamWriter(transport, protocol, reader, loop), peer)
 
-    async def _broker(self, listener: Listener | None) -> Link:
+    async def _broker(self, listener: BrokerListener | None) -> Link:
         if listener:
             return await connected([listener.address], self._places.to_brokers)
         servers = tuple(self._bootstrap)  # as it is now: others turn it meanwhile
@@ -218,7 +223,7 @@ class Gateway:
             # The next client begins where this one was taken.
             self._bootstrap[:] = servers[number:] + servers[:number]
             return link
-        raise RefusedError(Refusal.UNREACHABLE, "no bootstrap servers are set")
+        raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
     def _reaches(self, problem: str | None) -> None:
         """Tell of the last attempt to reach the cluster, not of a single broker's restart."""

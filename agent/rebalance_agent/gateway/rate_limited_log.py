@@ -6,13 +6,13 @@ import logging
 
 from rebalance_agent.clock import Clock
 
-__all__ = ["AGAIN_SECONDS", "Told"]
+__all__ = ["AGAIN_SECONDS", "RateLimitedLog"]
 
 AGAIN_SECONDS = 10.0
 """Least time between two warnings of a kind: clients that are refused come again several times a second."""
 
 
-class Told:
+class RateLimitedLog:
     """Warnings by kind; what was left out is counted with the next one that is said."""
 
     def __init__(self, log: logging.Logger, clock: Clock) -> None:

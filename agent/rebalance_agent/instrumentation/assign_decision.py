@@ -9,7 +9,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription
 
-__all__ = ["QUALITY_SIZE_MAX", "Decision"]
+__all__ = ["QUALITY_SIZE_MAX", "AssignDecision"]
 
 QUALITY_SIZE_MAX = 20_000
 """Partitions + subscriptions (each member's topics counted) up to which an assignment is judged.
@@ -19,7 +19,7 @@ The whole group waits for the leader meanwhile: at this size up to 60 ms, with m
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AssignDecision:
     """What an assignor was asked and what it answered.
 
     ``strategy`` is what it promises, where that is known. Not ``whole``: what a cooperative assignor of somebody else's

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 
-__all__ = ["LEFT_MAX", "PARTITIONS_MAX", "Offsets", "Partition", "Positions", "Progress"]
+__all__ = ["LEFT_MAX", "PARTITIONS_MAX", "ConsumerProgress", "Offsets", "Partition", "Positions"]
 
 Partition = tuple[str, int]
 """Topic and number; every client's ``TopicPartition`` that is such a tuple will do."""
@@ -25,7 +25,7 @@ LEFT_MAX = 10_000
 """Partitions given up that are remembered, should they come back; the longest ago are forgotten first."""
 
 
-class Progress:
+class ConsumerProgress:
     """One consumer's. Thread-safe; adapters tell it what their client learns anyhow.
 
     ``position - resume`` is consumed again when a partition goes, where ``resume`` is what its next owner begins with:

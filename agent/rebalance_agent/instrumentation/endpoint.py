@@ -21,9 +21,9 @@ __all__ = [
     "DROPPED_HEADER",
     "TOKEN_VARIABLE",
     "URL_VARIABLE",
-    "Answer",
     "Endpoint",
-    "Outcome",
+    "PostResult",
+    "PostStatus",
 ]
 
 DEFAULT_URL = "http://127.0.0.1:29309/v1/events"
@@ -49,7 +49,7 @@ _TOO_MANY = 429
 _SERVER_ERROR = 500
 
 
-class Outcome(Enum):
+class PostStatus(Enum):
     """What became of a batch: taken, refused for good, or to be tried again."""
 
     TAKEN = "taken"
@@ -58,10 +58,10 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PostResult:
     """The outcome of one POST, and for the log why it was not taken."""
 
-    outcome: Outcome
+    outcome: PostStatus
     reason: str = ""
 
 
@@ -111,7 +111,7 @@ class Endpoint:
         scheme, host = "https" if self.context else "http", f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.path}"
 
-    def post(self, batch: Batch) -> Answer:
+    def post(self, batch: Batch) -> PostResult:
         """Send one batch on a connection of its own. Raises nothing: whatever goes wrong is an answer.
 
         2xx is taken. 429, 5xx, no connection, no or no valid answer: failed. Everything else is refused for good.
@@ -128,14 +128,14 @@ class Endpoint:
             connection.request("POST", self.path, batch.body, headers)
             response = connection.getresponse()
             if response.status in _OK:
-                return Answer(Outcome.TAKEN)
+                return PostResult(PostStatus.TAKEN)
             reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
         except Exception as error:  # noqa: BLE001 - an answer can be broken in any way
-            return Answer(Outcome.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
+            return PostResult(PostStatus.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
         finally:
             connection.close()
         again = response.status == _TOO_MANY or response.status >= _SERVER_ERROR
-        return Answer(Outcome.FAILED if again else Outcome.REFUSED, reason)
+        return PostResult(PostStatus.FAILED if again else PostStatus.REFUSED, reason)
 
     def _connection(self) -> http.client.HTTPConnection:
         if self.context:

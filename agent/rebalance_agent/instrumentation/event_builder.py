@@ -6,8 +6,8 @@ from collections.abc import Collection, Container
 from dataclasses import replace
 from typing import Protocol
 
-from rebalance_agent.instrumentation.assign_decision import Decision
-from rebalance_agent.instrumentation.consumer_progress import Progress
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
+from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.suppress import quietly
@@ -15,7 +15,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
 from rebalance_agent.model.partitions import topic_partitions
 
-__all__ = ["ERROR_TEXT_MAX", "HasTopicPartition", "Witness", "error_text"]
+__all__ = ["ERROR_TEXT_MAX", "EventBuilder", "HasTopicPartition", "error_text"]
 
 ERROR_TEXT_MAX = 1_000
 """Characters of an exception's text: enough to know it again."""
@@ -37,7 +37,7 @@ class HasTopicPartition(Protocol):
         ...
 
 
-class Witness:
+class EventBuilder:
     """Reports what happens to the member ``client_id`` of ``group``. Nothing in it raises."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Witness:
         client_id: str,
         source: MembershipSource,
         reporter: Reporter,
-        progress: Progress | None = None,
+        progress: ConsumerProgress | None = None,
     ) -> None:
         """Ask ``source`` where the member stands, ``progress`` how far it came; give the events to ``reporter``."""
         self.group = group
@@ -137,7 +137,7 @@ class Witness:
         members: int,
         timestamp_ms: int,
         duration_seconds: float,
-        decision: Decision | None = None,
+        decision: AssignDecision | None = None,
         error: BaseException | None = None,
     ) -> None:
         """``assign()`` ran, here in the leader. It is judged only if somebody is told."""
@@ -176,7 +176,7 @@ class Witness:
         return event
 
 
-def _quality(decision: Decision | None) -> AssignmentQuality | None:
+def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
     with quietly("judge an assignment"):
         return decision.quality() if decision else None
     return None

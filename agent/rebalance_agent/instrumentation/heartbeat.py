@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 from rebalance_agent.instrumentation.suppress import quietly
 
-__all__ = ["PERIOD_SECONDS", "Pulse"]
+__all__ = ["PERIOD_SECONDS", "Heartbeat"]
 
 PERIOD_SECONDS = 120.0
 """Between two beats: each is one small request to the sidecar beside the process."""
 
 
-class Pulse:
+class Heartbeat:
     """Calls ``beat`` now and then, from `start` on. In a forked child it begins with the `start` there."""
 
     def __init__(self, beat: Callable[[], None], period_seconds: float = PERIOD_SECONDS) -> None:

@@ -7,15 +7,15 @@ from typing import Any
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.consumer_progress import Positions, Progress
+from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Positions
 from rebalance_agent.instrumentation.endpoint import Endpoint
-from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
+from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
 from rebalance_agent.instrumentation.instrumented_assignor import InstrumentedAssignor
 from rebalance_agent.instrumentation.membership import Membership, MembershipSource
 from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceListener, RebalanceListener, is_async
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.suppress import logger
-from rebalance_agent.instrumentation.timed import Timed
+from rebalance_agent.instrumentation.timed import TimedCallback
 from rebalance_agent.instrumentation.warmup import rehearse
 from rebalance_agent.model.events import Callback
 
@@ -53,8 +53,8 @@ class Instrumentation:
 
         """
         self._clock = clock or SystemClock()
-        self.progress = None if positions is None else Progress(positions)
-        self._witness = Witness(
+        self.progress = None if positions is None else ConsumerProgress(positions)
+        self._witness = EventBuilder(
             group, client_id, membership, reporter or _reporter(events_url, events_token), self.progress
         )
 
@@ -72,13 +72,13 @@ class Instrumentation:
         """``assignor``, an instance, with its ``assign()`` timed and judged."""
         return InstrumentedAssignor(assignor, self._witness, self._clock)
 
-    def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> Timed:
+    def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> TimedCallback:
         """A context manager around what makes the consumer leave its group on purpose.
 
         ``partitions``: what it gives up without a callback. Who is in no generation has nothing to leave.
         """
         joined = self._witness.current().joined
-        return Timed(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
+        return TimedCallback(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
 
     def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
         """The member has had the answers to its JoinGroup and SyncGroup; what is told next says how long they took."""

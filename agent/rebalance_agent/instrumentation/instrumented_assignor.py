@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.assignor_shapes import assignment_of, group_of, partition_counts
-from rebalance_agent.instrumentation.event_builder import Witness
+from rebalance_agent.instrumentation.event_builder import EventBuilder
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.subscription import GroupAssignment
 
@@ -16,9 +16,9 @@ __all__ = ["InstrumentedAssignor"]
 
 
 class InstrumentedAssignor:
-    """``inner`` in every respect, watched. An ``inner`` of ours leaves its last `Decision` as ``inner.decision``."""
+    """Wraps ``inner`` and times it. An ``inner`` of ours leaves its last `AssignDecision` as ``inner.decision``."""
 
-    def __init__(self, inner: Any, witness: Witness, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
+    def __init__(self, inner: Any, witness: EventBuilder, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
         """Wrap ``inner``, an instance."""
         self._inner = inner
         self._witness = witness
@@ -51,20 +51,20 @@ class InstrumentedAssignor:
         self._witness.membership()
         return self._inner.on_assignment(assignment, generation)
 
-    def _decision(self, cluster: Any, members: list[Any], result: Mapping[str, Any]) -> Decision | None:  # noqa: ANN401
+    def _decision(self, cluster: Any, members: list[Any], result: Mapping[str, Any]) -> AssignDecision | None:  # noqa: ANN401
         known = getattr(self._inner, "decision", None)
-        if isinstance(known, Decision):
+        if isinstance(known, AssignDecision):
             return known
         topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
         given = assignment_of(result)
-        return Decision(
+        return AssignDecision(
             group_of(topics, members, self._witness.group),
             GroupAssignment(members=given, target=given),
             whole="EAGER" in {protocol.name for protocol in self._inner.supported_protocols()},
         )
 
     def _report(
-        self, members: int, seconds: float, decision: Decision | None, error: BaseException | None = None
+        self, members: int, seconds: float, decision: AssignDecision | None, error: BaseException | None = None
     ) -> None:
         with quietly("report an assignment"):
             self._witness.assigned(str(self._inner.name), members, self._clock.now_ms(), seconds, decision, error)

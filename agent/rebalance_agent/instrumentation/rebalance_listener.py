@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
-from rebalance_agent.instrumentation.timed import Timed
+from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
+from rebalance_agent.instrumentation.timed import TimedCallback
 from rebalance_agent.model.events import Callback
 
 __all__ = ["AsyncRebalanceListener", "Partitions", "RebalanceListener", "is_async"]
@@ -27,7 +27,7 @@ class RebalanceListener:
     nothing is idle in a new generation. Cooperative clients call with nothing in every generation.
     """
 
-    def __init__(self, listener: Any | None, witness: Witness, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
+    def __init__(self, listener: Any | None, witness: EventBuilder, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
         """Wrap ``listener``, the user's own if there is one."""
         self._listener = listener
         self._witness = witness
@@ -50,10 +50,10 @@ class RebalanceListener:
         with self._timed(callback, partitions):
             return self._method(callback)(partitions)
 
-    def _timed(self, callback: Callback, partitions: Partitions) -> Timed:
+    def _timed(self, callback: Callback, partitions: Partitions) -> TimedCallback:
         concerned = tuple(partitions)  # the listener may empty the client's set
         counts = bool(concerned) or (callback is Callback.ASSIGNED and not self._cooperative)
-        return Timed(self._witness if counts else None, self._clock, callback, concerned)
+        return TimedCallback(self._witness if counts else None, self._clock, callback, concerned)
 
     def _method(self, callback: Callback) -> Callable[[Partitions], Any]:
         if self._listener is None:

@@ -2,7 +2,7 @@
 
 `Reporter.emit` only encodes and queues. A daemon thread sends; it starts with the first event, ends when nothing waits,
 and starts again with the next. So an idle consumer has no thread of ours, and a forked child, which inherits no
-threads, needs nothing but a new identity. Only the process's one `Pulse` stays.
+threads, needs nothing but a new identity. Only the process's one `Heartbeat` stays.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import weakref
 from collections.abc import Callable
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.instrumentation.endpoint import Answer, Endpoint, Outcome
-from rebalance_agent.instrumentation.heartbeat import Pulse
+from rebalance_agent.instrumentation.endpoint import Endpoint, PostResult, PostStatus
+from rebalance_agent.instrumentation.heartbeat import Heartbeat
 from rebalance_agent.instrumentation.outbox import Batch, Outbox
 from rebalance_agent.instrumentation.suppress import logger, quietly
 from rebalance_agent.model.event_json import json_line
@@ -142,14 +142,14 @@ class Reporter:
                 answer = self._post(endpoint, batch)
                 while (
                     batch.events
-                    and answer.outcome is Outcome.FAILED
+                    and answer.outcome is PostStatus.FAILED
                     and failures < RETRIES_MAX
                     and not self._hurry.is_set()
                 ):
                     failures += 1
                     self._hurry.wait(self._delay(failures))
                     answer = self._post(endpoint, batch)
-                if answer.outcome is Outcome.TAKEN:
+                if answer.outcome is PostStatus.TAKEN:
                     failures = 0
                 self._settle(batch, answer)
 
@@ -163,7 +163,7 @@ class Reporter:
                 self._thread = None
             return batch
 
-    def _post(self, endpoint: Endpoint, batch: Batch) -> Answer:
+    def _post(self, endpoint: Endpoint, batch: Batch) -> PostResult:
         answer = endpoint.post(batch)
         if answer.reason and not self._trouble:
             logger.warning("%s takes no events: %s; the consumer is not affected", endpoint.url, answer.reason)
@@ -176,9 +176,9 @@ class Reporter:
         longest = min(DELAY_SECONDS_MAX, FIRST_DELAY_SECONDS * 2.0 ** (failures - 1))
         return longest * (1 + self._jitter()) / 2
 
-    def _settle(self, batch: Batch, answer: Answer) -> None:
+    def _settle(self, batch: Batch, answer: PostResult) -> None:
         with self._lock:
-            if answer.outcome is Outcome.TAKEN:
+            if answer.outcome is PostStatus.TAKEN:
                 self._outbox.reported(batch.dropped)
             else:
                 self._outbox.lose(batch.events)
@@ -192,7 +192,7 @@ def _beat_all() -> None:
         reporter.beat()
 
 
-_pulse = Pulse(_beat_all)
+_pulse = Heartbeat(_beat_all)
 
 
 @atexit.register

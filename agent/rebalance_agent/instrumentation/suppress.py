@@ -6,12 +6,12 @@ import contextlib
 import logging
 from types import TracebackType
 
-__all__ = ["Quiet", "logger", "quietly"]
+__all__ = ["Suppressor", "logger", "quietly"]
 
 logger = logging.getLogger("rebalance_agent.instrumentation")
 
 
-class Quiet:
+class Suppressor:
     """A context manager whose block may fail: what it raises (but for the likes of Ctrl-C) is logged and ends there."""
 
     def __init__(self, task: str) -> None:
@@ -31,6 +31,6 @@ class Quiet:
         return True
 
 
-def quietly(task: str) -> Quiet:
+def quietly(task: str) -> Suppressor:
     """Do ``task`` without letting it fail."""
-    return Quiet(task)
+    return Suppressor(task)

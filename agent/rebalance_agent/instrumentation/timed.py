@@ -5,21 +5,21 @@ from __future__ import annotations
 from types import TracebackType
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.event_builder import HasTopicPartition, Witness
+from rebalance_agent.instrumentation.event_builder import EventBuilder, HasTopicPartition
 from rebalance_agent.instrumentation.membership import Membership
 from rebalance_agent.model.events import Callback
 
-__all__ = ["Timed"]
+__all__ = ["TimedCallback"]
 
 
-class Timed:
+class TimedCallback:
     """A context manager around a callback, or around leaving. Exceptions of the block are noted and go on.
 
     The event's generation is the one at entry: a commit inside the block may lose it.
     """
 
     def __init__(
-        self, witness: Witness | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
+        self, witness: EventBuilder | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
     ) -> None:
         """Report to ``witness``; None reports nothing."""
         self._witness = witness

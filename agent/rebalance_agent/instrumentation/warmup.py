@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from rebalance_agent.instrumentation.assign_decision import Decision
-from rebalance_agent.instrumentation.event_builder import Witness
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
+from rebalance_agent.instrumentation.event_builder import EventBuilder
 from rebalance_agent.instrumentation.membership import Membership
 from rebalance_agent.instrumentation.reporter import BuildEvent, Reporter
 from rebalance_agent.instrumentation.suppress import quietly
@@ -34,8 +34,8 @@ def rehearse() -> None:
     first used: 3 ms, as much as ten callbacks.
     """
     with quietly("rehearse"):
-        witness = Witness("", "", Membership, _Nobody())
+        witness = EventBuilder("", "", Membership, _Nobody())
         witness.happened(Callback.ASSIGNED, (), Membership(), 0, 0)
         group = GroupSubscription({"t": TopicMetadata(1)}, (MemberSubscription("m", ("t",)),))
         given = {"m": {"t": (0,)}}
-        witness.assigned("", 1, 0, 0.0, Decision(group, GroupAssignment(members=given, target=given)))
+        witness.assigned("", 1, 0, 0.0, AssignDecision(group, GroupAssignment(members=given, target=given)))

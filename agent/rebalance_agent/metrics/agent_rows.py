@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.groupprotocol.tables import RECORDS
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.model.events import EVENT_KINDS
 
 __all__ = [
@@ -51,8 +51,8 @@ POLL_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
 
 def agent_row(
     name: str,
-    kind: Kind,
-    role: Role,
+    kind: MetricType,
+    role: ExporterRole,
     text: str,
     unit: str = "",
     values: Mapping[str, tuple[str, ...]] | None = None,
@@ -69,17 +69,21 @@ _SINKS = ("kafka", "file", "webhook")
 
 BUILD_INFO = Metric(
     "rebalance_agent_build_info",
-    Kind.INFO,
-    Role.AGENT,
+    MetricType.INFO,
+    ExporterRole.AGENT,
     "Version of the agent and of its Python; always 1.",
     ("version", "python", "role"),
-    values={"role": (Role.OBSERVER, Role.SIDECAR, Role.GATEWAY)},
+    values={"role": (ExporterRole.OBSERVER, ExporterRole.SIDECAR, ExporterRole.GATEWAY)},
 )
 CONFIGURED = agent_row(
-    "configured", Kind.GAUGE, Role.AGENT, "1 when a Kafka cluster is configured, 0 while idling without."
+    "configured", MetricType.GAUGE, ExporterRole.AGENT, "1 when a Kafka cluster is configured, 0 while idling without."
 )
 READY = Metric(
-    "rebalance_agent_ready", Kind.GAUGE, Role.AGENT, "1 for each part that works, 0 for one that does not.", ("part",)
+    "rebalance_agent_ready",
+    MetricType.GAUGE,
+    ExporterRole.AGENT,
+    "1 for each part that works, 0 for one that does not.",
+    ("part",),
 )
 DEGRADED_MODES = (
     "admin-only",
@@ -96,37 +100,43 @@ DEGRADED_MODES = (
 
 DEGRADED = agent_row(
     "degraded",
-    Kind.GAUGE,
-    Role.AGENT,
+    MetricType.GAUGE,
+    ExporterRole.AGENT,
     "1 for each degraded mode that holds for lack of a right, 0 for one that does not.",
     values={"mode": DEGRADED_MODES},
 )
-RECONNECTS = agent_row("reconnects_total", Kind.COUNTER, Role.AGENT, "Times that a lost cluster was reached again.")
+RECONNECTS = agent_row(
+    "reconnects_total", MetricType.COUNTER, ExporterRole.AGENT, "Times that a lost cluster was reached again."
+)
 EVENTS_RECEIVED = agent_row(
-    "events_received_total", Kind.COUNTER, Role.AGENT, "Events taken in from members.", "events", _KINDS
+    "events_received_total", MetricType.COUNTER, ExporterRole.AGENT, "Events taken in from members.", "events", _KINDS
 )
 EVENTS_MALFORMED = agent_row(
-    "events_malformed_total", Kind.COUNTER, Role.OBSERVER, "Records of the events topic that are no events.", "records"
+    "events_malformed_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Records of the events topic that are no events.",
+    "records",
 )
 BASELINES_MALFORMED = agent_row(
     "baselines_malformed_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Records of the baselines topic that are no baselines.",
     "records",
 )
 EVENTS_PUBLISHED = agent_row(
     "events_published_total",
-    Kind.COUNTER,
-    Role.AGENT,
+    MetricType.COUNTER,
+    ExporterRole.AGENT,
     "Events that arrived: acknowledged by Kafka, written to the file, taken by the webhook.",
     "events",
     _KINDS | {"sink": _SINKS},
 )
 EVENTS_DROPPED = agent_row(
     "events_dropped_total",
-    Kind.COUNTER,
-    Role.AGENT,
+    MetricType.COUNTER,
+    ExporterRole.AGENT,
     "Events lost. member: in a consumer's full queue, as it reports; agent: while it waited for the cluster to answer; "
     "otherwise on the way to that sink.",
     "events",
@@ -134,117 +144,130 @@ EVENTS_DROPPED = agent_row(
 )
 REQUESTS_REJECTED = agent_row(
     "requests_rejected_total",
-    Kind.COUNTER,
-    Role.AGENT,
+    MetricType.COUNTER,
+    ExporterRole.AGENT,
     "Posts of events that were refused as a whole, by HTTP status.",
     "requests",
     {"status": ("400", "401", "403", "404", "405", "411", "413", "429", "503")},
 )
 CONNECTIONS_CUT = agent_row(
     "connections_cut_total",
-    Kind.COUNTER,
-    Role.AGENT,
+    MetricType.COUNTER,
+    ExporterRole.AGENT,
     "Connections of HTTP clients that the agent ended. slow_head: no request in time; slow_answer: its body or answer "
     "took too long; room: it was silent and others came; refused: too many were open.",
     "connections",
     {"reason": ("slow_head", "slow_answer", "room", "refused")},
 )
 SERIES_FOLDED = agent_row(
-    "series_folded", Kind.GAUGE, Role.AGENT, "Label sets now folded into another series to keep within the bounds."
+    "series_folded",
+    MetricType.GAUGE,
+    ExporterRole.AGENT,
+    "Label sets now folded into another series to keep within the bounds.",
 )
 READ_RECORDS = agent_row(
-    "read_records_total", Kind.COUNTER, Role.OBSERVER, "Records read from the offsets topic.", "records"
+    "read_records_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Records read from the offsets topic.", "records"
 )
 READ_BYTES = agent_row(
-    "read_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of those records, keys and values.", "bytes"
+    "read_bytes_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Bytes of those records, keys and values.", "bytes"
 )
 DECODE_ERRORS = agent_row(
     "decode_errors_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Records that broke their schema, by key version; other: their key has not even a version.",
     "records",
     {"key_version": (*map(str, sorted(RECORDS)), OTHER)},
 )
 UNKNOWN_RECORDS = agent_row(
     "unknown_records_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Records passed over because this version does not know their key's or value's version.",
     "records",
     {"unknown": ("key_version", "value_version")},
 )
 UNKNOWN_TAGS = agent_row(
     "unknown_tagged_fields_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Tagged fields that were skipped because this version does not know them; their records count nevertheless.",
     "fields",
 )
 TAIL_LAG = agent_row(
     "tail_lag_records",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "Records between the tail and the end of the offsets topic.",
     "records",
 )
 OFFSETS_MAX_BYTES = agent_row(
     "offsets_message_max_bytes",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "max.message.bytes of the offsets topic, the bound of kafka_rebalance_group_metadata_bytes; absent without "
     "DescribeConfigs on the topic.",
     "bytes",
 )
 LOADS_LEFT_OUT = agent_row(
     "loads_left_out_partitions",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "Partitions whose lag and rate are not followed because there are too many; absent unless lag_groups is set.",
     "partitions",
 )
 OWNED_PARTITIONS = agent_row(
     "owned_partitions",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "Partitions of the offsets topic whose groups this observer speaks for: all, unless replicas share them.",
     "partitions",
 )
 OWNERSHIP_CHANGES = agent_row(
-    "ownership_changes_total", Kind.COUNTER, Role.OBSERVER, "Times that these became others.", "changes"
+    "ownership_changes_total", MetricType.COUNTER, ExporterRole.OBSERVER, "Times that these became others.", "changes"
 )
 REPLAYED_RECORDS = agent_row(
     "replayed_records_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Groups' records that were read again from a snapshot on, after a start or a takeover.",
     "records",
 )
 SNAPSHOT_BYTES = agent_row(
-    "snapshot_written_bytes_total", Kind.COUNTER, Role.OBSERVER, "Bytes of records put into snapshots.", "bytes"
+    "snapshot_written_bytes_total",
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
+    "Bytes of records put into snapshots.",
+    "bytes",
 )
 LAST_SNAPSHOT = agent_row(
     "last_snapshot_timestamp_seconds",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "When Kafka last acknowledged a snapshot of a partition, Unix time.",
     "seconds",
 )
 SNAPSHOT_PROBLEMS = agent_row(
     "snapshot_problems_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Snapshots that could not be used (the offsets topic was read from its beginning instead) or not be written.",
     "problems",
     {"problem": ("unreadable", "malformed", "foreign", "out_of_range", "too_large", "write")},
 )
 POLL_SECONDS = agent_row(
-    "poll_duration_seconds", Kind.HISTOGRAM, Role.OBSERVER, "Time of polls.", "seconds", _POLLS, POLL_BUCKETS
+    "poll_duration_seconds",
+    MetricType.HISTOGRAM,
+    ExporterRole.OBSERVER,
+    "Time of polls.",
+    "seconds",
+    _POLLS,
+    POLL_BUCKETS,
 )
 LAST_POLL = agent_row(
     "last_poll_timestamp_seconds",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "When a poll last succeeded, Unix time.",
     "seconds",
     _POLLS,

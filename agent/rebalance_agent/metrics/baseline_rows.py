@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 
 __all__ = ["BASELINE_ROWS", "STALL_BASELINE"]
 
 STALL_BASELINE = Metric(
     "kafka_rebalance_stall_baseline_seconds",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "Normal stall of the group at this hour of the week, from its history; absent where that is too short.",
     ("consumergroup", "percentile"),
     "seconds",

@@ -6,29 +6,29 @@ from collections.abc import Iterable
 
 from rebalance_agent.metrics.catalogue import CATALOGUE
 from rebalance_agent.metrics.group_samples import FOLDED, GROUP_SERIES_MAX, SeriesLimits
-from rebalance_agent.metrics.metric import Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric
 
 __all__ = ["metrics_page"]
 
 _ROLES = {
-    Role.OBSERVER: """\
+    ExporterRole.OBSERVER: """\
 ## Observer: facts of groups
 
 What the coordinator recorded of each group. Gauges aggregate with `max by`, counters with
 `sum by (consumergroup) (increase(...))`. What a source cannot know is absent, never 0: where the offsets topic may not
 be read (`source="admin"`), nothing is said that polls cannot know.
 """,
-    Role.SIDECAR: """\
+    ExporterRole.SIDECAR: """\
 ## Sidecar: what one process saw of itself
 
 From the events that consumers post to the sidecar beside them. They add up with `sum`.
 """,
-    Role.GATEWAY: """\
+    ExporterRole.GATEWAY: """\
 ## Gateway: what goes through it
 
 Of the connections between its clients and the brokers. A gateway exports the sidecar's metrics as well.
 """,
-    Role.AGENT: """\
+    ExporterRole.AGENT: """\
 ## The agent itself
 
 Is the watcher well, and does it see everything. Each role exports those that concern it.

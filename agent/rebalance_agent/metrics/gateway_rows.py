@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.metrics.agent_rows import OTHER, agent_row
-from rebalance_agent.metrics.metric import Kind, Role
+from rebalance_agent.metrics.metric import ExporterRole, MetricType
 
 __all__ = [
     "DIRECTIONS",
@@ -48,27 +48,31 @@ DIRECTIONS = ("requests", "answers")
 
 
 GATEWAY_CONNECTIONS = agent_row(
-    "gateway_connections", Kind.GAUGE, Role.GATEWAY, "Connections of clients that are open.", "connections"
+    "gateway_connections",
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
+    "Connections of clients that are open.",
+    "connections",
 )
 GATEWAY_CONNECTIONS_TOTAL = agent_row(
     "gateway_connections_opened_total",
-    Kind.COUNTER,
-    Role.GATEWAY,
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
     "Connections of clients that were taken.",
     "connections",
 )
 GATEWAY_BYTES = agent_row(
     "gateway_bytes_total",
-    Kind.COUNTER,
-    Role.GATEWAY,
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
     "Bytes sent on: requests to brokers, answers to clients.",
     "bytes",
     {"direction": DIRECTIONS},
 )
 GATEWAY_PASS_SECONDS = agent_row(
     "gateway_pass_seconds",
-    Kind.HISTOGRAM,
-    Role.GATEWAY,
+    MetricType.HISTOGRAM,
+    ExporterRole.GATEWAY,
     "What the gateway added to frames that passed unread, from their last byte in to their last byte out; those that "
     "went on together count once, and the wait for a side that does not read counts in.",
     "seconds",
@@ -77,8 +81,8 @@ GATEWAY_PASS_SECONDS = agent_row(
 )
 GATEWAY_READ_SECONDS = agent_row(
     "gateway_read_seconds",
-    Kind.HISTOGRAM,
-    Role.GATEWAY,
+    MetricType.HISTOGRAM,
+    ExporterRole.GATEWAY,
     "What the gateway added to each frame that it read, from its last byte in to its last byte out.",
     "seconds",
     {"api": (*READ_APIS.values(), OTHER)},
@@ -86,8 +90,8 @@ GATEWAY_READ_SECONDS = agent_row(
 )
 GATEWAY_REFUSED = agent_row(
     "gateway_refused_total",
-    Kind.COUNTER,
-    Role.GATEWAY,
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
     "Connections that the gateway ended. failed: an error of its own; malformed, mismatched, oversized, truncated: "
     "what came is not Kafka's protocol; room: too many were open, or there were too many large frames that are read; "
     "sasl_v0: a handshake that raw bytes would follow; slow: a frame that is read did not arrive in time, or was not "
@@ -111,20 +115,20 @@ GATEWAY_REFUSED = agent_row(
     },
 )
 GATEWAY_BROKERS = agent_row(
-    "gateway_brokers", Kind.GAUGE, Role.GATEWAY, "Brokers that have a port of their own.", "brokers"
+    "gateway_brokers", MetricType.GAUGE, ExporterRole.GATEWAY, "Brokers that have a port of their own.", "brokers"
 )
 GATEWAY_BROKERS_SHUT = agent_row(
     "gateway_brokers_shut",
-    Kind.GAUGE,
-    Role.GATEWAY,
+    MetricType.GAUGE,
+    ExporterRole.GATEWAY,
     "Brokers that are down to clients here, since their port cannot be listened on or their address is none.",
     "brokers",
 )
 
 GATEWAY_OUTCOMES = agent_row(
     "gateway_group_frames_total",
-    Kind.COUNTER,
-    Role.GATEWAY,
+    MetricType.COUNTER,
+    ExporterRole.GATEWAY,
     "What became of JoinGroup and SyncGroup of groups that a rule names. offered: our strategy was put before the "
     "client's own; misfit, foreign: it was not, since it does not fit the client; chosen, not_chosen: the group runs "
     "by it, or by one that all members offer; assigned: the leader's assignment is ours; assign_failed, assign_late: "

@@ -5,7 +5,7 @@ Gauges of one group aggregate with ``max``, counters with ``sum by (consumergrou
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Trigger
 from rebalance_agent.model.group import GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.tracking.views import STALL_BUCKETS
@@ -56,18 +56,18 @@ _OWNER = ("consumergroup", "client_id", "host")
 
 
 def _gauge(name: str, text: str, unit: str = "", labels: tuple[str, ...] = _GROUP) -> Metric:
-    return Metric(f"kafka_rebalance_{name}", Kind.GAUGE, Role.OBSERVER, text, labels, unit)
+    return Metric(f"kafka_rebalance_{name}", MetricType.GAUGE, ExporterRole.OBSERVER, text, labels, unit)
 
 
 def _counter(name: str, text: str, unit: str = "") -> Metric:
-    return Metric(f"kafka_rebalance_{name}_total", Kind.COUNTER, Role.OBSERVER, text, _GROUP, unit)
+    return Metric(f"kafka_rebalance_{name}_total", MetricType.COUNTER, ExporterRole.OBSERVER, text, _GROUP, unit)
 
 
 GENERATION = _gauge("generation", "Generation (classic) or group epoch.")
 INFO = Metric(
     "kafka_rebalance_group_info",
-    Kind.INFO,
-    Role.OBSERVER,
+    MetricType.INFO,
+    ExporterRole.OBSERVER,
     "What the group runs and where its facts come from; always 1.",
     ("consumergroup", "group_type", "assignor", "rebalance_protocol", "source"),
     values={
@@ -78,8 +78,8 @@ INFO = Metric(
 )
 STATE = Metric(
     "kafka_rebalance_group_state",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "1 for the state that the group is in, 0 for the others that its type can have.",
     ("consumergroup", "state"),
     values={"state": tuple(state for state in GroupState if state is not GroupState.DEAD)},
@@ -93,8 +93,8 @@ IDLE_MEMBERS = _gauge(
 )
 COMPLETED = Metric(
     "kafka_rebalance_completed_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Rebalances completed, by the first cause. A cooperative rebalance with its follow-ups is one.",
     ("consumergroup", "trigger"),
     "rebalances",
@@ -103,8 +103,8 @@ COMPLETED = Metric(
 FOLLOWUPS = _counter("followups", "Follow-up generations of cooperative rebalances.", "generations")
 FAILED = Metric(
     "kafka_rebalance_failed_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Rebalances that came to nothing. aborted: the coordinator began a generation and never completed it; "
     "assign_error: the leader's assign() raised, as it reports (absent until members report).",
     ("consumergroup", "reason"),
@@ -114,8 +114,8 @@ FAILED = Metric(
 NOOP = _counter("noop", "Rebalances after which everyone owned what they had owned before.", "rebalances")
 STALL = Metric(
     "kafka_rebalance_stall_seconds",
-    Kind.HISTOGRAM,
-    Role.OBSERVER,
+    MetricType.HISTOGRAM,
+    ExporterRole.OBSERVER,
     "Longest standstill of a partition in each rebalance. exact: reported by members; bound: at most this long.",
     ("consumergroup", "basis"),
     "seconds",
@@ -158,8 +158,8 @@ PARTITIONS = _gauge("partitions", "Partitions of the subscribed topics.", "parti
 UNASSIGNED = _gauge("partitions_unassigned", "Partitions of the subscribed topics without an owner.", "partitions")
 SKEW = Metric(
     "kafka_rebalance_assignment_skew_ratio",
-    Kind.GAUGE,
-    Role.OBSERVER,
+    MetricType.GAUGE,
+    ExporterRole.OBSERVER,
     "Highest load of a member / the best it could be; 1 is best. partitions: what the strategy promises that member; "
     "lag (records behind), rate (records/s produced): a bound that no assignment can beat, for followed groups only.",
     ("consumergroup", "weight"),
@@ -202,8 +202,8 @@ METADATA_BYTES = _gauge(
 )
 POLLED_CHANGES = Metric(
     "rebalance_agent_polled_changes_total",
-    Kind.COUNTER,
-    Role.OBSERVER,
+    MetricType.COUNTER,
+    ExporterRole.OBSERVER,
     "Changes seen between polls of a group whose records may not be read: fewer than its rebalances.",
     _GROUP,
 )

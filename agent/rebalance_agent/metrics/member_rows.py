@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.metrics.phase_rows import JOIN_BUCKETS, SYNC_BUCKETS
 from rebalance_agent.model.events import Callback
 from rebalance_agent.tracking.views import STALL_BUCKETS
@@ -38,19 +38,19 @@ _CLIENT = ("consumergroup", "client_id")
 
 def _row(
     name: str,
-    kind: Kind,
+    kind: MetricType,
     text: str,
     unit: str,
     labels: tuple[str, ...] = _CLIENT,
     buckets: tuple[float, ...] = (),
 ) -> Metric:
-    return Metric(f"kafka_rebalance_member_{name}", kind, Role.SIDECAR, text, labels, unit, buckets=buckets)
+    return Metric(f"kafka_rebalance_member_{name}", kind, ExporterRole.SIDECAR, text, labels, unit, buckets=buckets)
 
 
 CALLBACK_SECONDS = Metric(
     "kafka_rebalance_member_callback_seconds",
-    Kind.HISTOGRAM,
-    Role.SIDECAR,
+    MetricType.HISTOGRAM,
+    ExporterRole.SIDECAR,
     "Time in the consumer's own rebalance callbacks. Absent where only a gateway sees the member.",
     ("consumergroup", "callback"),
     "seconds",
@@ -59,7 +59,7 @@ CALLBACK_SECONDS = Metric(
 )
 STALL = _row(
     "stall_seconds",
-    Kind.HISTOGRAM,
+    MetricType.HISTOGRAM,
     "From a member's revoked or lost callback being entered to its next assigned callback having returned.",
     "seconds",
     ("consumergroup",),
@@ -67,7 +67,7 @@ STALL = _row(
 )
 JOIN = _row(
     "join_seconds",
-    Kind.HISTOGRAM,
+    MetricType.HISTOGRAM,
     "A member's wait for the answer to JoinGroup: the slowest member's time, as far as this one waited for it.",
     "seconds",
     ("consumergroup",),
@@ -75,7 +75,7 @@ JOIN = _row(
 )
 SYNC = _row(
     "sync_seconds",
-    Kind.HISTOGRAM,
+    MetricType.HISTOGRAM,
     "From JoinGroup's answer to SyncGroup's in a member: the leader's assign() and its way.",
     "seconds",
     ("consumergroup",),
@@ -83,7 +83,7 @@ SYNC = _row(
 )
 STOP = _row(
     "stop_seconds",
-    Kind.HISTOGRAM,
+    MetricType.HISTOGRAM,
     "From a member being told that its group rebalances to its JoinGroup: how long it took to stop, seen by a gateway.",
     "seconds",
     ("consumergroup",),
@@ -91,7 +91,7 @@ STOP = _row(
 )
 ASSIGN_SECONDS = _row(
     "assign_seconds",
-    Kind.HISTOGRAM,
+    MetricType.HISTOGRAM,
     "Time of assign() calls in the group's leader.",
     "seconds",
     ("consumergroup", "assignor"),
@@ -99,39 +99,39 @@ ASSIGN_SECONDS = _row(
 )
 ASSIGN_FAILURES = _row(
     "assign_failures_total",
-    Kind.COUNTER,
+    MetricType.COUNTER,
     "assign() calls that raised an exception.",
     "calls",
     ("consumergroup", "assignor"),
 )
 USER_DATA_ERRORS = _row(
     "user_data_errors_total",
-    Kind.COUNTER,
+    MetricType.COUNTER,
     "Members whose user data did not decode or could not be written, in each assign() call.",
     "members",
     ("consumergroup", "assignor"),
 )
-GENERATION = _row("generation", Kind.GAUGE, "Generation the member was last in.", "")
-PARTITIONS = _row("partitions", Kind.GAUGE, "Partitions the members with these labels own.", "partitions")
-REVOKED = _row("revoked_total", Kind.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
-ASSIGNED = _row("assigned_total", Kind.COUNTER, "Partitions received in assigned callbacks.", "partitions")
-LOST = _row("lost_total", Kind.COUNTER, "Partitions taken away in lost callbacks.", "partitions")
+GENERATION = _row("generation", MetricType.GAUGE, "Generation the member was last in.", "")
+PARTITIONS = _row("partitions", MetricType.GAUGE, "Partitions the members with these labels own.", "partitions")
+REVOKED = _row("revoked_total", MetricType.COUNTER, "Partitions given up in revoked callbacks.", "partitions")
+ASSIGNED = _row("assigned_total", MetricType.COUNTER, "Partitions received in assigned callbacks.", "partitions")
+LOST = _row("lost_total", MetricType.COUNTER, "Partitions taken away in lost callbacks.", "partitions")
 REPROCESSED = _row(
     "reprocessed_records_total",
-    Kind.COUNTER,
+    MetricType.COUNTER,
     "Records consumed once more because partitions went: what was read and not committed then, and offsets that came "
     "back lower. Absent where the client does not know how far it is.",
     "records",
 )
 REJECTED_COMMITS = _row(
     "rejected_commits_total",
-    Kind.COUNTER,
+    MetricType.COUNTER,
     "Partitions whose commits the coordinator refused because of a rebalance. Absent where no gateway sees the member.",
     "partitions",
 )
 SKEW = _row(
     "assignment_skew_ratio",
-    Kind.GAUGE,
+    MetricType.GAUGE,
     "Skew of the last assignment that this member made as leader: highest load / promised load; 1 is best.",
     "ratio",
 )

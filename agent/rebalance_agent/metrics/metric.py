@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-__all__ = ["Kind", "Metric", "Role"]
+__all__ = ["ExporterRole", "Metric", "MetricType"]
 
 
-class Kind(StrEnum):
+class MetricType(StrEnum):
     """How a metric's values behave. ``info`` is a gauge that is always 1: its labels are what it says."""
 
     COUNTER = "counter"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
     INFO = "info"
 
 
-class Role(StrEnum):
+class ExporterRole(StrEnum):
     """Which process exports a metric; ``agent`` stands for all. No metric is shared between two of the others."""
 
     OBSERVER = "observer"
@@ -37,8 +37,8 @@ class Metric:
     """
 
     name: str
-    kind: Kind
-    role: Role
+    kind: MetricType
+    role: ExporterRole
     help: str
     labels: tuple[str, ...] = ()
     unit: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 
 __all__ = ["JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
 
@@ -18,7 +18,12 @@ SYNC_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
 
 def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
     return Metric(
-        f"kafka_rebalance_{name}_seconds", Kind.HISTOGRAM, Role.OBSERVER, text, unit="seconds", buckets=buckets
+        f"kafka_rebalance_{name}_seconds",
+        MetricType.HISTOGRAM,
+        ExporterRole.OBSERVER,
+        text,
+        unit="seconds",
+        buckets=buckets,
     )
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Generic, TypeVar
 
-__all__ = ["Backfill"]
+__all__ = ["BackfillMerge"]
 
 R = TypeVar("R")
 
 
-class Backfill(Generic[R]):
+class BackfillMerge(Generic[R]):
     """Reading up to recorded ``ends`` (partition -> offset after the last old record)."""
 
     def __init__(self, ends: Mapping[int, int] | None = None) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
-from rebalance_agent.offsets_topic.backfill_merge import Backfill
+from rebalance_agent.offsets_topic.backfill_merge import BackfillMerge
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 
-__all__ = ["BACKFILL_TUNING", "OldRecords"]
+__all__ = ["BACKFILL_TUNING", "BackfillReader"]
 
 BACKFILL_TUNING = {
     **QUEUE_TUNING,
@@ -22,15 +22,15 @@ BATCH_MAX = 2_000
 BACKFILL_WAIT_S = 0.01
 
 
-class OldRecords:
+class BackfillReader:
     """The last record of each key before recorded ends. Used by one thread."""
 
-    def __init__(self, context: Context, topic: str, records: GroupRecords) -> None:
+    def __init__(self, context: CollectorContext, topic: str, records: GroupRecords) -> None:
         """Nothing is read before `expect`."""
         self._context = context
         self._topic = topic
         self._records = records
-        self._backfill = Backfill[TopicRecord]()
+        self._backfill = BackfillMerge[TopicRecord]()
         self._reader: TopicReader | None = None
 
     @property

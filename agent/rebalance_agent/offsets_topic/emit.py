@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.offsets_topic.replay import Replay
 
-__all__ = ["Telling"]
+__all__ = ["ObservationEmitter"]
 
 
-class Telling:
+class ObservationEmitter:
     """Puts `GroupRecord` and `EpochRecord` observations. Used by one thread.
 
     ``replay``: which of the tail's records are read again, from snapshots on.
@@ -20,7 +20,7 @@ class Telling:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         records: GroupRecords,
         hear: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None,
     ) -> None:

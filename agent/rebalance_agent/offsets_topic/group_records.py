@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic_group import classic_group
@@ -34,7 +34,7 @@ KEYS_MAX = 20_000
 class GroupRecords:
     """Finds and decodes the records of the groups that are shown; nothing in a record can raise out of it."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: CollectorContext) -> None:
         """Count to the context's meters."""
         self._shows = context.shows
         self._meters = context.meters

@@ -20,7 +20,7 @@ from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 
-__all__ = ["OWNERSHIP_PART", "Everything", "Ownership", "Shared"]
+__all__ = ["OWNERSHIP_PART", "FullOwnership", "Ownership", "SharedOwnership"]
 
 OWNERSHIP_PART = "ownership"
 """Its name in readiness."""
@@ -63,7 +63,7 @@ class Ownership(Protocol):
         ...
 
 
-class Everything:
+class FullOwnership:
     """One observer for all groups: the default."""
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Everything:
         return True
 
 
-class Shared:
+class SharedOwnership:
     """The observer's share among those of the same ``group_id``.
 
     Before it is told its share it owns nothing.

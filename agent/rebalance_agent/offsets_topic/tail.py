@@ -14,16 +14,16 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.offsets_topic.backfill_reader import OldRecords
-from rebalance_agent.offsets_topic.emit import Telling
+from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
+from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.offsets_topic.ownership import Everything, Ownership
+from rebalance_agent.offsets_topic.ownership import FullOwnership, Ownership
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, Snapshots
-from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotBases
+from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotRebase
 from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
 
 __all__ = ["OFFSETS_PART", "OFFSETS_TOPIC", "TAIL_TUNING", "OffsetsTail"]
@@ -68,7 +68,7 @@ class OffsetsTail:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         denied: Callable[[str], None],
         topic: str = OFFSETS_TOPIC,
         hear: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None = None,
@@ -86,9 +86,9 @@ class OffsetsTail:
         self._denied = denied
         self._records = GroupRecords(context)
         self._topic = topic
-        self._ownership = ownership or Everything()
+        self._ownership = ownership or FullOwnership()
         self._snapshots = snapshots
-        self._bases = SnapshotBases(snapshots, OldRecords(context, topic, self._records)) if snapshots else None
+        self._bases = SnapshotRebase(snapshots, BackfillReader(context, topic, self._records)) if snapshots else None
         self._resumed = resumed
         self._tell_late = late
         self._told_late = False
@@ -97,8 +97,8 @@ class OffsetsTail:
         self._partitions = 0
         self._old_count: int | None = None
         self._taken: frozenset[int] = frozenset()
-        self._telling = Telling(context, self._records, hear)
-        self._old = OldRecords(context, topic, self._records)
+        self._telling = ObservationEmitter(context, self._records, hear)
+        self._old = BackfillReader(context, topic, self._records)
         self.exact = threading.Event()
         self.reached: Mapping[int, int] = {}
         self.worker = Worker(OFFSETS_PART, self._follow, context.health, denied=self._deny)
@@ -129,7 +129,7 @@ class OffsetsTail:
 
     def _follow(self, stop: threading.Event) -> None:
         self._telling.begin()
-        self._old = OldRecords(self._context, self._topic, self._records)
+        self._old = BackfillReader(self._context, self._topic, self._records)
         with TopicReader(self._context.properties, self._topic, TAIL_TUNING) as tail:
             try:
                 self._await_topic(tail, stop)

@@ -13,7 +13,7 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.pipeline.tables.baselines import BaselineSettings, baselines
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import expectations
 from rebalance_agent.pipeline.tables.generations import generations
 from rebalance_agent.pipeline.tables.group_hours import group_hours
@@ -44,7 +44,7 @@ class FidelitySummary:
     not_comparable: int
 
 
-def aggregate(tables: Tables, now_ms: int, tell: Tell, settings: BaselineSettings | None = None) -> None:
+def aggregate(tables: DeltaTables, now_ms: int, tell: Tell, settings: BaselineSettings | None = None) -> None:
     """Events to generations, members, hours and baselines."""
     tell("generations")
     tables.overwrite("generations", generations(tables.read("events")))
@@ -56,7 +56,7 @@ def aggregate(tables: Tables, now_ms: int, tell: Tell, settings: BaselineSetting
     tables.overwrite("baselines", baselines(tables.read("generations"), now_ms, settings))
 
 
-def judge(tables: Tables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
+def judge(tables: DeltaTables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREGATED) -> Sequence[Row]:
     """Check what must hold of the tables of these names; the results, which are added to `expectations`, too."""
     tell(f"what must hold of {', '.join(names)}")
     found = expectations({name: tables.read(name) for name in names}, now_ms).collect()
@@ -64,7 +64,7 @@ def judge(tables: Tables, now_ms: int, tell: Tell, names: Sequence[str] = AGGREG
     return found
 
 
-def advise(tables: Tables, tell: Tell) -> None:
+def advise(tables: DeltaTables, tell: Tell) -> None:
     """Every group's history through every strategy: what-if, fidelity, recommendations."""
     tell("what if: every group through every strategy")
     studied = studies(tables.read("generations"), tables.read("events")).persist()
@@ -78,7 +78,7 @@ def advise(tables: Tables, tell: Tell) -> None:
         studied.unpersist()
 
 
-def fidelity_summary(tables: Tables) -> FidelitySummary:
+def fidelity_summary(tables: DeltaTables) -> FidelitySummary:
     """Of all groups."""
     names = ("checked", "same_moves", "same_skew", "not_comparable")
     row = tables.read("fidelity").agg(*(F.sum(name) for name in names)).first()

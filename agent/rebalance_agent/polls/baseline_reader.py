@@ -8,7 +8,7 @@ import threading
 from array import array
 from typing import NamedTuple
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
@@ -105,7 +105,7 @@ class Baselines:
 class BaselinesReader:
     """Keeps ``baselines`` as the topic has them, of this cluster's groups; without the topic there are none."""
 
-    def __init__(self, context: Context, topic: str, cluster_id: str, baselines: Baselines) -> None:
+    def __init__(self, context: CollectorContext, topic: str, cluster_id: str, baselines: Baselines) -> None:
         """Baselines of another cluster's groups are passed over."""
         self._context = context
         self._topic = topic

@@ -24,7 +24,7 @@ from rebalance_agent.groupprotocol.wire.memo import remembered
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.offsets_topic.record_decoder import decode_counted
 
-__all__ = ["KEYS_MAX", "Commits"]
+__all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
 """Keys of records whose meaning is remembered: those of a busy cluster repeat every few seconds. Some 15 MB."""
@@ -50,7 +50,7 @@ class _Group:
     judged: dict[Partition, _Commit] = field(default_factory=dict)
 
 
-class Commits:
+class CommittedOffsets:
     """Committed offsets of the groups that are followed. Thread-safe: one thread hears, another asks and judges."""
 
     def __init__(self, follows: Callable[[str], bool], meters: Meters) -> None:

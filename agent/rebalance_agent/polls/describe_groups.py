@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.tracking.observations import GroupDescribed
 
@@ -18,7 +18,7 @@ BATCH_MAX = 100
 class DescribePoll:
     """Describes the listed groups while ``wanted()``; puts one `GroupDescribed` each."""
 
-    def __init__(self, context: Context, wanted: Callable[[], bool]) -> None:
+    def __init__(self, context: CollectorContext, wanted: Callable[[], bool]) -> None:
         """``wanted`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
         self._context = context
         self._wanted = wanted

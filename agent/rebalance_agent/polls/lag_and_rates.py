@@ -1,6 +1,6 @@
 """Lag and rate of the partitions of the groups that are followed for it: ends by one question a period, commits heard.
 
-Nothing here costs a request per group, but where transactions leave a doubt of what was committed (see `Commits`).
+No request per group, except where transactions leave a doubt about what was committed (see `CommittedOffsets`).
 """
 
 from __future__ import annotations
@@ -8,16 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.polls.commits import Commits
+from rebalance_agent.polls.commits import CommittedOffsets
 from rebalance_agent.tracking.observations import CommitsHeard, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
-from rebalance_agent.tracking.patterns.produce_rates import Production
+from rebalance_agent.tracking.patterns.produce_rates import ProduceRates
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
@@ -42,23 +42,23 @@ class LoadsPoll:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         follows: Callable[[str], bool],
         views: Callable[[], Iterable[GroupView]],
         offsets_topic: str,
         tailing: Callable[[], bool],
     ) -> None:
-        """``views``: all groups now. ``tailing``: whether `Commits.hear` is told everything that is committed."""
+        """``views``: all groups now. ``tailing``: whether `CommittedOffsets.hear` gets every commit."""
         self._context = context
         self._follows = follows
         self._views = views
         self._offsets_topic = offsets_topic
         self._tailing = tailing
         self._topics: Mapping[str, int] = {}
-        self._production = Production()
+        self._production = ProduceRates()
         self._left_out = 0
         self._doubted = context.clock.monotonic()
-        self.commits = Commits(follows, context.meters)
+        self.commits = CommittedOffsets(follows, context.meters)
         self.poll = Poll("loads", self._ask, context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
@@ -66,7 +66,7 @@ class LoadsPoll:
         self._topics = partitions
 
     def hear(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """The tail read ``records`` (see `Commits.hear`); what groups say in them later is observed after this."""
+        """The tail read ``records`` (see `CommittedOffsets.hear`); observations of these records come later."""
         self.commits.hear(records, positions)
         if times := self.commits.times():
             self._context.inbox.offer(CommitsHeard(self._context.clock.now_ms(), times))

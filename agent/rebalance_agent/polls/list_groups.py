@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Literal
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.observations import GroupsListed
@@ -16,7 +16,7 @@ __all__ = ["list_poll"]
 def list_poll(
     name: Literal["list", "list_all"],
     states: Iterable[GroupState],
-    context: Context,
+    context: CollectorContext,
     on_groups: Callable[[list[str]], None] = lambda _groups: None,
 ) -> Poll:
     """A poll that puts `GroupsListed` for ``states`` (none: all); ``on_groups`` hears the names of those shown."""

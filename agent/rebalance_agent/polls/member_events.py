@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader, TopicRecord
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import InvalidInputError
@@ -49,7 +49,7 @@ _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 class MemberEvents:
     """Puts `MemberReported` for groups that ``shows`` lets through; another cluster's events are passed over."""
 
-    def __init__(self, context: Context, topic: str, cluster_id: str) -> None:
+    def __init__(self, context: CollectorContext, topic: str, cluster_id: str) -> None:
         """Read ``topic``; events without a cluster id count as ``cluster_id``'s."""
         self._context = context
         self._topic = topic

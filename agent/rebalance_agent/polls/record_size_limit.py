@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 
-__all__ = ["LIMIT_EVERY_S", "OffsetsLimit"]
+__all__ = ["LIMIT_EVERY_S", "RecordSizeLimit"]
 
 LIMIT_EVERY_S = 600.0
 """How often it is read: it changes when somebody changes it."""
@@ -18,10 +18,10 @@ SETTING = "max.message.bytes"
 _log = logging.getLogger(__name__)
 
 
-class OffsetsLimit:
+class RecordSizeLimit:
     """Call it now and then: it tells the meters the limit. Without DescribeConfigs on the topic nothing is told."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: CollectorContext) -> None:
         """Ask the context's cluster."""
         self._context = context
 

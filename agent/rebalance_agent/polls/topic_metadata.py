@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.repeated_poll import Poll
 from rebalance_agent.tracking.observations import TopicsSeen
 
@@ -19,7 +19,9 @@ NAMELESS_S = 60.0
 class TopicsPoll:
     """Puts `TopicsSeen` and tells ``listeners`` the counts."""
 
-    def __init__(self, context: Context, listeners: Iterable[Callable[[Mapping[str, int]], None]] = ()) -> None:
+    def __init__(
+        self, context: CollectorContext, listeners: Iterable[Callable[[Mapping[str, int]], None]] = ()
+    ) -> None:
         """``listeners`` are called in the poll's thread."""
         self._context = context
         self._listeners = tuple(listeners)

@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.model.episode import Source
@@ -57,7 +57,7 @@ class VanishedGroups:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         views: Callable[[], Iterable[GroupView]],
         reached: Callable[[], Mapping[int, int]],
     ) -> None:

@@ -14,7 +14,7 @@ from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.patterns.copartition import copartition_breaks
 from rebalance_agent.tracking.rebalance.quality import judge_generation, promises
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["draw", "judge", "looks_alike"]
@@ -28,7 +28,7 @@ def draw(
     state: GroupState,
     version: int,
     first_seen_ms: int,
-    around: Surroundings,
+    around: TrackerContext,
 ) -> GroupView:
     """The part of the view that the generation decides, not judged yet."""
     value = generation.value

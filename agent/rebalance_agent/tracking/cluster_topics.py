@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.group import ClassicGroup
 
-__all__ = ["GONE_MAX", "Served", "TopicCatalogue"]
+__all__ = ["GONE_MAX", "ClusterTopics", "PartitionChanges"]
 
 GONE_MAX = 10_000
 """Ids of deleted topics that are remembered: a group's records go on naming them until its next assignment."""
 
 
-class TopicCatalogue:
+class ClusterTopics:
     """Follows `TopicsSeen`. Times are the observer's."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class TopicCatalogue:
         return {topic: count for topic, count in sizes.items() if count}
 
 
-class Served:
+class PartitionChanges:
     """How many partitions a group's topics have; counted again only when they or the cluster's changed."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class Served:
         self._known: tuple[frozenset[str], int] | None = None
         self._partitions = 0
 
-    def count(self, topics: frozenset[str], catalogue: TopicCatalogue) -> int:
+    def count(self, topics: frozenset[str], catalogue: ClusterTopics) -> int:
         """Partitions of ``topics`` in all."""
         known = (topics, catalogue.version)
         if self._known != known:

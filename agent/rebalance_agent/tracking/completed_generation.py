@@ -16,9 +16,9 @@ __all__ = [
     "Departure",
     "Episode",
     "Generation",
-    "Handover",
     "LastSign",
-    "Window",
+    "PartitionHandover",
+    "TimeBounds",
     "announces_followup",
     "infer_protocol",
     "subscribed_topics",
@@ -45,7 +45,7 @@ class LastSign:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeBounds:
     """A moment known to lie between two others (epoch milliseconds, the coordinator's clock), and who says so."""
 
     earliest_ms: int
@@ -54,7 +54,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class PartitionHandover:
     """One partition's way from one member to another, by the coordinator's records (epoch milliseconds).
 
     Its owner was asked to give it up at ``asked_ms`` and had done so at ``released_ms``; the new owner was given it at
@@ -67,7 +67,7 @@ class Handover:
     released_ms: int | None = None
     given_ms: int | None = None
     parted: bool = False
-    earlier: tuple[Handover, ...] = ()
+    earlier: tuple[PartitionHandover, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +89,11 @@ class Generation:
     seen_ms: int
     protocol: RebalanceProtocol
     topics: Mapping[str, int] = field(default_factory=dict)
-    start: Window | None = None
+    start: TimeBounds | None = None
     joined_ms: int | None = None
     returned: bool = False
     group_type: GroupType = GroupType.CLASSIC
-    handovers: Mapping[Partition, Handover] = field(default_factory=dict)
+    handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
     replayed: bool = False
     last_signs: Mapping[str, LastSign] = field(default_factory=dict)

@@ -11,9 +11,9 @@ from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.deadlines import Deadlines
 from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "Groups", "State"]
+__all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "State"]
 
 LATE_MAX_MS = 60_000
 """What is due is done as of when it was due, but not as of earlier than this: time may jump by years, step by step."""
@@ -24,14 +24,14 @@ UNKNOWN_GROUPS_MAX = 10_000
 State = ClassicState | EpochState
 
 
-class Groups:
+class GroupStates:
     """States by the groups' names. Whoever changed one calls `follow`.
 
     ``backfilled``: partitions of the offsets topic that have been read as a whole. ``rebalancing``: groups that polls
     showed so. ``changed``: those whose view changed, appeared or went, until somebody takes them.
     """
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: TrackerContext) -> None:
         """Begin with no group."""
         self.backfilled: frozenset[int] = frozenset()
         self.rebalancing: set[str] = set()

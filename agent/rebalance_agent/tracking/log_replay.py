@@ -19,7 +19,7 @@ from rebalance_agent.model.events import AbortedEvent, Event
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
 from rebalance_agent.tracking.tracker import Tracker
 
-__all__ = ["Facts", "Misread", "PastRecord", "retell"]
+__all__ = ["LogFacts", "PastRecord", "UnreadableRecord", "retell"]
 
 _AFTERWARDS_MS = 3_600_000
 """Longer than a rebalance is waited for, or its reports are."""
@@ -40,7 +40,7 @@ class PastRecord(NamedTuple):
     value: bytes | None
 
 
-class Misread(NamedTuple):
+class UnreadableRecord(NamedTuple):
     """A record that breaks its schema, and how."""
 
     record: PastRecord
@@ -48,7 +48,7 @@ class Misread(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class LogFacts:
     """What the records do not say: the cluster, its topics' partition counts as they are now, and their ids."""
 
     cluster_id: str
@@ -57,8 +57,8 @@ class Facts:
 
 
 def retell(
-    records: Iterable[PastRecord], facts: Facts, shows: Callable[[str], bool] = lambda _group: True
-) -> Iterator[Event | Misread]:
+    records: Iterable[PastRecord], facts: LogFacts, shows: Callable[[str], bool] = lambda _group: True
+) -> Iterator[Event | UnreadableRecord]:
     """Events of the groups that are shown, from one partition's records in order of their offsets.
 
     Those of generations have the ``event_id`` that an observer gives them.
@@ -71,7 +71,7 @@ def retell(
         try:
             observation = _observed(record, max(now_ms or 0, record.timestamp_ms))
         except DecodeError as error:
-            yield Misread(record, str(error))
+            yield UnreadableRecord(record, str(error))
         if observation is None or not shows(observation.group):
             continue
         if now_ms is None:

@@ -23,9 +23,9 @@ __all__ = [
     "REPORTS_MAX",
     "UNDATED_SKEW_MAX_MS",
     "Allowance",
-    "MemberLog",
-    "Span",
-    "Told",
+    "MemberReports",
+    "ReportSpan",
+    "ReportedMember",
 ]
 
 EVENTS_PER_MEMBER_MAX = 32
@@ -50,7 +50,7 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReportSpan:
     """Where to look for what stopped: generations and times, both ends included."""
 
     first_generation: int
@@ -59,7 +59,7 @@ class Span:
     until_ms: int
 
     @classmethod
-    def between(cls, before: Generation, after: Generation) -> Span:
+    def between(cls, before: Generation, after: Generation) -> ReportSpan:
         """From one completed generation to another. What a member stops in the last one is of the next rebalance."""
         last = max(before.number, after.number - 1)
         return cls(before.number, last, before.timestamp_ms, after.timestamp_ms)
@@ -74,7 +74,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReportedMember:
     """What a member's reports say of itself: where it runs, and its process's random id. None: it has not said."""
 
     where: Workload | None = None
@@ -89,7 +89,7 @@ class Allowance:
         self.left = reports
 
 
-class MemberLog:
+class MemberReports:
     """The reports of one group's members."""
 
     def __init__(self, allowance: Allowance | None = None) -> None:
@@ -125,13 +125,13 @@ class MemberLog:
         """Whether this member reports at all: then its silence means something."""
         return member_id in self._events
 
-    def told(self, member_id: str) -> Told:
+    def told(self, member_id: str) -> ReportedMember:
         """What the member said of itself last."""
         events = self._events.get(member_id)
         if not events:
-            return Told()
+            return ReportedMember()
         where = next((event.where for event in reversed(events) if event.where is not None), None)
-        return Told(where, events[-1].process)
+        return ReportedMember(where, events[-1].process)
 
     def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
         """Forget members that are neither among these nor heard of since ``since_ms``."""
@@ -149,13 +149,13 @@ class MemberLog:
         for member_id in list(self._events):
             self._drop(member_id)
 
-    def revocations(self, member_id: str, span: Span) -> list[MemberEvent]:
+    def revocations(self, member_id: str, span: ReportSpan) -> list[MemberEvent]:
         """The member's revoked callbacks in the span, by the time they were entered."""
         return sorted(
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
-    def stops(self, member: ClassicMember, span: Span) -> dict[Partition, int]:
+    def stops(self, member: ClassicMember, span: ReportSpan) -> dict[Partition, int]:
         """Partition -> when the member stopped working on it: its revoked or lost callback was entered, or it left."""
         stopped: dict[Partition, int] = {}
         for event in self._within(member.member_id, span, _STOPS):
@@ -191,7 +191,9 @@ class MemberLog:
             for partition in pairs(event.partitions)
         }
 
-    def departure(self, member: ClassicMember, span: Span, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
+    def departure(
+        self, member: ClassicMember, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING
+    ) -> Departure:
         """How a member of the span's first generation went.
 
         It left if it said so, or gave up all that it had in time and did not rejoin. If it reports but said nothing of
@@ -214,7 +216,7 @@ class MemberLog:
         shown = recorded.get(member.member_id, Departure.UNKNOWN)
         return Departure.FAILED if shown is Departure.UNKNOWN and self.knows(member.member_id) else shown
 
-    def _within(self, member_id: str, span: Span, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
+    def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
         wanted = frozenset(callbacks)
         for event in self._events.get(member_id, ()):
             if event.callback in wanted and span.has(event, event.started_ms):

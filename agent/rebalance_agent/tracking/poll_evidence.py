@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import deque
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.tracking.completed_generation import Window
+from rebalance_agent.tracking.completed_generation import TimeBounds
 
-__all__ = ["DIFFERENCE_MAX_MS", "LEAP_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollLog"]
+__all__ = ["DIFFERENCE_MAX_MS", "LEAP_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollEvidence"]
 
 POLLS_MAX = 256
 """Polls remembered: about a minute at the usual rate. A start is looked for in the last one or two."""
@@ -55,7 +55,7 @@ class ClockOffset:
         self.ms = None
 
 
-class PollLog:
+class PollEvidence:
     """The complete polls for rebalancing groups, and what follows from a group's absence in one."""
 
     def __init__(self, period_ms: int) -> None:
@@ -82,10 +82,10 @@ class PollLog:
         previous_ms = self._latest(asked_ms - 1)
         return asked_ms - self._period_ms if previous_ms is None else previous_ms
 
-    def unlisted_start(self, joined_ms: int, offset_ms: int) -> Window | None:
+    def unlisted_start(self, joined_ms: int, offset_ms: int) -> TimeBounds | None:
         """When a rebalance began that no poll showed: after the last poll before its join phase ended."""
         clear_ms = self._latest(joined_ms + offset_ms)
-        return None if clear_ms is None else Window(min(clear_ms - offset_ms, joined_ms), joined_ms, Evidence.LIST)
+        return None if clear_ms is None else TimeBounds(min(clear_ms - offset_ms, joined_ms), joined_ms, Evidence.LIST)
 
     def _latest(self, until_ms: int) -> int | None:
         return next((asked_ms for asked_ms in reversed(self._asked_ms) if asked_ms <= until_ms), None)

@@ -9,8 +9,8 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import SETTLED, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.observations import DescribedGroup
-from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadBook
-from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
 __all__ = ["PolledGroup", "PolledGroups"]
@@ -31,10 +31,10 @@ class PolledGroup:
         self._first_seen_ms = at_ms
         self._at_ms = at_ms
         self._version = 1
-        self._ledger = Ledger(at_ms)
+        self._ledger = CounterTotals(at_ms)
         self._settled: _Shares | None = None
         self._shares: _Shares = {}
-        self._loads = LoadBook()
+        self._loads = LoadHistory()
         self._share(value)
 
     def describe(self, value: DescribedGroup, at_ms: int) -> bool:

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Iterator
 from rebalance_agent.model.events import Event
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.epoch.state import EpochState
-from rebalance_agent.tracking.groups import Groups, State
+from rebalance_agent.tracking.groups import GroupStates, State
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
 from rebalance_agent.tracking.polled_groups import PolledGroups
-from rebalance_agent.tracking.tracked_group import Parting
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracked_group import GroupParting
+from rebalance_agent.tracking.tracker_context import TrackerContext
 
-__all__ = ["Reading"]
+__all__ = ["RecordRouter"]
 
 
-class Reading:
+class RecordRouter:
     """Finds or makes the state that a record is for, and tells it."""
 
-    def __init__(self, groups: Groups, polled: PolledGroups, around: Surroundings) -> None:
+    def __init__(self, groups: GroupStates, polled: PolledGroups, around: TrackerContext) -> None:
         """Of ``groups``; what polls told of one counts until there are records of it."""
         self._groups, self._polled, self._around = groups, polled, around
 
@@ -92,7 +92,7 @@ class Reading:
         self._follow(state)
 
 
-def _goes_on(parting: Parting, state: State, record: GroupRecord | EpochRecord) -> bool:
+def _goes_on(parting: GroupParting, state: State, record: GroupRecord | EpochRecord) -> bool:
     """Whether a group that was deleted as one type is written as another with the same stroke."""
     return record.timestamp_ms == parting.timestamp_ms and record.group_type is not state.group_type
 

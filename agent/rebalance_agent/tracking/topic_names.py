@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from rebalance_agent.model.group import ClassicMember
 from rebalance_agent.model.subscription import ConsumerAssignment
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation, subscribed_topics
 
 __all__ = ["named"]
 
 
-def named(generation: Generation, catalogue: TopicCatalogue) -> Generation:
+def named(generation: Generation, catalogue: ClusterTopics) -> Generation:
     """The same generation, with the names that ``catalogue`` has by now for its ``unnamed`` topics."""
     names = {each: catalogue.name(each) for each in generation.unnamed if catalogue.names(each)}
     if not names:

@@ -15,16 +15,16 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.build_view import draw, judge
 from rebalance_agent.tracking.completed_generation import Generation
-from rebalance_agent.tracking.member_reports import MemberLog
-from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadBook
-from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS, Episodes
-from rebalance_agent.tracking.rebalance.last_seen import Commits
+from rebalance_agent.tracking.rebalance.last_seen import LastCommits
 from rebalance_agent.tracking.topic_names import named
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalance
 
-__all__ = ["ASSIGNS_MAX", "MIGRATION_WAIT_MS", "Following", "Parting"]
+__all__ = ["ASSIGNS_MAX", "MIGRATION_WAIT_MS", "GroupParting", "TrackedGroup"]
 
 ASSIGNS_MAX = 64
 """Reports of ``assign()`` whose ids are remembered: a retry comes within a minute, and there is one a generation."""
@@ -50,19 +50,19 @@ _INHERITED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Parting:
+class GroupParting:
     """The coordinator deleted the group at ``timestamp_ms``; it is gone if it does not go on before ``due_ms``."""
 
     timestamp_ms: int
     due_ms: int
 
 
-class Following:
+class TrackedGroup:
     """One group. Times handed in are the observer's."""
 
     group_type = GroupType.CLASSIC
 
-    def __init__(self, group: str, around: Surroundings, now_ms: int, heir_of: Following | None = None) -> None:
+    def __init__(self, group: str, around: TrackerContext, now_ms: int, heir_of: TrackedGroup | None = None) -> None:
         """Begin without any record; until there is one, there is no view but that of the group it is ``heir_of``."""
         self.group = group
         self.version = 0
@@ -71,18 +71,18 @@ class Following:
         self.offset = -1
         self.timestamp_ms = -1
         self.last: Generation | None = None
-        self.parting: Parting | None = None
+        self.parting: GroupParting | None = None
         self.gone = False
         self._around = around
-        self._log = MemberLog(around.reports)
+        self._log = MemberReports(around.reports)
         self._kept_ms = now_ms
-        self._ledger = Ledger(now_ms)
+        self._ledger = CounterTotals(now_ms)
         self._assigns: list[str] = []
         self._episodes = Episodes(around, self._log, self._ledger)
         self._portrait: GroupView | None = None
         self._view: GroupView | None = None
-        self._loads = LoadBook()
-        self._commits = Commits()
+        self._loads = LoadHistory()
+        self._commits = LastCommits()
         for name in _INHERITED if heir_of else ():
             setattr(self, name, getattr(heir_of, name))
 
@@ -193,7 +193,7 @@ class Following:
     def _tombstone(self, timestamp_ms: int, seen_ms: int, *, live: bool) -> None:
         """Its main record was deleted; of what was over before anybody watched nothing is said."""
         if live:
-            self.parting = Parting(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
+            self.parting = GroupParting(timestamp_ms, seen_ms + MIGRATION_WAIT_MS)
         else:
             self.gone = True
 

@@ -13,8 +13,8 @@ from rebalance_agent.groupprotocol.coordinator_partition import offsets_partitio
 from rebalance_agent.model.events import AssignEvent, Event
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.classic.state import ClassicState
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
-from rebalance_agent.tracking.groups import Groups
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
+from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.observations import (
     Backfilled,
     CommitsHeard,
@@ -32,10 +32,10 @@ from rebalance_agent.tracking.observations import (
 )
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.patterns.loads import GroupLoads
-from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollLog
+from rebalance_agent.tracking.poll_evidence import OVERTAKEN_MAX_MS, ClockOffset, PollEvidence
 from rebalance_agent.tracking.polled_groups import PolledGroups
-from rebalance_agent.tracking.record_router import Reading
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.record_router import RecordRouter
+from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
@@ -59,17 +59,17 @@ class Tracker:
         copartitioned: Copartitioned | None = None,
     ) -> None:
         """``settle_ms``: how long members' reports are waited for. ``list_period_ms``: how often GroupsListed comes."""
-        self._around = Surroundings(
+        self._around = TrackerContext(
             cluster_id,
             settle_ms,
-            PollLog(list_period_ms),
+            PollEvidence(list_period_ms),
             ClockOffset(),
-            TopicCatalogue(),
+            ClusterTopics(),
             copartitioned or Copartitioned(),
         )
-        self._groups = Groups(self._around)
+        self._groups = GroupStates(self._around)
         self._polled = PolledGroups(self._groups.note)
-        self._reading = Reading(self._groups, self._polled, self._around)
+        self._reading = RecordRouter(self._groups, self._polled, self._around)
         self._latest_ms = 0
         self._loaded: set[str] = set()
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.member_reports import Allowance
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
-from rebalance_agent.tracking.poll_evidence import ClockOffset, PollLog
+from rebalance_agent.tracking.poll_evidence import ClockOffset, PollEvidence
 
-__all__ = ["Surroundings"]
+__all__ = ["TrackerContext"]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class TrackerContext:
     """The cluster around the groups: its id, its topics, the polls of it, how its clock differs.
 
     ``copartitioned``: what is declared of its groups.
@@ -21,8 +21,8 @@ class Surroundings:
 
     cluster_id: str
     settle_ms: int
-    polls: PollLog
+    polls: PollEvidence
     offset: ClockOffset
-    topics: TopicCatalogue
+    topics: ClusterTopics
     copartitioned: Copartitioned
     reports: Allowance = field(default_factory=Allowance)

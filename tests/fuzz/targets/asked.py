@@ -6,7 +6,7 @@ import json
 from functools import cache
 
 from fuzz.target import MB, Target
-from rebalance_agent.api.history import History
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.dialects import accepts_gzip, choose_dialect
@@ -31,7 +31,7 @@ def api():
 
 @cache
 def site():
-    history, clock = History(), FakeClock(NOW)
+    history, clock = EpisodeHistory(), FakeClock(NOW)
     return Site(Readiness(), groups=GroupPages(api(), history, clock))
 
 

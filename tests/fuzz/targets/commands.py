@@ -16,7 +16,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_object, value_from_json
 from rebalance_agent.ui.sentences.explanation import paragraphs
 from rebalance_agent.ui.sentences.group_detail import (
-    Closer,
+    GroupCloseUp,
     headline,
     member_table,
     move_rows,
@@ -68,11 +68,11 @@ def _printed(found):
         case GroupList():
             return [table_text(group_rows(found))]
         case GroupDetail():
-            return _closer(Closer(found, (), None, None))
+            return _closer(GroupCloseUp(found, (), None, None))
         case RebalanceList():
-            return _closer(Closer(usual(), found.rebalances, None, None))
+            return _closer(GroupCloseUp(usual(), found.rebalances, None, None))
         case RebalanceDetail():
-            return [*paragraphs([found], (), 1), *_closer(Closer(usual(), (found.rebalance,), found, None))]
+            return [*paragraphs([found], (), 1), *_closer(GroupCloseUp(usual(), (found.rebalance,), found, None))]
     return []
 
 

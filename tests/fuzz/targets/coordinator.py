@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from fuzz.target import KB, MB, Target, joined, parts, read_or_refused
 from fuzz.targets.members import both_readers_agree
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.classic_group import classic_group
@@ -76,10 +76,10 @@ def take_story(data):
 
 
 def _is_shown(views, events, now_ms):
-    clock, history = FakeClock(now_ms), History()
+    clock, history = FakeClock(now_ms), EpisodeHistory()
     for event in events:
         history.observe(event)
-    api = Api(lambda: tuple(views), history, clock)
+    api = GroupsApi(lambda: tuple(views), history, clock)
     site = Site(Readiness(), groups=GroupPages(api, history, clock))
     families(GroupsPage(lambda: views, clock).text())
     assert api("/api/v1/groups", "")[0] == "200 OK"

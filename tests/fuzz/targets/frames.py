@@ -9,11 +9,17 @@ import struct
 from fuzz.target import MB, Target
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_VERSION, described_assignment
-from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeats
-from rebalance_agent.gateway.groups.join_group import Joins
+from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
 from rebalance_agent.gateway.groups.leader_decision import METADATA_VERSION, topics_of
-from rebalance_agent.gateway.groups.observed_apis import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
-from rebalance_agent.gateway.groups.sync_group import Syncs
+from rebalance_agent.gateway.groups.observed_apis import (
+    FetchHandler,
+    HeartbeatHandler,
+    LeaveGroupHandler,
+    OffsetCommitHandler,
+    TxnOffsetCommitHandler,
+)
+from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, offered
 from rebalance_agent.gateway.transport.kafka_messages import open_response
@@ -25,7 +31,16 @@ __all__ = ["TARGETS"]
 
 HANDLERS = {
     each.API_KEY: each
-    for each in (Commits, ConsumerHeartbeats, Fetches, Heartbeats, Joins, Leaves, Syncs, TransactionCommits)
+    for each in (
+        OffsetCommitHandler,
+        ConsumerHeartbeatHandler,
+        FetchHandler,
+        HeartbeatHandler,
+        JoinGroupHandler,
+        LeaveGroupHandler,
+        SyncGroupHandler,
+        TxnOffsetCommitHandler,
+    )
 }
 METADATA, DESCRIBE_GROUPS = 3, 15
 ANSWERED = (PRODUCE, METADATA, 10, DESCRIBE_GROUPS, API_VERSIONS, 60)

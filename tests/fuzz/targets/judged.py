@@ -6,11 +6,11 @@ from functools import cache
 
 from fuzz.target import KB, MB, Target, read_or_refused
 from fuzz.targets.posted import GOLDEN, events
-from rebalance_agent.audit.audit_report import Report
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.entries import Record
-from rebalance_agent.audit.ledger import Ledger, Window
-from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.audit.audit_report import AuditReport
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.ledger import AuditWindow, Ledger
+from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -37,7 +37,10 @@ WORDS = (b"eager", b"group_gone", b'"parts"', b'"event_id"', b"NaN", b"+Inf", b"
 def records():
     lines = GOLDEN.with_name("captured_topic.ndjson").read_bytes().splitlines()[1 : RECORDS_MAX + 1]
     found = [raw_record(line) for line in lines]
-    return [Record(Place("records", 0, at), each.timestamp, each.key, each.value) for at, each in enumerate(found)]
+    return [
+        LogRecord(RecordPosition("records", 0, at), each.timestamp, each.key, each.value)
+        for at, each in enumerate(found)
+    ]
 
 
 @cache
@@ -51,8 +54,8 @@ def take_told(data):
     for number, line in enumerate(data.split(b"\n")):
         event = read_or_refused(lambda line: event_from_json(json_object(line)), line, InvalidInputError)
         if event is not None:
-            ledger.tell(event, Place("events", -1, number))
-    ledger.expect(Window(ledger.told.first_ms or 0))
+            ledger.tell(event, RecordPosition("events", -1, number))
+    ledger.expect(AuditWindow(ledger.told.first_ms or 0))
     for record in records():
         ledger.post(record)
     _is_shown(ledger.close())
@@ -63,9 +66,9 @@ def take_scrape(data):
     text = data.decode(errors="replace")
     scrape = read_or_refused(scraped, text, InvalidInputError)
     if scrape is not None:
-        report = Report()
+        report = AuditReport()
         lives = scrape.counters, true_events(), scrape.at_ms
-        check_lifetime(Lifetime("fuzzed", *lives, began_amid=scrape.amid, replayed=scrape.replayed), report)
+        check_lifetime(LifetimeCounters("fuzzed", *lives, began_amid=scrape.amid, replayed=scrape.replayed), report)
         _is_shown(report)
 
 

@@ -13,8 +13,8 @@ from rebalance_agent.testing.simulation import (
     Delete,
     Join,
     Leave,
-    Settings,
     SimulatedMember,
+    SimulationSettings,
     Subscribe,
     TopicGrows,
 )
@@ -77,7 +77,7 @@ def scripts(draw, lists=LISTS, steps_max=14):
 
 def all_settings():
     return st.builds(
-        Settings,
+        SimulationSettings,
         initial_rebalance_delay_ms=st.sampled_from([0, 500, 3_000]),
         latency_ms=st.sampled_from([0, 1, 40]),
         patience_ms=st.just(600_000),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import replace
 
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.runtime.listeners.web import WebApp
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.group_history import history
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import GroupPages, Site
@@ -31,9 +31,9 @@ class FleetPage:
 
     def __init__(self, groups=8, days=2, *, rename=None):
         """``rename``: number of a group -> the name to give it."""
-        fleet = Fleet(groups=groups, days=days, seed=7)
+        fleet = FleetPlan(groups=groups, days=days, seed=7)
         self.clock = FakeClock(fleet.since_ms + days * DAY_MS + 3_600_000)
-        self.history = History()
+        self.history = EpisodeHistory()
         self.readiness = Readiness()
         self.views = []
         for number in range(groups):
@@ -43,7 +43,7 @@ class FleetPage:
                 self.history.observe(replace(event, group=name) if name else event)
             view = tracker.view(event.group)
             self.views.append(replace(view, group=name) if name else view)
-        self.api = Api(lambda: tuple(self.views), self.history, self.clock)
+        self.api = GroupsApi(lambda: tuple(self.views), self.history, self.clock)
         self.site = Site(self.readiness, groups=GroupPages(self.api, self.history, self.clock))
 
     def app(self, **more):

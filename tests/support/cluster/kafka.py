@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.testing.kafka.broker import Broker
-from rebalance_agent.testing.kafka.broker_settings import HOST, Node, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.broker_settings import HOST, BrokerNode, kafka_uuid, server_properties
 from rebalance_agent.testing.kafka.java import java_runtime
 from support.cluster.network import ADDRESS
 
@@ -25,7 +25,7 @@ READY_SECONDS_MAX = 120
 @contextlib.contextmanager
 def kafka_for_pods(folder: Path) -> Iterator[str]:
     """``host:port`` of one broker that answers, for as long as the block lasts. Only inside the node's network."""
-    node = Node(1, PORT, CONTROLLER_PORT, folder / "broker")
+    node = BrokerNode(1, PORT, CONTROLLER_PORT, folder / "broker")
     listeners = {
         "listeners": f"PLAINTEXT://:{PORT},CONTROLLER://{HOST}:{CONTROLLER_PORT}",
         "advertised.listeners": f"PLAINTEXT://{BOOTSTRAP}",

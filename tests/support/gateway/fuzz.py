@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from fuzz.mutations import mutated
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.gateway.groups import Groups, parse_rules
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.gateway.transport.kafka_messages import open_request
 from rebalance_agent.gateway.transport.request_head import read_head
 from support.gateway.coordinator import ToyCoordinator
@@ -66,7 +66,9 @@ async def fuzz(seed, connections):
     """Run a gateway between ``connections`` hostile clients and a broker that is hostile to them; the `Report`."""
     report, events = Report(seed), []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: report.faults.append(str(context)))
-    groups = Groups(parse_rules(RULES), events.append, SystemClock(), count=lambda each: report.outcomes.update([each]))
+    groups = GroupInterceptors(
+        parse_rules(RULES), events.append, SystemClock(), count=lambda each: report.outcomes.update([each])
+    )
     broker = await HostileBroker(seed).start()
     with heard(report.faults):
         async with through(broker.port, groups=groups.talk) as gateway:
@@ -90,7 +92,7 @@ async def fuzz(seed, connections):
             report.refused = refused(gateway)
         groups.close()
     await broker.stop()
-    if report.refused.get(Refusal.FAILED) or report.outcomes[Outcome.FAILED]:
+    if report.refused.get(CloseReason.FAILED) or report.outcomes[FrameOutcome.FAILED]:
         report.faults.append("the gateway failed")
     return report
 

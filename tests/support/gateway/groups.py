@@ -26,7 +26,7 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitResponse
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, encode_assignment, encode_subscription
@@ -52,7 +52,9 @@ class Gateway:
     def __init__(self, rules="", **options):
         self.clock = FakeClock()
         self.events, self.outcomes, self.heard = [], [], lambda: None
-        self.groups = Groups(parse_rules(rules), self._hear, self.clock, count=self.outcomes.append, **options)
+        self.groups = GroupInterceptors(
+            parse_rules(rules), self._hear, self.clock, count=self.outcomes.append, **options
+        )
 
     def _hear(self, event):
         self.events.append(event)

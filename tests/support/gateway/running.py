@@ -11,9 +11,9 @@ from confluent_kafka import Consumer
 from kafka import KafkaConsumer
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.gateway.gateway_counters import Counts
-from rebalance_agent.gateway.gateway_server import Gateway, Places
-from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.gateway_server import Gateway, ListenAddresses
+from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.model.events import MemberEvent
 from support.observer.fakes import Calls
 
@@ -33,18 +33,18 @@ class Running:
 
 @contextmanager
 def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **options):
-    """Between this process's clients and the brokers; yields a `Running`. ``options`` are those of `Groups`."""
+    """A gateway for this process's clients; yields a `Running`. ``options`` are those of `GroupInterceptors`."""
     running, ready, loops = Running(), threading.Event(), []
 
     async def serve():
         stop = asyncio.Event()
         clock = SystemClock()
         counted = {"count": running.outcomes.append, **options}
-        running.groups = Groups(parse_rules(rules), running.events.append, clock, **counted)
+        running.groups = GroupInterceptors(parse_rules(rules), running.events.append, clock, **counted)
         servers = [each.rpartition(":") for each in bootstrap.split(",")]
         addresses = tuple((host, int(port)) for host, _, port in servers)
-        places = Places(addresses, listen, "127.0.0.1", port_base)
-        one = Gateway(places, running.groups.talk, Counts(), Calls(), clock)
+        places = ListenAddresses(addresses, listen, "127.0.0.1", port_base)
+        one = Gateway(places, running.groups.talk, GatewayCounters(), Calls(), clock)
         await one.start()
         running.bootstrap = f"127.0.0.1:{one.port}"
         loops.append((asyncio.get_running_loop(), stop))

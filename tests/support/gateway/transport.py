@@ -9,8 +9,8 @@ import socket
 import struct
 
 from rebalance_agent.clock import SystemClock
-from rebalance_agent.gateway.gateway_counters import Counts
-from rebalance_agent.gateway.gateway_server import Gateway, Places
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.gateway_server import Gateway, ListenAddresses
 from support.observer.scrapes import families
 
 __all__ = [
@@ -175,14 +175,14 @@ class Told:
 @contextlib.asynccontextmanager
 async def through(*brokers, groups=NoGroups, clock=None, **changes):
     """A gateway whose bootstrap servers are the ports ``brokers``."""
-    counts, health = Counts(), Told()
+    counts, health = GatewayCounters(), Told()
     places = {
         "bootstrap": tuple(("127.0.0.1", port) for port in brokers),
         "listen": ("127.0.0.1", 0),
         "advertised": "127.0.0.1",
         "port_base": 0,
     }
-    gateway = Gateway(Places(**places | changes), groups, counts, health, clock or SystemClock())
+    gateway = Gateway(ListenAddresses(**places | changes), groups, counts, health, clock or SystemClock())
     await gateway.start()
     gateway.counts, gateway.health = counts, health
     try:

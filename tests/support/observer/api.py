@@ -6,18 +6,18 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import find_route
 from rebalance_agent.clock import FakeClock
 
 
 def api_of(*views, events=()):
     """An API and its clock; ``views`` may be changed later by way of the list that comes third."""
-    shown, clock, history = list(views), FakeClock(), History()
+    shown, clock, history = list(views), FakeClock(), EpisodeHistory()
     for event in events:
         history.observe(event)
-    return Api(lambda: tuple(shown), history, clock), clock, shown
+    return GroupsApi(lambda: tuple(shown), history, clock), clock, shown
 
 
 def ask(api, path, query=""):

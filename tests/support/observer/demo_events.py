@@ -5,12 +5,12 @@ from __future__ import annotations
 from rebalance_agent.demo.observed.claims_check import Claim, SeenEpisode, SeenStep, Words
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import summarise
-from rebalance_agent.demo.stories import Client, Expected, Group, Member, SlowDown
+from rebalance_agent.demo.stories import ClientLibrary, Expected, SlowDown, StoryGroup, StoryMember
 from rebalance_agent.model.episode import Basis, Evidence, Phases, Source, Stall, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-GROUP = Group("g", "a story", Client.KAFKA_PYTHON, "range", "t", (Member("one"), Member("two")))
+GROUP = StoryGroup("g", "a story", ClientLibrary.KAFKA_PYTHON, "range", "t", (StoryMember("one"), StoryMember("two")))
 EPISODE = SeenEpisode(
     "g", Trigger.MEMBER_JOINED, 7, (Trigger.MEMBER_JOINED,), 6.25, Basis.EXACT, "two", {"one": 2, "two": 1}
 )

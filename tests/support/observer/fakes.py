@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.model.episode import Evidence, Phases, Source, Trigger
@@ -68,7 +68,7 @@ class FakeRecord:
 
 
 def fake_context(cluster=None, *, shows=None, inbox=None):
-    return Context({}, cluster, inbox or Inbox(), Calls(), Calls(), FakeClock(), shows or NameFilter())
+    return CollectorContext({}, cluster, inbox or Inbox(), Calls(), Calls(), FakeClock(), shows or NameFilter())
 
 
 def generation_event(**fields):

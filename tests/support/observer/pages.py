@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.gateway_counters import Counts
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.baselines_page import BaselinesPage
@@ -11,7 +11,7 @@ from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.baseline import BaselineScope, GroupBaseline, HourBaseline, hour_of_week
 from rebalance_agent.model.episode import Basis, Evidence, Source
@@ -55,7 +55,7 @@ def observer_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     readiness = Readiness(["kafka", "publisher"])
     readiness.ready("kafka")
     readiness.degraded({"admin-only": "no right", "topics-hidden": None})
-    metrics = AgentMetrics(Role.OBSERVER, readiness, configured=True)
+    metrics = AgentMetrics(ExporterRole.OBSERVER, readiness, configured=True)
     metrics.tail_lag(3)
     metrics.loads_left_out(0)
     metrics.owned(4)
@@ -99,11 +99,11 @@ def sidecar_members(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
 
 def gateway(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     """A gateway beside one consumer, with one broker."""
-    counts = Counts()
+    counts = GatewayCounters()
     counts.brokers(1, 1)
     readiness = Readiness(["publisher"])
     readiness.degraded({"events-unpublished": None})
-    agent = AgentMetrics(Role.GATEWAY, readiness, configured=True)
+    agent = AgentMetrics(ExporterRole.GATEWAY, readiness, configured=True)
     return sidecar_members(dialect) + counts.text(dialect) + agent.text(dialect)
 
 
@@ -112,4 +112,4 @@ def sidecar_agent(dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
     readiness = Readiness(["publisher"])
     readiness.ready("publisher")
     readiness.degraded({"events-unpublished": None})
-    return AgentMetrics(Role.SIDECAR, readiness, configured=True).text(dialect)
+    return AgentMetrics(ExporterRole.SIDECAR, readiness, configured=True).text(dialect)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.entries import Record
-from rebalance_agent.audit.ledger import Ledger, Window
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.entries import LogRecord
+from rebalance_agent.audit.ledger import AuditWindow, Ledger
 from rebalance_agent.groupprotocol.consumer_protocol import encode_assignment, encode_subscription
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.groupprotocol.tables import consumer_groups as consumer
@@ -52,15 +52,15 @@ TABLES = {GroupType.CONSUMER: CONSUMER, GroupType.SHARE: SHARE, GroupType.STREAM
 def posted(observation, offset, partition=0):
     """The ledger's record of a `GroupRecord` or an `EpochRecord`."""
     key, value = _classic(observation) if isinstance(observation, GroupRecord) else _epoch(observation)
-    return Record(Place("__consumer_offsets", partition, offset), observation.timestamp_ms, key, value)
+    return LogRecord(RecordPosition("__consumer_offsets", partition, offset), observation.timestamp_ms, key, value)
 
 
 def ledger_of(events, records, *, once=False, **window):
     """The report on these events and records of ``cluster``."""
     ledger = Ledger("cluster", once=once)
     for number, event in enumerate(events, 1):
-        ledger.tell(event, Place("events", -1, number))
-    ledger.expect(Window(**window))
+        ledger.tell(event, RecordPosition("events", -1, number))
+    ledger.expect(AuditWindow(**window))
     for record in records:
         ledger.post(record)
     return ledger.close()

@@ -12,15 +12,15 @@ from rebalance_agent.pipeline.report.report_rows import (
     CostRow,
     DeployRow,
     EpisodeRow,
-    GroupDetail,
     GroupRow,
     OwnersRow,
-    Report,
+    ReportData,
+    ReportGroup,
     StormRow,
     WeekRow,
     WhatIfRow,
 )
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.group_history import history
 
 PERIOD_S = 86_400
@@ -35,7 +35,7 @@ PARTS = {
 """Strategy -> its part of the cost that was recorded: made up, for pictures."""
 
 
-def report_of(fleet: Fleet, *, details=6, rename=None):
+def report_of(fleet: FleetPlan, *, details=6, rename=None):
     """The report of a synthetic fleet; ``rename``: number of a group -> the name to give it."""
     costs, week, storms, deploys, groups, pictures = defaultdict(Counter), defaultdict(Counter), [], [], [], []
     since = dt.datetime.fromtimestamp(fleet.since_ms / 1000, dt.UTC)
@@ -74,7 +74,7 @@ def report_of(fleet: Fleet, *, details=6, rename=None):
     groups.sort(key=lambda each: -each.stalled_partition_seconds)
     place = {each.key: number for number, each in enumerate(groups)}
     pictures.sort(key=lambda each: place[each.key])
-    return Report(
+    return ReportData(
         since=since,
         until=until,
         period_seconds=PERIOD_S,
@@ -143,7 +143,7 @@ def _detail(key, events, closing, row):
             counts[name(member)] += count_partitions(member.assigned)
         owners.append(OwnersRow(each.generation, _at(each.timestamp_ms), each.trigger.value, dict(counts)))
     moved, cost = sum(each.moved for each in closing), row.stalled_partition_seconds
-    return GroupDetail(
+    return ReportGroup(
         key=key,
         episodes=tuple(_episode(each) for each in closing[-120:]),
         owners=tuple(owners),

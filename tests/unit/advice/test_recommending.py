@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.advice import Figures, Outcome, WhatIf, history_of, recommend, replay, what_if
-from rebalance_agent.advice.eligible_strategies import SIZE_MAX, Settings, refusal
+from rebalance_agent.advice import Figures, StrategyOutcome, WhatIf, history_of, recommend, replay, what_if
+from rebalance_agent.advice.eligible_strategies import SIZE_MAX, ReplaySettings, refusal
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
@@ -22,7 +22,7 @@ def figures(*, skew=1.0, stalled=100.0, moved=10, count=10, **more):
 
 def found(own, *, assignor="range", copartitioned=False, **others):
     outcomes = tuple(
-        Outcome(name.replace("_", "-"), STRATEGIES[name.replace("_", "-")].protocol, each)
+        StrategyOutcome(name.replace("_", "-"), STRATEGIES[name.replace("_", "-")].protocol, each)
         for name, each in others.items()
     )
     return WhatIf("c", "g", assignor, EAGER, own, own, outcomes, copartitioned)
@@ -121,7 +121,7 @@ def test_few_known_stalls_are_a_hint_only():
 
 
 def test_a_group_that_nothing_serves_is_told_why():
-    refused = Outcome("sticky", EAGER, refused="the broker assigns")
+    refused = StrategyOutcome("sticky", EAGER, refused="the broker assigns")
     sentence = recommend(WhatIf("c", "g", "uniform", COOPERATIVE, figures(), figures(), (refused,))).sentence
     assert sentence == "There is nothing to choose from: the broker assigns."
 
@@ -163,7 +163,7 @@ def test_what_cannot_serve_is_refused_by_name(name, reason):
 
 
 def test_who_gives_the_settings_may_have_it():
-    assert refusal(HISTORY, STRATEGIES["failover"], Settings({"assignment.consumer.priority": "5"})) is None
+    assert refusal(HISTORY, STRATEGIES["failover"], ReplaySettings({"assignment.consumer.priority": "5"})) is None
 
 
 def test_a_group_of_another_kind_and_one_too_large_are_refused():

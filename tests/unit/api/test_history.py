@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.shapes import RebalanceKind
 from rebalance_agent.model.episode import FailureReason, Source, Trigger
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot
@@ -63,7 +63,7 @@ def numbers(history, group="g"):
 
 
 def history_of(*events, **limits):
-    history = History(HistoryLimits(**limits))
+    history = EpisodeHistory(HistoryLimits(**limits))
     for event in events:
         history.observe(event)
     return history
@@ -136,7 +136,7 @@ def test_bytes_are_bounded_whatever_comes(rebalances):
     members = tuple(
         MemberSnapshot(f"{index:032x}", None, "client", "/h", ("t",), {}, {"t": (index,)}) for index in range(500)
     )
-    history = History(HistoryLimits(size_bytes=60_000))
+    history = EpisodeHistory(HistoryLimits(size_bytes=60_000))
     for number in range(rebalances):
         for group in "abc":
             history.observe(generation(number, group, members=members))
@@ -173,7 +173,7 @@ def test_reports_belong_to_the_rebalance_in_which_a_member_stopped_or_resumed():
 
 
 def test_completed_rebalances_are_counted_since_a_moment():
-    history = History()
+    history = EpisodeHistory()
     for event in (generation(1), generation(2), aborted(3), generation(4), generation(1, "old")):
         history.observe(event)
     assert history.recent(2_000) == {"g": 2}

@@ -1,14 +1,14 @@
-from rebalance_agent.audit.compaction import Cleaned
+from rebalance_agent.audit.compaction import CompactedRange
 
 
 def test_without_a_gap_nothing_was_cleaned():
-    cleaned = Cleaned()
+    cleaned = CompactedRange()
     assert [cleaned.ends(0, key) for key in (b"a", b"b", b"a")] == [False, False, False]
     assert not cleaned.maybe(0)
 
 
 def test_what_follows_a_gap_may_have_been_cleaned_until_a_key_comes_again():
-    cleaned = Cleaned()
+    cleaned = CompactedRange()
     cleaned.ends(0, b"a")
     cleaned.gap(0)
     assert [cleaned.ends(0, key) for key in (b"b", b"c")] == [False, False]
@@ -19,7 +19,7 @@ def test_what_follows_a_gap_may_have_been_cleaned_until_a_key_comes_again():
 
 
 def test_each_partition_is_cleaned_for_itself():
-    cleaned = Cleaned()
+    cleaned = CompactedRange()
     cleaned.gap(1)
     assert (cleaned.maybe(0), cleaned.maybe(1)) == (False, True)
     cleaned.ends(0, b"a")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.audit.epoch_entries import EpochBook
+from rebalance_agent.audit.epoch_entries import EpochEntries
 from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Tick
@@ -48,7 +48,7 @@ def report_at(events, observations, offsets):
 
 
 def entries(observations):
-    book = EpochBook("g", GroupType.CONSUMER)
+    book = EpochEntries("g", GroupType.CONSUMER)
     return [
         entry
         for each in observations

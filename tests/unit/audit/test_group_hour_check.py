@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, STALL_HOURS_MAX, Hours
+from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, STALL_HOURS_MAX, GroupHourCheck
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.pipeline.tables.schemas import GROUP_HOURS
 from support.pipeline import aggregates
@@ -32,7 +32,7 @@ def rows_of(events, end_ms=END_MS, group="g"):
 
 def differences(events, rows, *, made_ms=END_MS, since_ms=0):
     """Of hours that were made when there were events until ``made_ms``; and how many rows are right."""
-    hours = Hours()
+    hours = GroupHourCheck()
     for event in events:
         if isinstance(event, GenerationEvent):
             hours.add(event)

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_agent.audit.audit_report import Report
-from rebalance_agent.audit.lifetime_counters import Lifetime, check_lifetime
+from rebalance_agent.audit.audit_report import AuditReport
+from rebalance_agent.audit.lifetime_counters import LifetimeCounters, check_lifetime
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import GroupGoneEvent
@@ -43,8 +43,8 @@ def counted(events):
 
 
 def report_of(counters, events=EVENTS, **more):
-    report = Report()
-    check_lifetime(Lifetime("metrics.txt", {"g": counters}, events, **more), report)
+    report = AuditReport()
+    check_lifetime(LifetimeCounters("metrics.txt", {"g": counters}, events, **more), report)
     return report
 
 
@@ -148,8 +148,8 @@ def test_counters_without_any_event_must_be_zero():
 
 
 def report_without_counters(events, **more):
-    report = Report()
-    check_lifetime(Lifetime("metrics.txt", {}, events, **more), report)
+    report = AuditReport()
+    check_lifetime(LifetimeCounters("metrics.txt", {}, events, **more), report)
     return report
 
 
@@ -173,12 +173,12 @@ def test_a_group_without_counters_is_not_judged_where_it_may_be_another_replicas
 
 
 def test_counters_at_zero_prove_nothing_where_another_replica_may_have_told_all():
-    report = Report()
-    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
+    report = AuditReport()
+    check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS, began_amid=True), report)
     assert (report.clean, report.counters) == (True, 0)
     assert report.unjudged == {"groups that counted nothing yet, of which another replica may have told": 1}
-    alone = Report()
-    check_lifetime(Lifetime("now", {"g": {"completed": 0.0}}, EVENTS), alone)
+    alone = AuditReport()
+    check_lifetime(LifetimeCounters("now", {"g": {"completed": 0.0}}, EVENTS), alone)
     assert not alone.clean
 
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.audit.table_rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
+from rebalance_agent.audit.table_rows import (
+    EVENT_COLUMNS,
+    GENERATION_COLUMNS,
+    MEMBER_COLUMNS,
+    TableRows,
+    contradictions,
+)
 from rebalance_agent.model.events import Workload
 from rebalance_agent.pipeline.tables.schemas import EVENTS, GENERATIONS, MEMBERS
 from support.pipeline.event_rows import aborted, generation, gone, member
@@ -136,7 +142,7 @@ def test_what_no_column_of_the_tables_is_compared_with_is_known():
 
 
 def rosters(*rows, event=EVENT):
-    found = Rosters()
+    found = TableRows()
     found.expect(event)
     for row in rows:
         found.see(EVENT.event_id, "g", 7, row)
@@ -160,7 +166,7 @@ def test_every_column_of_a_member_counts(name):
 
 
 def test_members_of_a_generation_that_is_not_there_are_named():
-    found = Rosters()
+    found = TableRows()
     found.see("0" * 32, "g", 9, MEMBER_ROWS[0])
     (difference,) = found.differences()
     assert (difference.number, difference.what) == (9, "it has 0 members, and 1 rows of members, or of others")

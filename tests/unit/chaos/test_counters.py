@@ -9,7 +9,7 @@ import pytest
 
 from chaos.agents import Life, Scraped
 from chaos.counters import AWAY_MS, LASTING_S, compared, facts, told_until
-from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import T0, member, record, tell, tick, topics
@@ -81,13 +81,13 @@ def test_what_was_written_before_the_scrape_is_counted_and_what_came_after_may_b
 def test_only_the_last_line_of_one_that_was_killed_may_break_off(life, lines, killed, wrong):
     cut = life(metrics(TOLD), sum(map(len, lines)), killed=killed)
     cut.events.write_bytes(b"".join(lines))
-    found = compared([cut], Report()).wrong
+    found = compared([cut], AuditReport()).wrong
     assert len(found) == wrong
     assert all("has a line that is no event" in each for each in found)
 
 
 def test_counters_must_hold_what_was_written_before_the_scrape(life):
-    report = Report()
+    report = AuditReport()
     verdict = compared([life(metrics(TOLD[:2]), SECOND), life(metrics(TOLD), SECOND)], report)
     assert (report.counters, report.differences, verdict.wrong) == (2, [], ())
     assert (
@@ -100,7 +100,7 @@ def test_counters_must_hold_what_was_written_before_the_scrape(life):
 
 
 def test_one_that_goes_on_has_counted_everything(life):
-    report = Report()
+    report = AuditReport()
     compared([life(metrics(TOLD), 0, killed=False, running=True)], report)
     assert report.differences == []
     compared([life(metrics(TOLD[:2]), SECOND, killed=False, running=True)], report)
@@ -108,7 +108,7 @@ def test_one_that_goes_on_has_counted_everything(life):
 
 
 def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_away_for(life):
-    report = Report()
+    report = AuditReport()
     verdict = compared([life(metrics(TOLD[:1]), SECOND, readings=lambda: [(3, 3), (3, 3)])], report)
     assert report.differences == []
     assert "must hold: 0 of all 3 that were told; 1 began to read anew" in verdict.what
@@ -117,12 +117,12 @@ def test_where_reading_began_anew_no_more_must_be_counted_than_brokers_were_not_
 
 
 def test_lives_of_which_nobody_has_counters_prove_nothing(life):
-    assert "too little was compared" in compared([life(None, 0)], Report()).wrong[0]
-    assert "too little was compared" in compared([], Report()).wrong[0]
+    assert "too little was compared" in compared([life(None, 0)], AuditReport()).wrong[0]
+    assert "too little was compared" in compared([], AuditReport()).wrong[0]
     early, late = life(None, 0), life(None, 0, lived_s=LASTING_S + 1)
     others = [life(metrics(TOLD), SECOND)] * 4
-    assert compared([early, *others], Report()).wrong == ()
-    assert compared([late, *others], Report()).wrong == (
+    assert compared([early, *others], AuditReport()).wrong == ()
+    assert compared([late, *others], AuditReport()).wrong == (
         f"observe-1 lived for {LASTING_S + 1} s, and nobody has its counters",
     )
 

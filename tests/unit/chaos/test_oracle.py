@@ -10,7 +10,7 @@ from chaos import oracle
 from chaos.flood import post
 from chaos.kinds import Kind
 from chaos.oracle import back, judged, read_at_least_once, rebalances, reported
-from rebalance_agent.audit.audit_report import UNREADABLE, Report
+from rebalance_agent.audit.audit_report import UNREADABLE, AuditReport
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.tracking.tracker import Tracker
@@ -106,7 +106,7 @@ def test_rebalances_are_generations_that_were_told_once_or_oftener():
 
 def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot():
     lives = [SimpleNamespace(readings=lambda each=each: each) for each in ([(0, 3), (3, 3)], [(3, 3)], [(2, 3)])]
-    report = Report(groups={"g", "h"})
+    report = AuditReport(groups={"g", "h"})
     report.leave("because", 4)
     assert judged(report, lives, {"g", "h"}).wrong == ()
     report.leave("because")
@@ -126,6 +126,6 @@ def test_not_judged_may_be_a_group_once_where_somebody_began_without_a_snapshot(
     ],
 )
 def test_a_group_of_which_nothing_is_known_and_what_is_left_unread_or_pending_is_wrong(more, unread, wrong):
-    report = Report(**{"agreed": 1_000, "groups": {"g", "h"}} | more)
+    report = AuditReport(**{"agreed": 1_000, "groups": {"g", "h"}} | more)
     report.leave(UNREADABLE, unread)
     assert judged(report, [], {"g", "h"}).wrong == wrong

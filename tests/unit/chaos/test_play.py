@@ -8,10 +8,10 @@ import pytest
 
 from chaos import oracle
 from chaos import play as whole
-from rebalance_agent.audit.audit_report import Difference, Report
+from rebalance_agent.audit.audit_report import AuditReport, Difference
 
-CLEAN, PENDING = Report(), Report(pending=1)
-WRONG = Report()
+CLEAN, PENDING = AuditReport(), AuditReport(pending=1)
+WRONG = AuditReport()
 WRONG.differ(Difference("g", 1, "is not told"))
 
 

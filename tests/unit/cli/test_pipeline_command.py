@@ -11,7 +11,7 @@ from rebalance_agent.cli.commands.pipeline import STAGES
 from rebalance_agent.cli.main import main
 from rebalance_agent.cli.pipeline.aggregate import say_broken
 from rebalance_agent.cli.pipeline.backfill import facts_in, tell_gaps, tell_ranges
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
 
@@ -75,7 +75,7 @@ def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
 
 
 def test_what_a_backfill_found_gives_a_terminal_no_orders_and_breaks_on_no_time(capsys):
-    progress = Progress("backfill", every_s=0)
+    progress = ProgressLines("backfill", every_s=0)
     tell_ranges([PartitionRange(0, 2, None, None, -(2**62), 0), PartitionRange(1, 1, 5, 5, 1000, 2**62)], progress)
     tell_gaps([Gaps("\x1b[2J", 4, 3)], progress)
     assert capsys.readouterr().err.splitlines() == [

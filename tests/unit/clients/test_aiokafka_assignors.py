@@ -15,7 +15,7 @@ from aiokafka.structs import BrokerMetadata, PartitionMetadata
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 from rebalance_agent.clients.aiokafka.assignors import Assignor, Joined, PlainAssignor, StrategyAssignor
-from rebalance_agent.clients.aiokafka.async_listener import Listener
+from rebalance_agent.clients.aiokafka.async_listener import AiokafkaListener
 from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
 from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, SYNC_GROUP, Joining
 from rebalance_agent.clients.participant import Participant
@@ -206,7 +206,7 @@ class Knowing(Users):
 )
 def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, told, called):
     seen = Witnessed()
-    listener = Listener(seen.hooks.listener(users), lambda: joined)
+    listener = AiokafkaListener(seen.hooks.listener(users), lambda: joined)
     listener.on_partitions_revoked({TP("t", 1)})
     assert [event.callback for event in seen.events] == [told]
     assert users.calls == [(called, {TP("t", 1)})]
@@ -214,7 +214,7 @@ def test_who_is_in_no_generation_has_lost_what_it_had(users, joined, told, calle
 
 def test_before_the_first_join_nothing_is_lost():
     users, seen = Knowing(), Witnessed()
-    Listener(seen.hooks.listener(users), lambda: False).on_partitions_revoked(set())
+    AiokafkaListener(seen.hooks.listener(users), lambda: False).on_partitions_revoked(set())
     assert users.calls == [("revoked", set())]
     assert seen.events == []
 
@@ -225,7 +225,7 @@ def test_coroutines_of_the_users_go_on_to_aiokafka():
             return assigned
 
     seen = Witnessed()
-    result = Listener(seen.hooks.listener(Async()), lambda: True).on_partitions_assigned({TP("t", 1)})
+    result = AiokafkaListener(seen.hooks.listener(Async()), lambda: True).on_partitions_assigned({TP("t", 1)})
     assert asyncio.iscoroutine(result)
     assert asyncio.run(result) == {TP("t", 1)}
 

@@ -12,7 +12,7 @@ from aiokafka.structs import PartitionMetadata
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.aiokafka import internal_topics as module
 from rebalance_agent.clients.aiokafka.assignors import Assignor, StrategyAssignor
-from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
+from rebalance_agent.clients.aiokafka.internal_topics import TopicsBeforeAssign
 from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, Joining
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import ClusterError, InternalTopicError
@@ -57,7 +57,7 @@ class Client:
 def led(name, topics, config=None):
     """The client, and what its only member is assigned of ``t`` (three partitions)."""
     chosen = strategy(name)
-    ahead = TopicsAhead([chosen])
+    ahead = TopicsBeforeAssign([chosen])
     config = SETTINGS.get(name, {}) if config is None else config
     inner = StrategyAssignor(chosen, Participant([chosen], config, group="g", internal_topics=ahead))
     client = Client(name, inner.metadata(["t"]), topics)
@@ -96,7 +96,7 @@ def test_a_cluster_that_does_not_say_is_an_error_only_where_topics_are_needed(mo
 
 
 def test_an_old_answer_is_not_used_again():
-    ahead = TopicsAhead([strategy("task-sticky")])
+    ahead = TopicsBeforeAssign([strategy("task-sticky")])
     client = Client("task-sticky", b"", cluster(t=3))
     asyncio.run(ahead.look(client, "task-sticky"))
     assert ahead.partitions_of(["t", "u"]) == {"t": 3}
@@ -112,4 +112,4 @@ def test_strategies_without_internal_topics_ask_nothing():
 
 def test_nothing_is_created():
     with pytest.raises(ClusterError, match="t-state: create them"):
-        TopicsAhead([]).create_topics({"t-state": 3})
+        TopicsBeforeAssign([]).create_topics({"t-state": 3})

@@ -13,7 +13,7 @@ import pytest
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
 from rebalance_agent.clients.confluent import Consumer
 from rebalance_agent.clients.confluent import consumer as confluent
-from rebalance_agent.clients.confluent.member.group_member import Member
+from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 
@@ -70,7 +70,7 @@ def test_aiokafkas_client_rack_is_in_the_subscription(silent):
 
 
 def test_confluents_client_rack_is_in_the_members_subscription(monkeypatch, silent):
-    monkeypatch.setattr(confluent, "Member", partial(Member, api_version=VERSION))
+    monkeypatch.setattr(confluent, "MemberConsumer", partial(MemberConsumer, api_version=VERSION))
     consumer = Consumer(
         {
             "bootstrap.servers": silent,

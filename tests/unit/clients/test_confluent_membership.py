@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
-from rebalance_agent.clients.confluent.member.membership_thread import Membership
-from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Handover
-from rebalance_agent.clients.confluent.offsets import Ledger
+from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
+from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, ThreadHandover
+from rebalance_agent.clients.confluent.offsets import OffsetStore
 from rebalance_agent.clock import FakeClock
 
 PATIENCE = 20.0
@@ -73,12 +73,12 @@ class World:
     def __init__(self):
         self.clock = FakeClock()
         self.member = FakeMember()
-        self.handover = Handover()
-        self.watch = PollWatch(1_000, self.clock)
-        self.ledger = Ledger()
+        self.handover = ThreadHandover()
+        self.watch = PollInterval(1_000, self.clock)
+        self.ledger = OffsetStore()
         self.reports = []
         self.connects = []
-        self.membership = Membership(
+        self.membership = MembershipThread(
             self.connect, self.handover, self.watch, self.ledger, self.reports.append, self.clock, 60.0
         )
 
@@ -88,7 +88,7 @@ class World:
         return self.member
 
     def join(self, *topics):
-        self.membership.subscribe(Wanted(list(topics) or ["t"]))
+        self.membership.subscribe(SubscribeCall(list(topics) or ["t"]))
         self.until(lambda: self.member.calls)
 
     def poll(self):
@@ -192,7 +192,7 @@ def test_a_leave_that_fails_ends_nothing(world):
     world.member.leave = leave
     world.membership.subscribe(None)
     world.until(lambda: "leave" in world.member.calls)
-    world.membership.subscribe(Wanted(["u"]))
+    world.membership.subscribe(SubscribeCall(["u"]))
     world.until(lambda: world.member.calls[-1] == ("follow", ("u",)))
 
 

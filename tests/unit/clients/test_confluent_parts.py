@@ -14,12 +14,12 @@ from kafka.structs import TopicPartition as Partition
 from rebalance_agent.clients.confluent import Consumer
 from rebalance_agent.clients.confluent import consumer as consumer_module
 from rebalance_agent.clients.confluent import group_metadata as groupmetadata
-from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
+from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent.kafka_errors import confluent_error
 from rebalance_agent.clients.confluent.member.committer import Commit, Committer, _gathered
-from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
-from rebalance_agent.clients.confluent.member.thread_handover import Handover, Task
-from rebalance_agent.clients.confluent.offsets import Ledger, by_partition, from_message
+from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent.member.thread_handover import Task, ThreadHandover
+from rebalance_agent.clients.confluent.offsets import OffsetStore, by_partition, from_message
 from rebalance_agent.clients.confluent.rebalancing import Callbacks, Rebalancing
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -35,7 +35,7 @@ def offset(number, epoch=-1):
 
 
 def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
-    handover, ran, told = Handover(), [], []
+    handover, ran, told = ThreadHandover(), [], []
     task = Task(lambda: ran.append(threading.current_thread()), lambda: told.append(task.done))
     handover.offer(task)
     assert handover.waiting
@@ -47,7 +47,7 @@ def test_a_task_runs_on_the_thread_that_carries_it_out_and_is_done_then():
 
 
 def test_what_a_task_raises_comes_out_where_it_ran_and_the_other_side_goes_on():
-    handover, told = Handover(), []
+    handover, told = ThreadHandover(), []
     task = Task(lambda: {}["nothing"], lambda: told.append("done"))
     handover.offer(task)
     with pytest.raises(KeyError):
@@ -57,7 +57,7 @@ def test_what_a_task_raises_comes_out_where_it_ran_and_the_other_side_goes_on():
 
 
 def test_a_task_is_withdrawn_only_before_it_was_taken():
-    handover, taken = Handover(), []
+    handover, taken = ThreadHandover(), []
     task = Task(lambda: taken.append(handover.withdraw(task)))
     handover.offer(task)
     assert handover.withdraw(task)
@@ -72,7 +72,7 @@ def test_a_task_is_withdrawn_only_before_it_was_taken():
 
 def test_who_is_inside_a_poll_is_never_late_however_long_it_takes():
     clock = FakeClock()
-    watch = PollWatch(1_000, clock)
+    watch = PollInterval(1_000, clock)
     with watch:
         clock.advance(5_000)
         assert (watch.exceeded, watch.remaining_seconds) == (False, 1.0)
@@ -92,7 +92,7 @@ def test_who_is_inside_a_poll_is_never_late_however_long_it_takes():
 
 
 def test_only_owned_partitions_are_stored_and_only_what_differs_is_due():
-    ledger = Ledger()
+    ledger = OffsetStore()
     ledger.own([("t", 0), ("t", 1)])
     ledger.store({Partition("t", 0): offset(5)})
     with pytest.raises(KafkaException) as raised:
@@ -107,7 +107,7 @@ def test_only_owned_partitions_are_stored_and_only_what_differs_is_due():
 
 
 def test_only_records_of_owned_partitions_are_delivered_and_stored_if_so_wished():
-    ledger = Ledger()
+    ledger = OffsetStore()
     ledger.own([("t", 0), ("t", 1)])
     assert ledger.delivers(Message(topic="t", partition=0, offset=6, leader_epoch=2), store=True)
     assert ledger.delivers(Message(topic="t", partition=1, offset=6), store=False)
@@ -121,7 +121,7 @@ def test_only_records_of_owned_partitions_are_delivered_and_stored_if_so_wished(
 
 
 def test_what_is_owned_again_begins_anew():
-    ledger = Ledger()
+    ledger = OffsetStore()
     ledger.own([("t", 0)])
     ledger.store({Partition("t", 0): offset(5)})
     ledger.own([("t", 0)])
@@ -172,7 +172,7 @@ def committing(coordinator):
 
     def make(ledger=None, interval=None):
         told = []
-        committer = Committer(coordinator.send, ledger or Ledger(), told.append, SystemClock(), interval)
+        committer = Committer(coordinator.send, ledger or OffsetStore(), told.append, SystemClock(), interval)
         committer.start()
         made.append(committer)
         return committer, told
@@ -216,7 +216,7 @@ def test_a_refused_commit_is_raised_to_who_waits_and_told_of_to_who_does_not(coo
 def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordinator, committing):
     coordinator.open.set()
     coordinator.refusal = KafkaError.COORDINATOR_NOT_AVAILABLE
-    ledger = Ledger()
+    ledger = OffsetStore()
     ledger.own([("t", 0)])
     ledger.store({Partition("t", 0): offset(4)})
     _, told = committing(ledger, 0.01)
@@ -271,7 +271,7 @@ class Data:
 
 class World:
     def __init__(self, *, cooperative=False, **callbacks):
-        self.data, self.ledger, self.sent = Data(), Ledger(), []
+        self.data, self.ledger, self.sent = Data(), OffsetStore(), []
         self.rebalancing = Rebalancing(self, self.data, self.ledger, self.sent.append, cooperative=cooperative)
         self.rebalancing.callbacks = Callbacks(**callbacks)
 
@@ -371,19 +371,19 @@ def test_errors_have_confluents_codes(error, code):
 
 
 def test_patterns_and_names_together():
-    wanted = Wanted(["plain", "^a.*b$", "^c"])
+    wanted = SubscribeCall(["plain", "^a.*b$", "^c"])
     assert wanted.changes
     assert wanted.among(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
 
 
 def test_names_alone_ask_nobody():
-    assert Wanted(["b", "a"]).among(lambda: pytest.fail("asked")) == ("a", "b")
+    assert SubscribeCall(["b", "a"]).among(lambda: pytest.fail("asked")) == ("a", "b")
 
 
 @pytest.mark.parametrize("topics", [[], "topic", [""], [1], ["^("]])
 def test_what_is_no_subscription_is_refused(topics):
     with pytest.raises(InvalidInputError, match="topics"):
-        Wanted(topics)
+        SubscribeCall(topics)
 
 
 # group metadata
@@ -464,7 +464,7 @@ def test_a_closed_consumer_says_so():
 def test_the_member_is_told_what_it_is_to_ask_the_application(monkeypatch):
     asked = {"loads": dict, "create_internal_topics": True, "held_standbys": dict}
     config = {"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}
-    monkeypatch.setattr(consumer_module, "Member", lambda *_arguments, **options: options)
+    monkeypatch.setattr(consumer_module, "MemberConsumer", lambda *_arguments, **options: options)
     with Consumer(config, events_url="", **asked) as consumer:
         assert consumer.standbys() == []
         assert asked.items() <= consumer._membership._connect().items()

@@ -10,7 +10,7 @@ import pytest
 
 from rebalance_agent.clients.confluent.config import client_settings as settings
 from rebalance_agent.clients.confluent.config import security
-from rebalance_agent.clients.confluent.config.client_settings import Settings
+from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
 from rebalance_agent.clients.confluent.config.oauth import Tokens
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
@@ -20,7 +20,7 @@ PLAIN = {"sasl.mechanism": "PLAIN", "sasl.username": "u", "sasl.password": "p"}
 
 
 def of(config, assignor_config=None):
-    return Settings.of(config, assignor_config or {}, FakeClock())
+    return ClientSettings.of(config, assignor_config or {}, FakeClock())
 
 
 def test_defaults_are_librdkafkas():

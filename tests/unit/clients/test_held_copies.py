@@ -6,23 +6,23 @@ import itertools
 
 import pytest
 
-from rebalance_agent.clients.held_copies import REPORT_MAX, Copies
+from rebalance_agent.clients.held_copies import REPORT_MAX, HeldCopies
 
 ASSIGNED = {"t": (1, 2)}
 
 
 def test_without_a_report_what_was_assigned_is_said():
-    assert Copies(None, "group").held(ASSIGNED) == ASSIGNED
+    assert HeldCopies(None, "group").held(ASSIGNED) == ASSIGNED
 
 
 def test_a_report_takes_the_place_of_what_was_assigned_in_order_and_each_once():
-    copies = Copies(lambda: {"u": [3, 1, 3], "t": iter({0}), "empty": ()}, "group")
+    copies = HeldCopies(lambda: {"u": [3, 1, 3], "t": iter({0}), "empty": ()}, "group")
     held = copies.held(ASSIGNED)
     assert list(held.items()) == [("t", (0,)), ("u", (1, 3))]
 
 
 def test_an_empty_report_says_that_no_copy_is_good_enough():
-    assert Copies(dict, "group").held(ASSIGNED) == {}
+    assert HeldCopies(dict, "group").held(ASSIGNED) == {}
 
 
 @pytest.mark.parametrize(
@@ -48,12 +48,12 @@ def test_an_empty_report_says_that_no_copy_is_good_enough():
     ],
 )
 def test_nonsense_is_not_used_and_logged(report, caplog):
-    assert Copies(lambda: report, "billing").held(ASSIGNED) == ASSIGNED
+    assert HeldCopies(lambda: report, "billing").held(ASSIGNED) == ASSIGNED
     assert "group billing: held_standbys is not used" in caplog.text
 
 
 def test_as_many_as_the_bound_are_used():
-    held = Copies(lambda: {"t": range(REPORT_MAX)}, "group").held(ASSIGNED)
+    held = HeldCopies(lambda: {"t": range(REPORT_MAX)}, "group").held(ASSIGNED)
     assert held == {"t": tuple(range(REPORT_MAX))}
 
 
@@ -66,7 +66,7 @@ def test_a_report_that_goes_on_failing_is_logged_once_until_there_is_a_good_one(
             raise answer
         return answer
 
-    copies = Copies(report, "group")
+    copies = HeldCopies(report, "group")
     assert [copies.held(ASSIGNED) for _ in range(2)] == [ASSIGNED, ASSIGNED]
     assert len(caplog.records) == 1
     assert "disk" in caplog.text

@@ -12,9 +12,9 @@ from kafka.admin import OffsetSpec
 
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.kafka_python import admin_thread as module
-from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import AdminThread
 from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refused
-from rebalance_agent.clients.kafka_python.internal_topics import TopicsAside
+from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.lags import Lags
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.errors import ClusterError, InternalTopicError
@@ -45,7 +45,9 @@ def admin(monkeypatch):
 
 
 def test_a_question_is_asked_with_the_consumers_own_connection_settings_and_an_end(admin):
-    aside = Aside({"bootstrap_servers": "b:1", "sasl_plain_username": "u", "group_id": "g", "metric_reporters": [int]})
+    aside = AdminThread(
+        {"bootstrap_servers": "b:1", "sasl_plain_username": "u", "group_id": "g", "metric_reporters": [int]}
+    )
     assert aside.ask(lambda _: 7, seconds=3) == 7
     assert admin.made == [
         {
@@ -58,14 +60,14 @@ def test_a_question_is_asked_with_the_consumers_own_connection_settings_and_an_e
 
 
 def test_what_fails_is_one_kind_of_error_and_the_next_question_is_asked(admin):
-    aside = Aside({})
+    aside = AdminThread({})
     with pytest.raises(ClusterError, match="ZeroDivisionError"):
         aside.ask(lambda _: 1 // 0)
     assert aside.ask(lambda _: "well") == "well"
 
 
 def test_nobody_waits_longer_than_said_and_no_second_question_is_asked_meanwhile(admin):
-    aside, answered = Aside({}), threading.Event()
+    aside, answered = AdminThread({}), threading.Event()
     with pytest.raises(ClusterError, match=r"did not answer within 0\.05 s"):
         aside.ask(lambda _: answered.wait(10), seconds=0.05)
     with pytest.raises(ClusterError, match="question before"):
@@ -78,7 +80,7 @@ def test_nobody_waits_longer_than_said_and_no_second_question_is_asked_meanwhile
 
 
 class Asked:
-    """An `Aside` that puts its questions to ``admin`` at once."""
+    """An `AdminThread` that puts its questions to ``admin`` at once."""
 
     def __init__(self, **admin):
         self.admin = SimpleNamespace(**admin)
@@ -127,7 +129,7 @@ def test_topics_that_are_there_have_counts_and_others_are_left_out():
             {"name": "gone", "error_code": 3, "partitions": []},
         ]
     )
-    assert TopicsAside(aside).partitions_of(["t", "gone"]) == {"t": 2}
+    assert InternalTopics(aside).partitions_of(["t", "gone"]) == {"t": 2}
 
 
 def creating(error_code, found):
@@ -139,7 +141,7 @@ def creating(error_code, found):
         wait_for_topics=waited.extend,
         describe_topics=lambda names: [{"name": name, "error_code": 0, "partitions": [None] * found} for name in names],
     )
-    return TopicsAside(aside), waited
+    return InternalTopics(aside), waited
 
 
 @pytest.mark.parametrize("error_code", [0, 36])

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S, Asking
+from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S, AdminAnswers
 
 
 def test_what_does_not_come_in_time_fails_as_librdkafka_would_say_it():
@@ -20,7 +20,7 @@ def test_what_does_not_come_in_time_fails_as_librdkafka_would_say_it():
         made.append(options)
         return dict(zip(names, (come, failed, never), strict=False))
 
-    ask = Asking(0.01)
+    ask = AdminAnswers(0.01)
     answers = ask(request, ["come", "failed", "never"], states="any")
     assert made == [{"request_timeout": REQUEST_TIMEOUT_S, "states": "any"}], "librdkafka never gives up by itself"
     assert answers["come"].result() == 7

@@ -7,13 +7,19 @@ import pytest
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.processes.gateways import GatewayPorts, behind_gateways, flags
 from rebalance_agent.demo.stage import choose_ports
-from rebalance_agent.demo.stories import GROUPS, Client, Group, Member
+from rebalance_agent.demo.stories import GROUPS, ClientLibrary, StoryGroup, StoryMember
 from rebalance_agent.gateway.groups import parse_rules
 
 WEIGHT = "assignment.consumer.weight"
-PLAIN = Group("plain", "", Client.CONFLUENT, "range", "t", (Member("a"),))
-BEHIND = Group(
-    "g.1", "", Client.CONFLUENT, "weighted-sticky", "t", (Member("b", {WEIGHT: "3"}), Member("c")), configured="range"
+PLAIN = StoryGroup("plain", "", ClientLibrary.CONFLUENT, "range", "t", (StoryMember("a"),))
+BEHIND = StoryGroup(
+    "g.1",
+    "",
+    ClientLibrary.CONFLUENT,
+    "weighted-sticky",
+    "t",
+    (StoryMember("b", {WEIGHT: "3"}), StoryMember("c")),
+    configured="range",
 )
 
 
@@ -33,7 +39,9 @@ def test_without_free_ports_there_is_no_demo(monkeypatch):
 
     monkeypatch.setattr("rebalance_agent.demo.stage.free_ports", none)
     with pytest.raises(DemoError, match="fewer than 6 ports are free"):
-        choose_ports((Group("g", "", Client.CONFLUENT, "sticky", "t", (Member("a"),), configured="range"),))
+        choose_ports(
+            (StoryGroup("g", "", ClientLibrary.CONFLUENT, "sticky", "t", (StoryMember("a"),), configured="range"),)
+        )
 
 
 @pytest.mark.parametrize(("group", "member"), [(BEHIND, BEHIND.members[0]), *behind_gateways(GROUPS)])

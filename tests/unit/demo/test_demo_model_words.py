@@ -3,13 +3,24 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.demo.screens.model_words import model_words
-from rebalance_agent.demo.stories import GROUPS, STEPS, TOPICS, Client, Group, Join, Member, Step
+from rebalance_agent.demo.stories import (
+    GROUPS,
+    STEPS,
+    TOPICS,
+    ClientLibrary,
+    StartMember,
+    StoryGroup,
+    StoryMember,
+    StoryStep,
+)
 
-PEERS = Group("g", "", Client.KAFKA_PYTHON, "sticky", "t", (Member("a"), Member("b"), Member("c")))
+PEERS = StoryGroup(
+    "g", "", ClientLibrary.KAFKA_PYTHON, "sticky", "t", (StoryMember("a"), StoryMember("b"), StoryMember("c"))
+)
 
 
 def table(group, topics):
-    step = Step("join", "", (Join(group.name, group.members[-1].client_id),), ())
+    step = StoryStep("join", "", (StartMember(group.name, group.members[-1].client_id),), ())
     return rows((group,), (step,), topics)
 
 
@@ -26,23 +37,23 @@ def test_an_eager_join_stops_everything_once_and_a_cooperative_one_what_moves_in
 
 
 def test_the_table_counts_the_topics_that_the_group_subscribes_to():
-    by_pattern = Group("g", "", Client.KAFKA_PYTHON, "cooperative-sticky", "^t-.*", PEERS.members)
+    by_pattern = StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, "cooperative-sticky", "^t-.*", PEERS.members)
     assert [row[-1] for row in table(by_pattern, {"t-1": 6, "t-2": 3, "other": 100})] == ["all 9", "3 of 9"]
 
 
 def test_where_everything_moves_the_cooperative_protocol_stops_everything_as_well():
-    members = [Member(name, {"assignment.consumer.priority": name}) for name in ("100", "200")]
-    failover = Group("g", "", Client.KAFKA_PYTHON, "failover", "t", tuple(members))
+    members = [StoryMember(name, {"assignment.consumer.priority": name}) for name in ("100", "200")]
+    failover = StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, "failover", "t", tuple(members))
     assert [row[2:] for row in table(failover, {"t": 6})] == [["1", "all 6"], ["2", "all 6"]]
 
 
 @pytest.mark.parametrize("strategy", ["range", "shuffled-roundrobin"])
 def test_a_strategy_without_a_cooperative_form_has_no_row(strategy):
-    assert table(Group("g", "", Client.KAFKA_PYTHON, strategy, "t", PEERS.members), {"t": 12}) == []
+    assert table(StoryGroup("g", "", ClientLibrary.KAFKA_PYTHON, strategy, "t", PEERS.members), {"t": 12}) == []
 
 
 def test_the_demo_compares_each_of_its_joins():
-    joins = [action for step in STEPS for action in step.actions if isinstance(action, Join)]
+    joins = [action for step in STEPS for action in step.actions if isinstance(action, StartMember)]
     assert [row[0] for row in rows(GROUPS, STEPS, TOPICS)] == [
         f"{join.client_id} joins {join.group}" for join in joins for _ in range(2)
     ]

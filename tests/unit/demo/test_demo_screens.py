@@ -6,7 +6,7 @@ from dataclasses import replace
 from rich.console import Console
 
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.screens.board import Board, Status, StepLine, group_line, stall_text, table_text
+from rebalance_agent.demo.screens.board import Board, StepLine, StepStatus, group_line, stall_text, table_text
 from rebalance_agent.demo.screens.live import LiveScreen, draw
 from rebalance_agent.demo.screens.plain import PlainScreen
 from rebalance_agent.demo.screens.screen import choose
@@ -55,7 +55,7 @@ def test_a_bound_shows_both_of_its_ends():
 
 
 def test_plain_lines_say_each_thing_once():
-    running, over = step(Status.RUNNING), step(Status.OVER)
+    running, over = step(StepStatus.RUNNING), step(StepStatus.OVER)
     seen = generation_event()
     text = plain(board(), board(running), board(running), board(over, event=seen), board(over, event=seen))
     assert text.count("two joins") == 1
@@ -65,8 +65,13 @@ def test_plain_lines_say_each_thing_once():
 
 def test_plain_lines_begin_with_a_table_of_the_groups_when_the_timetable_begins():
     heading = "last trigger"
-    assert heading not in plain(board(step(Status.WAITING)))
-    assert plain(board(step(Status.WAITING)), board(step(Status.RUNNING)), board(step(Status.OVER))).count(heading) == 1
+    assert heading not in plain(board(step(StepStatus.WAITING)))
+    assert (
+        plain(board(step(StepStatus.WAITING)), board(step(StepStatus.RUNNING)), board(step(StepStatus.OVER))).count(
+            heading
+        )
+        == 1
+    )
 
 
 def test_plain_lines_say_better_evidence_again():
@@ -75,7 +80,7 @@ def test_plain_lines_say_better_evidence_again():
 
 
 def test_plain_lines_say_why_a_step_failed():
-    assert "! join: g did not settle" in plain(board(step(Status.FAILED, "g did not settle")))
+    assert "! join: g did not settle" in plain(board(step(StepStatus.FAILED, "g did not settle")))
 
 
 def test_the_closing_tables_name_the_slow_consumer_and_its_stall():
@@ -89,7 +94,12 @@ def test_the_closing_tables_name_the_slow_consumer_and_its_stall():
 
 def test_the_live_view_draws_groups_steps_and_addresses():
     console = Console(file=io.StringIO(), width=200, record=True)
-    steps = [step(Status.WAITING), step(Status.RUNNING), step(Status.OVER), step(Status.FAILED, "did not settle")]
+    steps = [
+        step(StepStatus.WAITING),
+        step(StepStatus.RUNNING),
+        step(StepStatus.OVER),
+        step(StepStatus.FAILED, "did not settle"),
+    ]
     console.print(draw(board(*steps, event=generation_event())))
     text = console.export_text()
     for part in ("observer http://127.0.0.1:1/metrics", "6.25 s exact", "member_joined", "> join: two joins"):

@@ -9,19 +9,19 @@ from rebalance_agent.demo.stories import (
     STEPS,
     TOPICS,
     AddPartitions,
-    Client,
+    ClientLibrary,
     CreateTopic,
-    Join,
-    Kill,
-    Leave,
+    KillMember,
     SlowDown,
+    StartMember,
+    StopMember,
     group_named,
 )
 
 
 def test_the_timetable_shows_all_that_it_must():
     kinds = {type(action) for step in STEPS for action in step.actions}
-    assert kinds == {Join, Leave, Kill, SlowDown, AddPartitions, CreateTopic}
+    assert kinds == {StartMember, StopMember, KillMember, SlowDown, AddPartitions, CreateTopic}
 
 
 def test_every_action_fits_the_members_there_are_at_that_moment():
@@ -29,11 +29,11 @@ def test_every_action_fits_the_members_there_are_at_that_moment():
     for step in STEPS:
         for action in step.actions:
             match action:
-                case Join(group, client_id):
+                case StartMember(group, client_id):
                     assert client_id in {member.client_id for member in group_named(group).members}
                     assert client_id not in alive[group]
                     alive[group].add(client_id)
-                case Leave(group, client_id) | Kill(group, client_id):
+                case StopMember(group, client_id) | KillMember(group, client_id):
                     alive[group].remove(client_id)
                 case SlowDown(group, client_id, seconds):
                     assert client_id in alive[group]
@@ -58,12 +58,12 @@ def test_a_new_topic_is_expected_in_every_group_that_matches_it():
 
 
 def test_instrumented_groups_run_strategies_of_ours():
-    assert {group.assignor for group in GROUPS if group.client is Client.KAFKA_PYTHON} <= STRATEGIES.keys()
+    assert {group.assignor for group in GROUPS if group.client is ClientLibrary.KAFKA_PYTHON} <= STRATEGIES.keys()
 
 
 def test_a_group_behind_gateways_has_plain_clients_and_says_so_in_its_name():
     (group,) = (group for group in GROUPS if group.configured)
-    assert (group.client, group.configured, group.assignor) == (Client.CONFLUENT, "range", "weighted-sticky")
+    assert (group.client, group.configured, group.assignor) == (ClientLibrary.CONFLUENT, "range", "weighted-sticky")
     assert group.name.endswith("-gateway")
 
 

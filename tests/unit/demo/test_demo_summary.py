@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import claim_of, seen_episode, seen_steps, to_json
-from rebalance_agent.demo.stories import Step
+from rebalance_agent.demo.stories import StoryStep
 from rebalance_agent.demo.timetable import StepRun
 from support.observer.demo_events import CLAIM, EPISODE, STEP, WORDS, generation_event, summary
 
@@ -86,7 +86,7 @@ def test_a_group_without_events_claims_nothing():
 
 
 def run(name, after, **fields):
-    return StepRun(Step(name, "", (), STEP.expected), {"g": after}, began=0.0, **fields)
+    return StepRun(StoryStep(name, "", (), STEP.expected), {"g": after}, began=0.0, **fields)
 
 
 def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_step():
@@ -98,7 +98,7 @@ def test_a_step_owns_the_episodes_from_its_beginning_to_that_of_its_groups_next_
 
 
 def test_a_step_that_did_not_begin_owns_nothing_and_says_so():
-    (step,) = seen_steps([StepRun(Step("late", "", (), STEP.expected))], {"g": [EPISODE]})
+    (step,) = seen_steps([StepRun(StoryStep("late", "", (), STEP.expected))], {"g": [EPISODE]})
     assert step.seen == ()
     assert step.problem == "did not begin in time"
 

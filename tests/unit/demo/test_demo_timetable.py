@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.stories import Expected, Join, Kill, Step
+from rebalance_agent.demo.stories import Expected, KillMember, StartMember, StoryStep
 from rebalance_agent.demo.timetable import CALM_SECONDS, PAUSE_SECONDS_MAX, STEP_SECONDS_MAX, Timetable
 from rebalance_agent.model.episode import Trigger
 
@@ -35,7 +35,7 @@ def stable(generation, members):
 
 
 def join(name, group, members):
-    return Step(name, "", (Join(group, name),), (Expected(group, Trigger.MEMBER_JOINED, members),))
+    return StoryStep(name, "", (StartMember(group, name),), (Expected(group, Trigger.MEMBER_JOINED, members),))
 
 
 def test_a_step_begins_only_after_its_group_was_calm():
@@ -43,7 +43,7 @@ def test_a_step_begins_only_after_its_group_was_calm():
     world.pass_seconds(CALM_SECONDS - 0.1)
     assert world.performed == []
     world.pass_seconds(0.2)
-    assert world.performed == [Join("a", "x")]
+    assert world.performed == [StartMember("a", "x")]
     assert world.run("x").after == {"a": 1}
 
 
@@ -88,24 +88,24 @@ def test_a_followup_generation_belongs_to_the_step_before_it():
 
 
 def test_a_step_of_another_group_does_not_wait_for_one_that_takes_long():
-    kill = Step("k", "", (Kill("a", "m"),), (Expected("a", Trigger.MEMBER_FAILED, 0),))
+    kill = StoryStep("k", "", (KillMember("a", "m"),), (Expected("a", Trigger.MEMBER_FAILED, 0),))
     world = World(kill, join("x", "b", 2))
     world.pass_seconds(PAUSE_SECONDS_MAX + 2)
-    assert world.performed == [Kill("a", "m"), Join("b", "x")]
+    assert world.performed == [KillMember("a", "m"), StartMember("b", "x")]
     assert world.run("k").running
 
 
 def test_steps_of_one_group_never_overlap():
     world = World(join("x", "a", 2), join("y", "a", 3))
     world.pass_seconds(STEP_SECONDS_MAX - 5)
-    assert world.performed == [Join("a", "x")]
+    assert world.performed == [StartMember("a", "x")]
 
 
 def test_a_step_that_changes_no_member_is_not_over_before_the_next_generation():
     world = World(join("x", "a", 1), join("y", "a", 2))
     world.pass_seconds(STEP_SECONDS_MAX - 5)
     assert world.run("x").running
-    assert world.performed == [Join("a", "x")]
+    assert world.performed == [StartMember("a", "x")]
     world.groups["a"] = stable(2, 1)
     world.pass_seconds(CALM_SECONDS + 0.5)
     assert world.run("x").over
@@ -122,7 +122,7 @@ def test_what_has_not_begun_when_the_time_is_up_says_so():
     world = World(join("x", "a", 2), join("y", "b", 2), until=3.0)
     world.pass_seconds(5)
     assert world.timetable.over
-    assert world.performed == [Join("a", "x")]
+    assert world.performed == [StartMember("a", "x")]
     assert world.run("y").problem == "did not begin in time"
 
 

@@ -17,10 +17,10 @@ from kafka.protocol.consumer.group import (
 )
 
 from rebalance_agent.clock import FakeClock
-from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MAX, Presence
-from rebalance_agent.gateway.groups.member_entries import Seat, Seats
+from rebalance_agent.gateway.groups.client_membership import FETCH_SECONDS_MAX, ClientMembership
+from rebalance_agent.gateway.groups.member_entries import MemberEntries, MemberEntry
 from rebalance_agent.gateway.transport.request_head import RequestHead
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from support.gateway.coordinator import ToyCoordinator
@@ -350,8 +350,8 @@ def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
 
 def test_our_assignment_is_told_of_its_own_generation_though_the_next_has_begun(monkeypatch):
     one = member(rules="orders=weighted-sticky")
-    begun, quality = threading.Event(), Decision.quality
-    monkeypatch.setattr(Decision, "quality", lambda decision: begun.wait(5) and quality(decision))
+    begun, quality = threading.Event(), AssignDecision.quality
+    monkeypatch.setattr(AssignDecision, "quality", lambda decision: begun.wait(5) and quality(decision))
 
     async def go():
         await one.join()
@@ -454,7 +454,7 @@ def test_newer_fetches_name_topics_by_id_and_are_known_by_their_partitions(versi
 def test_a_clock_that_is_set_back_makes_no_event_end_before_it_began():
     events = []
     clock = FakeClock()
-    presence = Presence("g", "c", None, clock, events.append)
+    presence = ClientMembership("g", "c", None, clock, events.append)
     presence.joined("m", 1)
     presence.given({"t": (1,)})
     clock.advance(-5_000)
@@ -493,16 +493,16 @@ def test_who_is_given_no_bytes_owns_nothing():
 
 
 def test_the_longest_silent_seats_are_forgotten():
-    seats = Seats(2)
+    seats = MemberEntries(2)
     for name in "abc":
-        seats.put("g", name, None, Seat(Presence("g", name, None, FakeClock(), print)))
+        seats.put("g", name, None, MemberEntry(ClientMembership("g", name, None, FakeClock(), print)))
         seats.find("g", "a", None)
     assert [seats.find("g", name, None) is not None for name in "abc"] == [True, False, True]
 
 
 def test_a_dynamic_member_is_not_taken_for_a_static_one_of_the_same_name():
-    seats = Seats()
-    seats.put("g", "x", None, Seat(Presence("g", "x", None, FakeClock(), print)))
+    seats = MemberEntries()
+    seats.put("g", "x", None, MemberEntry(ClientMembership("g", "x", None, FakeClock(), print)))
     assert seats.find("g", "", "x") is None
 
 

@@ -9,8 +9,8 @@ import struct
 import pytest
 
 from rebalance_agent.gateway.transport import frame_memory as module
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
-from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, Room
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
+from rebalance_agent.gateway.transport.frame_memory import SMALL_BYTES, FrameMemoryBudget
 from support.gateway.transport import Client, NoGroups, RawBroker, eventually, frame_of, refused, request, run, through
 
 LARGE = SMALL_BYTES + 1
@@ -42,7 +42,7 @@ async def settled():
 
 @run
 async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
-    room = Room(2 * LARGE)
+    room = FrameMemoryBudget(2 * LARGE)
     holders = [Holder(room, size) for size in (LARGE, LARGE, LARGE, LARGE, SMALL_BYTES)]
     await settled()
     assert [each.has for each in holders] == [True, True, False, False, True]
@@ -60,7 +60,7 @@ async def test_who_finds_no_room_waits_in_order_and_small_frames_do_not():
 
 @run
 async def test_one_frame_alone_may_be_larger_than_all_room():
-    room = Room(LARGE)
+    room = FrameMemoryBudget(LARGE)
     first, second = Holder(room, 10 * LARGE), Holder(room, LARGE)
     await settled()
     assert (first.has, second.has) == (True, False)
@@ -73,7 +73,7 @@ async def test_one_frame_alone_may_be_larger_than_all_room():
 @run
 async def test_who_gives_up_leaves_no_gap(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.05)
-    room = Room(LARGE)
+    room = FrameMemoryBudget(LARGE)
     holder = Holder(room, LARGE)
     await settled()
     given_up, late, cancelled = Holder(room, LARGE), Holder(room, LARGE), Holder(room, LARGE)
@@ -82,7 +82,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
     for each in (given_up, late):
         with pytest.raises(RefusedError, match="left no room") as refusal:
             await each.task
-        assert refusal.value.refusal is Refusal.ROOM
+        assert refusal.value.refusal is CloseReason.ROOM
     with contextlib.suppress(asyncio.CancelledError):
         await cancelled.task
     await holder.end()
@@ -95,7 +95,7 @@ async def test_who_gives_up_leaves_no_gap(monkeypatch):
 
 @run
 async def test_a_wait_that_ends_as_room_is_given_gives_it_back():
-    room = Room(LARGE)
+    room = FrameMemoryBudget(LARGE)
     holder, waiting = Holder(room, LARGE), Holder(room, LARGE)
     await settled()
     holder._let_go.set()
@@ -119,7 +119,7 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
     monkeypatch.setattr(module, "WAIT_SECONDS_MAX", 0.2)
     broker = await RawBroker().start()
     async with through(broker.port, groups=Reading) as gateway:
-        monkeypatch.setattr(gateway, "_memory", Room(LARGE))
+        monkeypatch.setattr(gateway, "_memory", FrameMemoryBudget(LARGE))
         clients = [await Client.connect(gateway.port) for _ in range(3)]
         large = frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))
         clients[0].writer.write(large[:-1])
@@ -127,7 +127,7 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
         await eventually(lambda: gateway._memory._taken)
         clients[1].writer.write(large)
         await clients[1].ended()
-        assert refused(gateway) == {Refusal.ROOM: 1}
+        assert refused(gateway) == {CloseReason.ROOM: 1}
         await clients[2].send(request(HEARTBEAT, 4, 2))
         assert await clients[2].receive()
         clients[0].writer.write(large[-1:])
@@ -141,7 +141,7 @@ async def test_clients_that_hold_back_the_end_of_large_frames_leave_room_for_sma
 @run
 async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
     monkeypatch.setattr(module, "HOLD_SECONDS_MAX", 0.1)
-    room = Room(LARGE)
+    room = FrameMemoryBudget(LARGE)
     stuck = Holder(room, LARGE)
     await asyncio.sleep(0.3)
     assert stuck.has
@@ -154,7 +154,7 @@ async def test_who_has_room_keeps_it_until_others_wait_for_it(monkeypatch):
     with pytest.raises(RefusedError, match="others waited") as refusal:
         await stuck.task
     await settled()
-    assert (refusal.value.refusal, waiting.has, last.has) == (Refusal.SLOW, True, True)
+    assert (refusal.value.refusal, waiting.has, last.has) == (CloseReason.SLOW, True, True)
     await asyncio.sleep(0.3)
     for each in (waiting, last):
         await each.end()
@@ -173,13 +173,13 @@ async def test_a_client_that_does_not_read_its_large_answer_ends_when_others_wai
     broker = await RawBroker(clusters(size)).start()
     async with through(broker.port) as gateway:
         reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port, limit=1)
-        monkeypatch.setattr(gateway, "_memory", Room(LARGE))
+        monkeypatch.setattr(gateway, "_memory", FrameMemoryBudget(LARGE))
         one, other = Client(reader, writer), await Client.connect(gateway.port)
         await one.send(request(METADATA, 4, 1))
         await eventually(lambda: gateway._memory._taken)
         await other.send(request(METADATA, 4, 2))
         assert len(await other.receive()) > size
-        assert refused(gateway) == {Refusal.SLOW: 1}
+        assert refused(gateway) == {CloseReason.SLOW: 1}
         writer.transport.abort()
         await other.close()
     await broker.stop()

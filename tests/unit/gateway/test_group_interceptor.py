@@ -10,7 +10,7 @@ from kafka.protocol.consumer.group import JoinGroupRequest, SyncGroupRequest
 
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.gateway_groups import Outcome
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome
 from rebalance_agent.gateway.groups.leader_decision import budget_seconds
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, decode_subscription, encode_assignment
@@ -57,8 +57,8 @@ def test_range_clients_get_what_their_weights_promise_in_every_version(join, syn
     assert broker.protocol == "weighted-sticky"
     assert {each.protocol_name for each in answers} == {"range" if sync >= 5 else None}
     assert [heavy.joined.protocol_name, light.joined.protocol_name] == ["range", "range"]
-    assert heavy.gateway.outcomes[-2:] == [Outcome.CHOSEN, Outcome.ASSIGNED]
-    assert light.gateway.outcomes[-1] is Outcome.CHOSEN
+    assert heavy.gateway.outcomes[-2:] == [FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED]
+    assert light.gateway.outcomes[-1] is FrameOutcome.CHOSEN
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if not strategy(name).by_load])
@@ -75,8 +75,8 @@ def test_every_strategy_that_fits_assigns_every_partition_twice(name):
     assert {*one.owned.get("t", ()), *other.owned.get("t", ())} == set(range(16))
     assert broker.protocol == name
     outcomes = one.gateway.outcomes + other.gateway.outcomes
-    assert outcomes.count(Outcome.ASSIGNED) == 2
-    assert set(outcomes) == {Outcome.OFFERED, Outcome.CHOSEN, Outcome.ASSIGNED}
+    assert outcomes.count(FrameOutcome.ASSIGNED) == 2
+    assert set(outcomes) == {FrameOutcome.OFFERED, FrameOutcome.CHOSEN, FrameOutcome.ASSIGNED}
 
 
 def test_kafkajs_is_told_its_own_assigners_name_and_sees_what_it_can_read():
@@ -115,8 +115,8 @@ def test_what_an_eager_client_was_given_is_what_it_owns_at_the_next_join():
     assert (heavy.owned, light.owned) == given
     said = decode_subscription(bytes(asked(light, JoinGroupRequest)[-1].protocols[0].metadata))
     assert (dict(said.owned_partitions), said.generation_id) == (light.owned, 1)
-    assert heavy.gateway.outcomes.count(Outcome.ASSIGNED) == 1
-    assert light.gateway.outcomes.count(Outcome.ASSIGNED) == 1
+    assert heavy.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
+    assert light.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
 
 
 def test_the_leaders_own_assignor_sees_everybodys_topics_and_none_of_our_user_data():
@@ -134,7 +134,7 @@ def test_members_without_a_gateway_keep_the_group_on_their_own_assignor():
     asyncio.run(rebalance(behind, plain))
     assert broker.protocol == "range"
     assert counts(behind, plain) == [16, 0]  # what the leader's client assigned
-    assert behind.gateway.outcomes[-1] is Outcome.NOT_CHOSEN
+    assert behind.gateway.outcomes[-1] is FrameOutcome.NOT_CHOSEN
 
 
 def test_when_the_last_plain_member_is_gone_the_strategy_is_taken_up():
@@ -155,7 +155,7 @@ def test_an_eager_strategy_is_not_offered_to_a_cooperative_client(name, caplog):
     one = client(f"orders={name}", broker, names=("cooperative-sticky",))
     asyncio.run(rebalance(one))
     assert broker.protocol == "cooperative-sticky"
-    assert one.gateway.outcomes == [Outcome.MISFIT] * 2
+    assert one.gateway.outcomes == [FrameOutcome.MISFIT] * 2
     (record,) = [record for record in caplog.records if record.levelname == "ERROR"]
     assert "configure the group with a cooperative strategy" in record.getMessage()
 
@@ -164,7 +164,7 @@ def test_an_eager_strategy_is_not_offered_to_a_cooperative_client(name, caplog):
 def test_a_cooperative_strategy_is_not_offered_to_an_eager_client(names):
     one = client("orders=cooperative-weighted-sticky", ToyCoordinator(1), names=names)
     asyncio.run(rebalance(one))
-    assert set(one.gateway.outcomes) == {Outcome.MISFIT}
+    assert set(one.gateway.outcomes) == {FrameOutcome.MISFIT}
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_streams_connect_and_strangers_pass_as_they_came(fields):
     frame = one.line.framed(one.join_request())
     head = RequestHead(11, 9, 1)
     assert asyncio.run(one.line.talk.request(head, frame, one.line.ask)) == frame
-    assert one.gateway.outcomes == [Outcome.FOREIGN]
+    assert one.gateway.outcomes == [FrameOutcome.FOREIGN]
 
 
 def test_groups_that_no_rule_matches_pass_as_they_came():
@@ -231,7 +231,7 @@ def test_a_leader_that_is_to_skip_the_assignment_skips_it():
 
     asyncio.run(go())
     assert list(asked(one, SyncGroupRequest)[-1].assignments) == []
-    assert one.gateway.outcomes.count(Outcome.ASSIGNED) == 1
+    assert one.gateway.outcomes.count(FrameOutcome.ASSIGNED) == 1
 
 
 def test_a_static_member_keeps_its_claim_when_it_comes_back():
@@ -275,7 +275,7 @@ def test_an_assignor_that_fails_leaves_the_clients_own_assignment(caplog):
 
     asyncio.run(go())
     assert one.owned == {"t": (5,)}
-    assert one.gateway.outcomes[-1] is Outcome.ASSIGN_FAILED
+    assert one.gateway.outcomes[-1] is FrameOutcome.ASSIGN_FAILED
     assert "the client's own assignment goes through" in caplog.text
     (event,) = [each for each in one.gateway.events if isinstance(each, AssignEvent)]
     assert (event.assignor, event.error) == ("weighted-sticky", "ConnectionError: gone")
@@ -292,7 +292,7 @@ def test_an_answer_that_does_not_come_leaves_the_clients_own_assignment():
 
     asyncio.run(go())
     assert one.owned == {"t": (5,)}
-    assert one.gateway.outcomes[-1] is Outcome.ASSIGN_LATE
+    assert one.gateway.outcomes[-1] is FrameOutcome.ASSIGN_LATE
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_a_sync_whose_join_was_before_the_gateway_is_told_to_rejoin():
         one.line = Line(fresh, broker)
         return (await one.sync()).error_code, fresh.outcomes
 
-    assert asyncio.run(go()) == (27, [Outcome.SENT_BACK])
+    assert asyncio.run(go()) == (27, [FrameOutcome.SENT_BACK])
 
 
 def test_after_a_restart_a_heartbeat_teaches_the_gateway_what_its_member_has():
@@ -407,7 +407,7 @@ def test_a_member_whose_subscription_cannot_be_read_gets_nothing_and_an_answer()
 
     asyncio.run(go())
     assert counts(one, broken) == [16, 0]
-    assert one.gateway.outcomes[-1] is Outcome.ASSIGNED
+    assert one.gateway.outcomes[-1] is FrameOutcome.ASSIGNED
     assert broker.assignments[broken.member_id]
     seen = {each.member_id: decode_subscription(bytes(each.metadata)).topics for each in one.joined.members}
     assert seen[broken.member_id] == ()
@@ -446,7 +446,7 @@ def test_a_fault_of_ours_costs_the_client_nothing(monkeypatch, caplog):
     monkeypatch.setattr("rebalance_agent.gateway.groups.join_group.offer", lambda *_: 1 / 0)
     asyncio.run(rebalance(one))
     assert (counts(one), one.line.broker.protocol) == ([16], "range")
-    assert Outcome.FAILED in one.gateway.outcomes
+    assert FrameOutcome.FAILED in one.gateway.outcomes
     assert "a fault of the gateway" in caplog.text
 
 

@@ -17,7 +17,7 @@ from rebalance_agent.gateway import gateway_server as gateway_module
 from rebalance_agent.gateway.transport import broker_connections as brokers
 from rebalance_agent.gateway.transport import broker_listeners as listeners
 from rebalance_agent.gateway.transport import free_ports as ports
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import read_head
 from rebalance_agent.http.server import ListenError
@@ -341,7 +341,7 @@ async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeyp
         if addresses == [NOWHERE]:
             release.append(asyncio.Event())
             await release[-1].wait()
-            raise RefusedError(Refusal.UNREACHABLE, "nobody is there")
+            raise RefusedError(CloseReason.UNREACHABLE, "nobody is there")
         return await connect(addresses, tls)
 
     monkeypatch.setattr(gateway_module, "connected", connected)
@@ -400,7 +400,7 @@ async def test_bootstrap_servers_are_tried_in_turn_and_the_next_client_begins_wi
             await eventually(lambda: True)
             client = await Client.connect(gateway.port)
             assert (await client.ended())[0] == b""
-            assert refused(gateway) == {Refusal.UNREACHABLE: 1}
+            assert refused(gateway) == {CloseReason.UNREACHABLE: 1}
             assert "bootstrap" in gateway.health.parts
 
 

@@ -9,7 +9,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.rate_limited_log import AGAIN_SECONDS, Told
+from rebalance_agent.gateway.rate_limited_log import AGAIN_SECONDS, RateLimitedLog
 from rebalance_agent.gateway.transport import splice as splicing
 from rebalance_agent.gateway.transport.bounded import PARTS_MAX, BoundedBytes
 from rebalance_agent.gateway.transport.kafka_messages import open_request, open_response
@@ -61,7 +61,7 @@ def test_high_bytes_that_are_no_varint_in_a_row_are_read():
 
 def test_warnings_of_a_kind_are_told_now_and_then_with_how_many_were_not(caplog):
     clock = FakeClock()
-    told = Told(logging.getLogger("test"), clock)
+    told = RateLimitedLog(logging.getLogger("test"), clock)
     for _ in range(5):
         told.warn("one", "%s of %s", "this", "that")
     told.warn("other", "else")

@@ -20,7 +20,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.gateway.transport import connection_relay as relay
 from rebalance_agent.gateway.transport import frame_forwarder as lane
 from rebalance_agent.gateway.transport import links
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.gateway.transport.splice import Pipes
 from support.gateway.transport import (
     PATIENCE_S,
@@ -255,17 +255,17 @@ async def test_who_asks_on_a_connection_that_ends_is_told():
 
 
 HOSTILE = {
-    "a length below a header": (struct.pack(">i", 3) + b"abc", Refusal.MALFORMED),
-    "a negative length": (struct.pack(">i", -5) + b"abcdefgh", Refusal.MALFORMED),
-    "no length": (bytes(4), Refusal.MALFORMED),
-    "HTTP": (b"GET / HTTP/1.1\r\n\r\n", Refusal.OVERSIZED),
-    "TLS": (bytes.fromhex("16030100f4010000f00303"), Refusal.OVERSIZED),
-    "SASL of old": (frame_of(request(SASL_HANDSHAKE, 0, 1, b"\0\5PLAIN")), Refusal.SASL_V0),
-    "a Produce that ends in its header": (frame_of(request(0, 9, 1)), Refusal.MALFORMED),
-    "a Produce of a version to come": (frame_of(request(0, 99, 1, bytes(50))), Refusal.MALFORMED),
-    "half a frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50], Refusal.TRUNCATED),
-    "half a large frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))[: LARGE // 2], Refusal.TRUNCATED),
-    "half a length": (b"\0\0", Refusal.TRUNCATED),
+    "a length below a header": (struct.pack(">i", 3) + b"abc", CloseReason.MALFORMED),
+    "a negative length": (struct.pack(">i", -5) + b"abcdefgh", CloseReason.MALFORMED),
+    "no length": (bytes(4), CloseReason.MALFORMED),
+    "HTTP": (b"GET / HTTP/1.1\r\n\r\n", CloseReason.OVERSIZED),
+    "TLS": (bytes.fromhex("16030100f4010000f00303"), CloseReason.OVERSIZED),
+    "SASL of old": (frame_of(request(SASL_HANDSHAKE, 0, 1, b"\0\5PLAIN")), CloseReason.SASL_V0),
+    "a Produce that ends in its header": (frame_of(request(0, 9, 1)), CloseReason.MALFORMED),
+    "a Produce of a version to come": (frame_of(request(0, 99, 1, bytes(50))), CloseReason.MALFORMED),
+    "half a frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50], CloseReason.TRUNCATED),
+    "half a large frame": (frame_of(request(HEARTBEAT, 4, 1, bytes(LARGE)))[: LARGE // 2], CloseReason.TRUNCATED),
+    "half a length": (b"\0\0", CloseReason.TRUNCATED),
 }
 
 
@@ -278,7 +278,7 @@ async def test_what_is_no_request_ends_its_own_connection_alone(name):
         await other.send(request(HEARTBEAT, 4, 1))
         await other.receive()
         client.writer.write(sent)
-        if reason is Refusal.TRUNCATED:
+        if reason is CloseReason.TRUNCATED:
             client.writer.write_eof()
         await client.ended()
         await eventually(lambda: refused(gateway) == {reason: 1})
@@ -305,13 +305,13 @@ async def test_mutated_requests_and_answers_cost_no_other_connection_and_are_no_
             await client.close()
         await well.send(request(HEARTBEAT, 4, 2))
         assert (await well.receive())[:4] == struct.pack(">i", 2)
-        assert Refusal.MALFORMED in refused(gateway)
-        assert Refusal.FAILED not in refused(gateway)
+        assert CloseReason.MALFORMED in refused(gateway)
+        assert CloseReason.FAILED not in refused(gateway)
 
 
 ILL_ANSWERS = {
-    "an answer to another request": (lambda frame: b"\x7f" + frame[5:8], Refusal.MISMATCHED),
-    "an answer without a head": (lambda _: b"ab", Refusal.MALFORMED),
+    "an answer to another request": (lambda frame: b"\x7f" + frame[5:8], CloseReason.MISMATCHED),
+    "an answer without a head": (lambda _: b"ab", CloseReason.MALFORMED),
 }
 
 
@@ -330,7 +330,7 @@ async def test_an_answer_that_names_brokers_and_cannot_be_read_is_not_passed_on(
     async with joined(lambda frame: frame[4:8] + b"nonsense") as (client, _, gateway):
         await client.send(request(3, 9, 1))
         assert (await client.ended())[0] == b""
-        await eventually(lambda: refused(gateway) == {Refusal.MALFORMED: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.MALFORMED: 1})
 
 
 class Reading(NoGroups):
@@ -344,7 +344,7 @@ async def test_a_frame_that_is_read_must_arrive_in_time(monkeypatch):
     async with joined(groups=Reading) as (client, broker, gateway):
         client.writer.write(frame_of(request(HEARTBEAT, 4, 1, bytes(100)))[:50])
         await client.ended()
-        await eventually(lambda: refused(gateway) == {Refusal.SLOW: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.SLOW: 1})
         assert broker.came == b""
 
 
@@ -354,7 +354,7 @@ async def test_a_frame_that_is_read_is_bounded(monkeypatch):
     async with joined(groups=Reading) as (client, broker, gateway):
         await client.send(request(HEARTBEAT, 4, 1, bytes(2_000)))
         await client.ended()
-        await eventually(lambda: refused(gateway) == {Refusal.OVERSIZED: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.OVERSIZED: 1})
         assert broker.came == b""
 
 
@@ -389,7 +389,7 @@ async def test_a_fault_of_our_own_ends_one_connection(caplog):
     async with joined(groups=Faulty) as (client, _, gateway):
         await client.send(request(HEARTBEAT, 4, 1))
         await client.ended()
-        await eventually(lambda: refused(gateway) == {Refusal.FAILED: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.FAILED: 1})
         assert "KeyError" in caplog.text
 
 
@@ -454,7 +454,7 @@ async def test_a_client_that_vanishes_behind_a_broker_that_takes_nothing_is_noti
         client.writer.write(frame_of(request(LIST_OFFSETS, 5, 0, bytes(30_000_000))))
         await asyncio.sleep(0.3)
         reset(client.writer)
-        await eventually(lambda: refused(gateway) == {Refusal.STUCK: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.STUCK: 1})
         await eventually(lambda: open_connections(gateway) == 0)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.gateway.transport.close_reason import Refusal
+from rebalance_agent.gateway.transport.close_reason import CloseReason
 from rebalance_agent.runtime.processes.gateway import places
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
@@ -79,7 +79,7 @@ async def test_a_broker_that_is_not_trusted_or_has_another_name_gets_no_byte(aut
             client = await Client.connect(gateway.port)
             client.writer.write(b"\0\0\0\x09")
             assert (await client.ended())[0] == b""
-            await eventually(lambda gateway=gateway: refused(gateway) == {Refusal.UNREACHABLE: 1})
+            await eventually(lambda gateway=gateway: refused(gateway) == {CloseReason.UNREACHABLE: 1})
             assert told in gateway.health.parts["bootstrap"]
             assert broker.came == b""
             await client.close()
@@ -108,7 +108,7 @@ async def test_a_client_without_tls_at_a_port_with_it_is_refused_alone(broker_pa
         client = await Client.connect(gateway.port)
         client.writer.write(request(2, 5, 1))
         await client.ended()
-        await eventually(lambda: refused(gateway) == {Refusal.TLS: 1})
+        await eventually(lambda: refused(gateway) == {CloseReason.TLS: 1})
         await client.close()
     await broker.stop()
 
@@ -174,7 +174,7 @@ async def test_who_shows_no_certificate_where_one_is_asked_for_reaches_no_broker
             stranger.writer.write(request(2, 5, 1))
             with contextlib.suppress(OSError):
                 assert await stranger.reader.read() == b""
-            await eventually(lambda number=number: refused(gateway) == {Refusal.TLS: number})
+            await eventually(lambda number=number: refused(gateway) == {CloseReason.TLS: number})
             await stranger.close()
         assert broker.came == b""
         client = await Client.connect(gateway.port, ssl=_client(authority, authority.issue("consumer")))

@@ -10,7 +10,7 @@ from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.groupprotocol.wire.memo import LENGTH_MAX, remembered
 from rebalance_agent.offsets_topic.group_records import GroupRecords
-from rebalance_agent.polls.commits import Commits
+from rebalance_agent.polls.commits import CommittedOffsets
 from support.kafka.commits import Shown, commit_key
 from support.observer.fakes import FakeRecord, fake_context
 
@@ -38,7 +38,7 @@ def _hidden_groups():
 
 
 def _commits():
-    heard = Commits(lambda _group: False, fake_context().meters)
+    heard = CommittedOffsets(lambda _group: False, fake_context().meters)
     return lambda number: heard.hear([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.instrumentation.endpoint import DEFAULT_URL, Endpoint, Outcome
+from rebalance_agent.instrumentation.endpoint import DEFAULT_URL, Endpoint, PostStatus
 from rebalance_agent.instrumentation.outbox import Batch
 from support.observer.sidecars import Sidecar, absent, answering
 
@@ -48,7 +48,7 @@ def test_a_post_is_ndjson_with_token_and_dropped_count_and_no_proxy(monkeypatch)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     with Sidecar() as sidecar:
         answer = Endpoint.of(sidecar.url, "secret").post(Batch(b'{"a":1}\n', 1, 7))
-    assert answer.outcome is Outcome.TAKEN
+    assert answer.outcome is PostStatus.TAKEN
     assert sidecar.bodies == [b'{"a":1}\n']
     (headers,) = sidecar.headers
     assert headers["content-type"] == "application/x-ndjson"
@@ -58,9 +58,9 @@ def test_a_post_is_ndjson_with_token_and_dropped_count_and_no_proxy(monkeypatch)
 
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.TAKEN), (204, Outcome.TAKEN), (400, Outcome.REFUSED), (401, Outcome.REFUSED),
-     (301, Outcome.REFUSED), (413, Outcome.REFUSED), (429, Outcome.FAILED), (500, Outcome.FAILED),
-     (503, Outcome.FAILED)],
+    [(200, PostStatus.TAKEN), (204, PostStatus.TAKEN), (400, PostStatus.REFUSED), (401, PostStatus.REFUSED),
+     (301, PostStatus.REFUSED), (413, PostStatus.REFUSED), (429, PostStatus.FAILED), (500, PostStatus.FAILED),
+     (503, PostStatus.FAILED)],
 )  # fmt: skip
 def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
     with Sidecar(status) as sidecar:
@@ -76,12 +76,12 @@ def test_statuses_are_taken_refused_or_to_be_tried_again(status, outcome):
 def test_garbage_for_an_answer_is_a_failure_and_no_exception(garbage):
     with answering(garbage) as url:
         answer = Endpoint.of(url).post(BATCH)
-    assert answer.outcome is Outcome.FAILED
+    assert answer.outcome is PostStatus.FAILED
     assert answer.reason.isprintable()
 
 
 def test_a_refused_connection_is_a_failure_that_says_so():
     with absent() as url:
         answer = Endpoint.of(url).post(BATCH)
-    assert answer.outcome is Outcome.FAILED
+    assert answer.outcome is PostStatus.FAILED
     assert "ConnectionRefusedError" in answer.reason

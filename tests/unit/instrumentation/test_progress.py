@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation import consumer_progress as progress
-from rebalance_agent.instrumentation.consumer_progress import Progress
+from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.model.events import Callback
 from support.observer.witnessed import Witnessed
 
@@ -18,7 +18,9 @@ class Consumer:
 
     def __init__(self):
         self.at = {P: 0, Q: 0}
-        self.progress = Progress(lambda partitions: {each: self.at[each] for each in partitions if each in self.at})
+        self.progress = ConsumerProgress(
+            lambda partitions: {each: self.at[each] for each in partitions if each in self.at}
+        )
         self.progress.began([P, Q])
 
     def reads(self, partition, first, last):
@@ -127,7 +129,7 @@ def test_partitions_that_are_not_its_own_are_not_remembered():
 def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(progress, "PARTITIONS_MAX", 3)
     monkeypatch.setattr(progress, "LEFT_MAX", 2)
-    watched = Progress(lambda partitions: dict.fromkeys(partitions, 5))
+    watched = ConsumerProgress(lambda partitions: dict.fromkeys(partitions, 5))
     many = [("t", number) for number in range(10)]
     watched.began(many)
     for each in many:

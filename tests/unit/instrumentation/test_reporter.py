@@ -11,7 +11,7 @@ import pytest
 
 from rebalance_agent.instrumentation import outbox, reporter
 from rebalance_agent.instrumentation.endpoint import ALIVE_HEADER, Endpoint
-from rebalance_agent.instrumentation.heartbeat import Pulse
+from rebalance_agent.instrumentation.heartbeat import Heartbeat
 from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
@@ -137,7 +137,7 @@ def test_the_pulse_beats_again_and_again_whatever_a_beat_does():
         pulse._period_seconds = FOREVER  # nothing is logged beside the tests that come after this one
         last.set()
 
-    pulse = Pulse(beat, period_seconds=0.001)
+    pulse = Heartbeat(beat, period_seconds=0.001)
     pulse.start()
     first = pulse._thread
     pulse.start()

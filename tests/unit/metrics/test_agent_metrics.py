@@ -4,12 +4,12 @@ from rebalance_agent import __version__
 from rebalance_agent.groupprotocol.tables import RECORDS
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from support.observer.scrapes import families, promtool_says, values
 
 
 def observer(**changes):
-    return AgentMetrics(Role.OBSERVER, Readiness(["kafka"]), **{"configured": True, **changes})
+    return AgentMetrics(ExporterRole.OBSERVER, Readiness(["kafka"]), **{"configured": True, **changes})
 
 
 def found(metrics):
@@ -32,7 +32,7 @@ def test_counters_start_at_zero_with_every_label_value():
 
 def test_readiness_follows_its_parts():
     readiness = Readiness(["kafka", "tail"])
-    metrics = AgentMetrics(Role.OBSERVER, readiness, configured=True)
+    metrics = AgentMetrics(ExporterRole.OBSERVER, readiness, configured=True)
     readiness.ready("tail")
     numbers = found(metrics)
     assert numbers["rebalance_agent_ready", "kafka"] == 0
@@ -98,7 +98,7 @@ def test_a_process_without_a_cluster_says_so():
     assert found(metrics)["rebalance_agent_configured",] == 1
 
 
-@pytest.mark.parametrize("role", [Role.OBSERVER, Role.SIDECAR])
+@pytest.mark.parametrize("role", [ExporterRole.OBSERVER, ExporterRole.SIDECAR])
 def test_the_page_pleases_promtool_and_has_no_creation_times(role):
     metrics = AgentMetrics(role, Readiness(["kafka"]), configured=True)
     text = metrics.text()
@@ -108,7 +108,7 @@ def test_the_page_pleases_promtool_and_has_no_creation_times(role):
 
 
 def test_whoever_takes_posts_counts_those_that_it_refuses_and_only_an_observer_reads_records():
-    sidecar, watching = AgentMetrics(Role.SIDECAR, Readiness(), configured=True), observer()
+    sidecar, watching = AgentMetrics(ExporterRole.SIDECAR, Readiness(), configured=True), observer()
     for role in (sidecar, watching):
         role.request_rejected(429)
         assert found(role)["rebalance_agent_requests_rejected_total", "429"] == 1

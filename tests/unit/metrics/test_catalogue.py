@@ -3,13 +3,13 @@ import re
 import pytest
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
-from rebalance_agent.metrics.metric import Kind, Role
+from rebalance_agent.metrics.metric import ExporterRole, MetricType
 
 PREFIXES = {
-    Role.OBSERVER: "kafka_rebalance_",
-    Role.SIDECAR: "kafka_rebalance_member_",
-    Role.GATEWAY: "rebalance_agent_gateway_",
-    Role.AGENT: "rebalance_agent_",
+    ExporterRole.OBSERVER: "kafka_rebalance_",
+    ExporterRole.SIDECAR: "kafka_rebalance_member_",
+    ExporterRole.GATEWAY: "rebalance_agent_gateway_",
+    ExporterRole.AGENT: "rebalance_agent_",
 }
 
 each_metric = pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
@@ -22,14 +22,14 @@ def test_every_name_exists_once():
 @each_metric
 def test_a_name_says_the_role_and_the_type(metric):
     assert re.fullmatch(r"[a-z][a-z0-9_]*", metric.name)
-    assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[Role.AGENT]))
-    assert metric.name.endswith("_total") == (metric.kind is Kind.COUNTER)
-    assert metric.name.endswith("_info") == (metric.kind is Kind.INFO)
+    assert metric.name.startswith((PREFIXES[metric.role], PREFIXES[ExporterRole.AGENT]))
+    assert metric.name.endswith("_total") == (metric.kind is MetricType.COUNTER)
+    assert metric.name.endswith("_info") == (metric.kind is MetricType.INFO)
 
 
 @each_metric
 def test_only_the_sidecar_speaks_of_members_own_view(metric):
-    assert metric.name.startswith(PREFIXES[Role.SIDECAR]) <= (metric.role is Role.SIDECAR)
+    assert metric.name.startswith(PREFIXES[ExporterRole.SIDECAR]) <= (metric.role is ExporterRole.SIDECAR)
 
 
 @each_metric
@@ -40,7 +40,7 @@ def test_the_unit_is_in_the_name(metric):
 
 @each_metric
 def test_buckets_belong_to_histograms_and_rise(metric):
-    assert bool(metric.buckets) == (metric.kind is Kind.HISTOGRAM)
+    assert bool(metric.buckets) == (metric.kind is MetricType.HISTOGRAM)
     assert list(metric.buckets) == sorted(set(metric.buckets))
 
 

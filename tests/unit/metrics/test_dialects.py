@@ -7,7 +7,7 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export.dialects import Dialect, accepts_gzip, choose_dialect
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.model.episode import Basis
 from rebalance_agent.tracking.views import Counters, Exemplar, StallHistogram
 from support.observer import pages
@@ -120,7 +120,7 @@ def test_kinds_are_openmetrics_own_and_families_go_without_suffix():
 
 
 def test_quotes_in_help_are_escaped_there_only():
-    metric = Metric("x_total", Kind.COUNTER, Role.AGENT, 'say "x"\n\\')
+    metric = Metric("x_total", MetricType.COUNTER, ExporterRole.AGENT, 'say "x"\n\\')
     text = TextFormat()
     assert text.header(metric, OPENMETRICS) == b'# HELP x say \\"x\\"\\n\\\\\n# TYPE x counter\n'
     assert text.header(metric) == b'# HELP x_total say "x"\\n\\\\\n# TYPE x_total counter\n'

@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.metrics import group_rows as rows
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_samples import Sample
-from rebalance_agent.metrics.metric import Kind, Metric, Role
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.tracking.views import StallHistogram
 from support.observer.scrapes import families, promtool_says, values
 from support.observer.views import EMPTY_COUNTS
@@ -52,20 +52,20 @@ def test_histograms_are_cumulative_and_end_at_infinity():
 
 
 def test_the_clusters_name_leads_every_label_set():
-    bare = Metric("x_total", Kind.COUNTER, Role.AGENT, "X.")
+    bare = Metric("x_total", MetricType.COUNTER, ExporterRole.AGENT, "X.")
     assert page(bare, Sample((), 1), cluster='a"b').endswith(b'\nx_total{cluster="a\\"b"} 1\n')
     assert b'{cluster="c",consumergroup="g"} 1' in page(rows.GENERATION, Sample(("g",), 1), cluster="c")
 
 
 def test_numbers_keep_their_value():
-    bare = Metric("x", Kind.GAUGE, Role.AGENT, "X.")
+    bare = Metric("x", MetricType.GAUGE, ExporterRole.AGENT, "X.")
     for number in (0, -1, 10**20, 0.1, 1e-9, 1.5e300, math.inf, -math.inf):
         assert values(page(bare, Sample((), number))) == {("x",): number}
     assert math.isnan(values(page(bare, Sample((), math.nan)))["x",])
 
 
 def test_help_is_escaped():
-    text = page(Metric("x", Kind.GAUGE, Role.AGENT, "a\\b\nc."), Sample((), 1))
+    text = page(Metric("x", MetricType.GAUGE, ExporterRole.AGENT, "a\\b\nc."), Sample((), 1))
     assert families(text)["x"].documentation == "a\\b\nc."
 
 

@@ -10,7 +10,7 @@ from rebalance_agent.metrics.group_samples import (
     group_samples,
     running_samples,
 )
-from rebalance_agent.metrics.metric import Kind
+from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, GroupView, MemberLoad, StallHistogram
@@ -71,7 +71,7 @@ def test_what_is_not_known_is_absent():
 def test_polls_claim_no_rebalances():
     view = full_view(source=Source.ADMIN, counters=Counters(polled_changes=4))
     by_metric = group_samples(view, SeriesLimits()).by_metric
-    counters = {metric for metric, each in by_metric.items() if metric.kind is Kind.COUNTER and each}
+    counters = {metric for metric, each in by_metric.items() if metric.kind is MetricType.COUNTER and each}
     assert counters == {rows.POLLED_CHANGES}
     assert samples(view, rows.POLLED_CHANGES) == {(): 4}
     assert not by_metric[rows.STALL]

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-from rebalance_agent.offsets_topic.backfill_merge import Backfill
+from rebalance_agent.offsets_topic.backfill_merge import BackfillMerge
 
 
 def test_only_the_last_record_of_a_group_comes_out_at_the_end():
-    backfill = Backfill({0: 3})
+    backfill = BackfillMerge({0: 3})
     for offset, group in enumerate(("a", "b", "a")):
         backfill.add(0, offset, group, (group, offset))
         assert backfill.reached(0, offset) == []
@@ -13,7 +13,7 @@ def test_only_the_last_record_of_a_group_comes_out_at_the_end():
 
 
 def test_a_group_that_the_tail_saw_is_left_out_whether_it_was_read_before_or_after():
-    backfill = Backfill({0: 10})
+    backfill = BackfillMerge({0: 10})
     backfill.add(0, 1, "before", 1)
     backfill.seen_live(0, "before")
     backfill.seen_live(0, "after")
@@ -23,21 +23,21 @@ def test_a_group_that_the_tail_saw_is_left_out_whether_it_was_read_before_or_aft
 
 
 def test_the_same_name_in_another_partition_is_another_matter():
-    backfill = Backfill({0: 1, 1: 1})
+    backfill = BackfillMerge({0: 1, 1: 1})
     backfill.seen_live(1, "a")
     backfill.add(0, 0, "a", "old")
     assert backfill.reached(0, 1) == ["old"]
 
 
 def test_records_beyond_the_recorded_end_belong_to_the_tail():
-    backfill = Backfill({0: 2})
+    backfill = BackfillMerge({0: 2})
     backfill.add(0, 1, "a", "old")
     backfill.add(0, 2, "a", "the tail's")
     assert backfill.reached(0, 3) == ["old"]
 
 
 def test_the_end_is_reached_by_position_even_if_its_records_were_compacted_away():
-    backfill = Backfill({0: 1_000})
+    backfill = BackfillMerge({0: 1_000})
     backfill.add(0, 5, "a", "only one left")
     assert backfill.reached(0, 6) == []
     assert not backfill.done
@@ -46,12 +46,12 @@ def test_the_end_is_reached_by_position_even_if_its_records_were_compacted_away(
 
 
 def test_empty_partitions_and_those_read_from_their_beginning_are_done_at_once():
-    assert Backfill({0: 0, 1: -2}).done
-    assert Backfill({0: 0, 1: 5}).pending == {1}
+    assert BackfillMerge({0: 0, 1: -2}).done
+    assert BackfillMerge({0: 0, 1: 5}).pending == {1}
 
 
 def test_what_comes_after_a_partition_is_done_changes_nothing():
-    backfill = Backfill({0: 1})
+    backfill = BackfillMerge({0: 1})
     backfill.reached(0, 1)
     backfill.add(0, 0, "a", "late")
     backfill.seen_live(0, "a")

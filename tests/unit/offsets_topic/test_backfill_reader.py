@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from rebalance_agent.cluster import topic_reader
 from rebalance_agent.offsets_topic import backfill_reader as old_records
-from rebalance_agent.offsets_topic.backfill_reader import OldRecords
+from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from support.observer.fakes import fake_context
 
@@ -34,7 +34,7 @@ def test_a_partition_that_is_complete_can_be_read_again_while_others_are_not(mon
     monkeypatch.setattr(old_records, "TopicReader", Reader)
     monkeypatch.setattr(Reader, "read_to", ({0: 5}, {1: 2}, {0: 8, 1: 9}))
     context = fake_context()
-    old = OldRecords(context, "topic", GroupRecords(context))
+    old = BackfillReader(context, "topic", GroupRecords(context))
     old.expect({0: 5, 1: 9})
     assert old.read() == {0: []}
     old.expect({0: 8})

@@ -6,14 +6,14 @@ from confluent_kafka import KafkaError, TopicPartition
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
 from rebalance_agent.offsets_topic import ownership
-from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Everything, Shared
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, FullOwnership, SharedOwnership
 from support.observer.fakes import Calls
 
 NAMES = [f"group-{number}" for number in range(20)]
 
 
 def _shared(health=None):
-    shared = Shared({}, "__consumer_offsets", "rebalance-agent", health or Calls())
+    shared = SharedOwnership({}, "__consumer_offsets", "rebalance-agent", health or Calls())
     shared.counted(4)
     return shared
 
@@ -23,7 +23,7 @@ def _partitions(*numbers):
 
 
 def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
-    everything = Everything()
+    everything = FullOwnership()
     assert everything.partitions() is None
     everything.counted(3)
     assert everything.partitions() == {0, 1, 2}
@@ -63,7 +63,7 @@ def _sharing(answers):
         asked.append((numbers, shared.partitions()))
         return next(answers)
 
-    shared = Shared({}, "__consumer_offsets", "rebalance-agent", Calls(), stored)
+    shared = SharedOwnership({}, "__consumer_offsets", "rebalance-agent", Calls(), stored)
     shared._assigned(Calls(), _partitions(1, 3))
     return shared, asked
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotBases
+from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotRebase
 from support.observer.fakes import Calls
 
 
@@ -22,7 +22,7 @@ class Old(Calls):
 def _bases(wanted=(), pending=()):
     store, old = Store(), Old()
     store.wanted, old.pending = frozenset(wanted), frozenset(pending)
-    return store, old, SnapshotBases(store, old)
+    return store, old, SnapshotRebase(store, old)
 
 
 def test_what_is_missing_is_read_up_to_where_the_tail_is():

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
-from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import EVERY_S, SnapshotKeeper
+from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import EVERY_S, SnapshotSchedule
 from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
 from support.observer.fakes import Calls, generation_event
 from support.tracker.tracking import record
@@ -20,7 +20,7 @@ class Keeping:
     def __init__(self, *, progress=None):
         self.unsettled, self.clock, self.store, self.progress = set(), FakeClock(), Calls(), progress
         coverage = Coverage(self.unsettled.__contains__)
-        self.keeper = SnapshotKeeper(self.store, coverage, progress, self.clock)
+        self.keeper = SnapshotSchedule(self.store, coverage, progress, self.clock)
 
     def reached(self, position, after_s=EVERY_S):
         self.clock.advance(round(after_s * 1000))

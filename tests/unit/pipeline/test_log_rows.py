@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
-from rebalance_agent.tracking.log_replay import Facts
+from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.tracking.log_replay import LogFacts
 from support.kafka.record_batches import COLUMNS
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
-FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+FACTS = LogFacts("captured", HEADER["topics"], HEADER["ids"])
 
 
 def told(rows):
@@ -33,7 +33,7 @@ def told(rows):
         ],
         COLUMNS,
     )
-    return [row for out in retold_rows([batch], FACTS, Shown()) for row in out.to_pylist()]
+    return [row for out in retold_rows([batch], FACTS, LogRows()) for row in out.to_pylist()]
 
 
 @pytest.mark.parametrize("impossible", [0, -1, 2**62])

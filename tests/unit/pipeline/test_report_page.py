@@ -23,18 +23,18 @@ from rebalance_agent.pipeline.report.report_rows import (
     CostRow,
     DeployRow,
     EpisodeRow,
-    GroupDetail,
     GroupRow,
     OwnersRow,
-    Report,
+    ReportData,
+    ReportGroup,
     StormRow,
     WeekRow,
     WhatIfRow,
 )
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from support.pipeline.reports import report_of
 
-FLEET = Fleet(groups=6, days=2, seed=4)
+FLEET = FleetPlan(groups=6, days=2, seed=4)
 SINCE = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
 EVIL = "<script>alert(1)</script>\"'&\u202e\x00"
 PICTURES = (
@@ -100,14 +100,14 @@ def evil_report():
         recommended=EVIL,
         sentence=EVIL,
     )
-    detail = GroupDetail(
+    detail = ReportGroup(
         key,
         episodes=(EpisodeRow(1, SINCE, EVIL, 1.0, 0.1, None, 1.0, EVIL, 1.0, 1.5, 1, 1, EVIL),),
         owners=(OwnersRow(1, SINCE, EVIL, {EVIL: 3}),),
         whatif=(WhatIfRow(EVIL, 1, None, 1, 1.0, 1.0, 1, 1.0), WhatIfRow(EVIL, 1, EVIL)),
         baselines=(BaselineRow(1, 1, 1.0),),
     )
-    return Report(
+    return ReportData(
         since=SINCE,
         until=SINCE + dt.timedelta(1),
         period_seconds=3600,
@@ -157,12 +157,12 @@ def test_only_the_pages_own_script_may_run():
 
 def test_a_report_of_almost_nothing_is_a_page_too():
     row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
-    bare = Report(SINCE, SINCE + dt.timedelta(1), 3600, (row,), details=(GroupDetail(("c", "g")),))
+    bare = ReportData(SINCE, SINCE + dt.timedelta(1), 3600, (row,), details=(ReportGroup(("c", "g")),))
     text = page(bare)
     Markup(text)
     assert "No deploy was recognised." in text
     assert "This group was not replayed." in text
-    Markup(page(Report(SINCE, SINCE, 3600, ())))
+    Markup(page(ReportData(SINCE, SINCE, 3600, ())))
 
 
 def test_the_same_rows_give_the_same_page():
@@ -201,7 +201,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
     )
     members = [f"{'consumer-with-a-long-name-' * 2}{number}" for number in range(100)]
     details = tuple(
-        GroupDetail(
+        ReportGroup(
             row.key,
             episodes=tuple(
                 EpisodeRow(
@@ -220,7 +220,7 @@ def test_a_fleet_of_two_thousand_groups_stays_below_twenty_megabytes():
         )
         for row in rows[: DETAILS_MAX + 5]
     )
-    report = Report(
+    report = ReportData(
         SINCE,
         SINCE + 90 * day,
         86_400,
@@ -242,12 +242,12 @@ def test_more_groups_than_a_page_can_bear_are_refused():
     row = GroupRow("c", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
     many = tuple(dataclasses.replace(row, group=str(number)) for number in range(GROUPS_MAX + 1))
     with pytest.raises(ValueError, match="at most"):
-        page(Report(SINCE, SINCE, 3600, many))
+        page(ReportData(SINCE, SINCE, 3600, many))
 
 
 def test_several_clusters_are_told_apart():
     row = GroupRow("one", "g", "share", "cooperative", None, 0, 0, 0, 0.0)
     both = (row, dataclasses.replace(row, cluster_id="two"))
-    text = page(Report(SINCE, SINCE, 3600, both, details=(GroupDetail(row.key),)))
+    text = page(ReportData(SINCE, SINCE, 3600, both, details=(ReportGroup(row.key),)))
     assert "g @ one" in text
     assert "g @ two" in text

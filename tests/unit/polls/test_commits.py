@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from rebalance_agent.polls import commits as module
-from rebalance_agent.polls.commits import Commits
+from rebalance_agent.polls.commits import CommittedOffsets
 from support.kafka.commits import GROUP, OffsetsPartition, Shown, commit_key, commit_value
 from support.observer.fakes import Calls
 
@@ -15,7 +15,7 @@ class Bench:
 
     def __init__(self):
         self.log, self.meters, self.heard = OffsetsPartition(), Calls(), 0
-        self.commits = Commits(lambda group: group == GROUP, self.meters)
+        self.commits = CommittedOffsets(lambda group: group == GROUP, self.meters)
         self.commits.hear([], {0: 0})
         self.commits.follow({GROUP: WANTED})
         self.commits.fetched(GROUP, {})
@@ -148,7 +148,7 @@ def test_groups_and_partitions_come_with_a_doubt_and_go_without_a_trace(bench):
 
 
 def test_who_was_not_asked_about_for_longest_comes_first():
-    commits = Commits(lambda _group: True, Calls())
+    commits = CommittedOffsets(lambda _group: True, Calls())
     commits.follow(dict.fromkeys("abc", WANTED))
     assert [commits.doubtful(2) for _ in range(3)] == [["a", "b"], ["c", "a"], ["b", "c"]]
     for name in "abc":

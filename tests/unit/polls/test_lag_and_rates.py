@@ -5,7 +5,7 @@ import pytest
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.offsets_topic.emit import Telling
+from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.polls import lag_and_rates as module
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
@@ -198,7 +198,7 @@ def test_what_was_committed_before_a_groups_record_is_observed_before_it_however
     bench = Bench()
     bench.poll()
     groups = GroupRecords(bench.context)
-    telling = Telling(bench.context, groups, bench.loads.hear)
+    telling = ObservationEmitter(bench.context, groups, bench.loads.hear)
     deleted = b"\0\2\0\1g"
     batches = Batches(
         [

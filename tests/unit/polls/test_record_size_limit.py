@@ -1,7 +1,7 @@
 import pytest
 
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.polls.record_size_limit import OffsetsLimit
+from rebalance_agent.polls.record_size_limit import RecordSizeLimit
 from support.observer.fakes import fake_context
 
 
@@ -18,7 +18,7 @@ class Cluster:
 
 def told(answer):
     context = fake_context(Cluster(answer))
-    OffsetsLimit(context)()
+    RecordSizeLimit(context)()
     return context.meters.of("offsets_limit")
 
 

@@ -20,7 +20,7 @@ from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.runtime.listeners.listener_security import web_tls
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.runtime.preflight import gateway_checks as module
-from rebalance_agent.runtime.preflight.findings import Status, exit_code
+from rebalance_agent.runtime.preflight.findings import FindingStatus, exit_code
 from rebalance_agent.runtime.preflight.gateway_checks import gateway_findings
 from rebalance_agent.runtime.preflight.plan import findings
 from rebalance_agent.runtime.processes.gateway import places
@@ -32,7 +32,7 @@ from support.kafka.certificates import Authority, needs_openssl
 
 HOST = "127.0.0.1"
 FREE = {"listen": f"{HOST}:0", "events_listen": f"{HOST}:0", "gateway_listen": f"{HOST}:0", "events_topic": ""}
-OK, FAILED, SKIPPED = Status.OK, Status.FAILED, Status.SKIPPED
+OK, FAILED, SKIPPED = FindingStatus.OK, FindingStatus.FAILED, FindingStatus.SKIPPED
 
 
 class Cluster:

@@ -12,7 +12,7 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.preflight.findings import Status
+from rebalance_agent.runtime.preflight.findings import FindingStatus
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.processes.observer import Observer
 from rebalance_agent.runtime.processes.sidecar import Sidecar
@@ -72,8 +72,8 @@ def test_what_a_role_refuses_fails_the_check_in_the_same_words(named, role, chos
     with pytest.raises(InvalidInputError) as refused:
         make(settings, {})
     found = list(local_findings(settings, SystemClock()))
-    assert str(refused.value) in [each.detail for each in found if each.status is Status.FAILED]
-    assert all(each.fix for each in found if each.status is Status.FAILED)
+    assert str(refused.value) in [each.detail for each in found if each.status is FindingStatus.FAILED]
+    assert all(each.fix for each in found if each.status is FindingStatus.FAILED)
     assert "secret" not in repr(found)
 
 
@@ -85,17 +85,17 @@ def test_an_events_file_is_neither_made_nor_changed_by_the_check(tmp_path, named
 
     there, link = tmp_path / "events", tmp_path / "link"
     link.symlink_to(there)
-    assert (found(there), found(link)) == (Status.OK, Status.OK)
+    assert (found(there), found(link)) == (FindingStatus.OK, FindingStatus.OK)
     assert not there.exists()
     there.write_text("kept\n")
-    assert (found(there), found(link)) == (Status.OK, Status.OK)
+    assert (found(there), found(link)) == (FindingStatus.OK, FindingStatus.OK)
     assert there.read_text() == "kept\n"
-    assert found(named["NOWHERE"]) is Status.FAILED
+    assert found(named["NOWHERE"]) is FindingStatus.FAILED
 
 
 def test_a_webhooks_token_file_is_no_matter_without_a_webhook(named):
     settings = settings_of(SidecarSettings, {"events_webhook_token_file": named["NOWHERE"]})
-    assert {each.status for each in local_findings(settings, SystemClock())} == {Status.OK}
+    assert {each.status for each in local_findings(settings, SystemClock())} == {FindingStatus.OK}
     Sidecar(settings, {})
 
 

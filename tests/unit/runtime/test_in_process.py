@@ -2,13 +2,13 @@ import pytest
 
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.runtime.watch.in_process import DirectWatch
+from rebalance_agent.runtime.watch.in_process import InProcessWatch
 
 NOBODY = {"bootstrap.servers": "127.0.0.1:1", "log_level": "0"}
 
 
 def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left():
-    watch = DirectWatch(ObserverSettings(kafka=NOBODY), NOBODY)
+    watch = InProcessWatch(ObserverSettings(kafka=NOBODY), NOBODY)
     with watch:
         assert not watch.settled(0.5)
         for ask in (watch.groups, lambda: watch.group("g"), lambda: watch.rebalances("g")):
@@ -19,6 +19,6 @@ def test_a_cluster_that_does_not_answer_is_said_with_its_reason_and_can_be_left(
 
 def test_who_looks_takes_nothing_from_the_observers_and_writes_nothing():
     settings = ObserverSettings(kafka=NOBODY, replicas_group="rebalance-agent-replicas", state_topic="state")
-    watch = DirectWatch(settings, NOBODY)
+    watch = InProcessWatch(settings, NOBODY)
     assert (watch.settings.replicas_group, watch.settings.state_topic) == ("", "")
     assert "ownership" not in watch.missing()

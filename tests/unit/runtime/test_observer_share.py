@@ -8,7 +8,7 @@ from rebalance_agent.cluster.admin_client import GroupListing
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.runtime.watch.observer_share import Fleet
+from rebalance_agent.runtime.watch.observer_share import ObserverShare
 from rebalance_agent.tracking.observations import ListedGroup
 from support.observer.fakes import Calls, fake_context
 
@@ -23,7 +23,7 @@ class Cluster:
 
 
 def made(**settings):
-    return Fleet(fake_context(Cluster()), ObserverSettings(state_topic="", **settings), None, lambda *_: None)
+    return ObserverShare(fake_context(Cluster()), ObserverSettings(state_topic="", **settings), None, lambda *_: None)
 
 
 def listed(fleet):

@@ -7,7 +7,7 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.model.events import WHERE_MAX, Callback, MemberEvent, Workload
 from rebalance_agent.runtime.processes.sidecar import workload
-from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, Relay
+from rebalance_agent.runtime.sinks.pending_events import HELD_BYTES_MAX, HELD_MAX, PendingEvents
 from support.observer.fakes import Calls
 
 POD = Workload(pod="orders-1", node="n1")
@@ -18,7 +18,7 @@ def _event(sequence=0, **fields):
 
 
 def test_events_wait_for_the_cluster_and_then_keep_their_order():
-    relay, published = Relay(POD, Calls().dropped), []
+    relay, published = PendingEvents(POD, Calls().dropped), []
     relay.put([_event(0), _event(1)])
     relay.connect("cluster", lambda event, cluster: published.append((event, cluster)))
     relay.put([_event(2)])
@@ -27,7 +27,7 @@ def test_events_wait_for_the_cluster_and_then_keep_their_order():
 
 
 def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
-    relay, published = Relay(POD, Calls().dropped), []
+    relay, published = PendingEvents(POD, Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     elsewhere = Workload(pod="other")
     relay.put([_event(), _event(cluster_id="theirs", where=elsewhere)])
@@ -35,7 +35,7 @@ def test_cluster_and_place_are_added_where_an_event_does_not_say_them():
 
 
 def test_events_may_go_without_their_clusters_id_until_that_is_known():
-    relay, published = Relay(POD, Calls().dropped), []
+    relay, published = PendingEvents(POD, Calls().dropped), []
     for cluster in ("", "cluster", ""):
         relay.put([_event()])
         relay.connect(cluster, lambda event, _cluster: published.append(event.cluster_id))
@@ -43,7 +43,7 @@ def test_events_may_go_without_their_clusters_id_until_that_is_known():
 
 
 def test_without_a_known_place_none_is_claimed():
-    relay, published = Relay(Workload(), Calls().dropped), []
+    relay, published = PendingEvents(Workload(), Calls().dropped), []
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     relay.put([_event()])
     assert published[0].where is None
@@ -51,7 +51,7 @@ def test_without_a_known_place_none_is_claimed():
 
 def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
     reports, published = Calls(), []
-    relay = Relay(POD, reports.dropped)
+    relay = PendingEvents(POD, reports.dropped)
     relay.put(_event(number) for number in range(HELD_MAX + 3))
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     assert len(reports.of("dropped")) == 3
@@ -60,7 +60,7 @@ def test_what_is_held_is_bounded_and_the_oldest_is_dropped_and_counted():
 
 def test_what_is_held_is_bounded_in_bytes():
     reports, published = Calls(), []
-    relay = Relay(POD, reports.dropped)
+    relay = PendingEvents(POD, reports.dropped)
     large = 60_000
     relay.put(_event(number, error="x" * large) for number in range(HELD_BYTES_MAX // large + 5))
     relay.connect("cluster", lambda event, _cluster: published.append(event))
@@ -69,7 +69,7 @@ def test_what_is_held_is_bounded_in_bytes():
 
 
 def test_held_events_of_many_partitions_take_little_memory():
-    relay, events = Relay(POD, Calls().dropped), [_event(number) for number in range(20)]
+    relay, events = PendingEvents(POD, Calls().dropped), [_event(number) for number in range(20)]
     tracemalloc.start()
     try:
         relay.put(dataclasses.replace(event, partitions={"t": tuple(range(50_000))}) for event in events)
@@ -80,7 +80,7 @@ def test_held_events_of_many_partitions_take_little_memory():
 
 def test_what_is_held_at_the_end_is_counted_and_told():
     reports = Calls()
-    relay = Relay(POD, reports.dropped)
+    relay = PendingEvents(POD, reports.dropped)
     relay.put([_event(0), _event(1)])
     with capture_logs() as logs:
         relay.close()
@@ -90,7 +90,7 @@ def test_what_is_held_at_the_end_is_counted_and_told():
 
 def test_an_event_that_comes_after_the_end_is_counted():
     reports, published = Calls(), []
-    relay = Relay(POD, reports.dropped)
+    relay = PendingEvents(POD, reports.dropped)
     relay.connect("cluster", lambda event, _cluster: published.append(event))
     with capture_logs() as logs:
         relay.close()

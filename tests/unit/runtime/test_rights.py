@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from rebalance_agent.cluster.access import Presence, TopicAccess
+from rebalance_agent.cluster.access import Existence, TopicAccess
 from rebalance_agent.cluster.acls import allow_command, principal_of
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
-from rebalance_agent.runtime.preflight.probes import Verdict, prove
+from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
 from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, acl_command, agent_rights, rights_table
 from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
@@ -52,10 +52,10 @@ class Brokers:
     def _topic(self, name):
         operations = self._operations("Topic", name)
         if not (operations - {"create"} or self.sees_every_topic()):
-            return TopicAccess(Presence.HIDDEN)
+            return TopicAccess(Existence.HIDDEN)
         if name in self.absent:
-            return TopicAccess(Presence.ABSENT)
-        return TopicAccess(Presence.THERE, operations if self.tells else None)
+            return TopicAccess(Existence.ABSENT)
+        return TopicAccess(Existence.THERE, operations if self.tells else None)
 
     def sees_every_topic(self):
         return ("Topic", "*", "describe") in self.held
@@ -64,7 +64,7 @@ class Brokers:
         return ("Group", "*", "describe") in self.held
 
     def group(self, name):
-        return self._operations("Group", name) or Presence.HIDDEN
+        return self._operations("Group", name) or Existence.HIDDEN
 
     def may_create(self, topic, partitions):
         return ("Topic", topic, "create") in self.held
@@ -77,47 +77,47 @@ def verdicts(rights, brokers):
 @pytest.mark.parametrize("rights", [OBSERVER, SIDECAR], ids=["observer", "sidecar"])
 def test_who_has_every_right_is_told_so_and_creation_is_not_needed_where_the_topic_is(rights):
     found = verdicts(rights, Brokers(rights))
-    assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {Verdict.NEEDLESS}
-    assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {Verdict.HELD}
+    assert {verdict for name, verdict in found.items() if name.startswith("Create")} == {ProbeResult.NEEDLESS}
+    assert {verdict for name, verdict in found.items() if not name.startswith("Create")} == {ProbeResult.HELD}
 
 
 @pytest.mark.parametrize("right", [each for each in OBSERVER if each.operation != "Create"], ids=str)
 def test_exactly_the_right_that_was_taken_away_is_missing(right):
     found = verdicts(OBSERVER, Brokers(set(OBSERVER) - {right}))
     assert right.mode in DEGRADED_MODES
-    assert [name for name, verdict in found.items() if verdict is Verdict.MISSING] == [str(right)]
+    assert [name for name, verdict in found.items() if verdict is ProbeResult.MISSING] == [str(right)]
 
 
 def test_a_topic_that_is_not_there_needs_creation_and_tells_nothing_else():
     found = verdicts(SIDECAR, Brokers(OBSERVER, absent=["rebalance-events"]))
     assert found == {
-        "Write on Topic 'rebalance-events'": Verdict.UNTOLD,
-        "Create on Topic 'rebalance-events'": Verdict.HELD,
+        "Write on Topic 'rebalance-events'": ProbeResult.UNTOLD,
+        "Create on Topic 'rebalance-events'": ProbeResult.HELD,
     }
     without = [right for right in OBSERVER if right.operation != "Create"]
     found = verdicts(SIDECAR, Brokers(without, absent=["rebalance-events"]))
-    assert found["Create on Topic 'rebalance-events'"] is Verdict.MISSING
+    assert found["Create on Topic 'rebalance-events'"] is ProbeResult.MISSING
 
 
 def test_a_hidden_topic_may_be_there_so_its_creation_is_not_called_missing():
     found = verdicts(SIDECAR, Brokers([]))
     assert found == {
-        "Write on Topic 'rebalance-events'": Verdict.MISSING,
-        "Create on Topic 'rebalance-events'": Verdict.UNTOLD,
+        "Write on Topic 'rebalance-events'": ProbeResult.MISSING,
+        "Create on Topic 'rebalance-events'": ProbeResult.UNTOLD,
     }
 
 
 def test_brokers_that_do_not_tell_are_no_proof_of_a_missing_right():
     found = verdicts(OBSERVER, Brokers(OBSERVER, tells=False))
-    assert Verdict.MISSING not in found.values()
-    assert found["Read on Topic '__consumer_offsets'"] is Verdict.UNTOLD
+    assert ProbeResult.MISSING not in found.values()
+    assert found["Read on Topic '__consumer_offsets'"] is ProbeResult.UNTOLD
 
 
 def test_who_shows_only_some_groups_needs_no_right_to_all():
     rights = agent_rights(ObserverSettings(groups_allow="team-.*"))
     found = verdicts(rights, Brokers([right for right in rights if right.name != "*"]))
-    assert found["Describe on Group '*'"] is Verdict.UNTOLD
-    assert found["Describe on Topic '*'"] is Verdict.UNTOLD
+    assert found["Describe on Group '*'"] is ProbeResult.UNTOLD
+    assert found["Describe on Topic '*'"] is ProbeResult.UNTOLD
 
 
 def test_no_events_topic_needs_no_rights_to_it():

@@ -12,7 +12,7 @@ from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE
-from rebalance_agent.instrumentation.endpoint import Endpoint, Outcome
+from rebalance_agent.instrumentation.endpoint import Endpoint, PostStatus
 from rebalance_agent.instrumentation.outbox import Batch
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.runtime.listeners.listener_security import bearer_of
@@ -52,11 +52,11 @@ def test_a_consumer_with_a_certificate_posts_over_mutual_tls_and_others_cannot(a
     files = {"events_tls_cert_file": str(own.chain), "events_tls_key_file": str(own.key)}
     with listening(events_listen="0.0.0.0:0", events_tls_client_ca_file=ca, **files) as sidecar:
         with_it = {CA_VARIABLE: ca, CERT_VARIABLE: str(consumer.chain), KEY_VARIABLE: str(consumer.key)}
-        assert post(sidecar, with_it) is Outcome.TAKEN
-        assert post(sidecar, {CA_VARIABLE: ca}) is Outcome.FAILED
+        assert post(sidecar, with_it) is PostStatus.TAKEN
+        assert post(sidecar, {CA_VARIABLE: ca}) is PostStatus.FAILED
         assert b'kafka_rebalance_member_assigned_total{consumergroup="orders"' in sidecar._members.text()
     with listening(**files) as sidecar:
-        assert post(sidecar, {}) is Outcome.FAILED  # nobody here trusts that authority
+        assert post(sidecar, {}) is PostStatus.FAILED  # nobody here trusts that authority
 
 
 @needs_openssl
@@ -69,8 +69,8 @@ def test_over_tls_a_token_is_asked_for_all_the_same(authority, tmp_path):
         listening(events_listen="0.0.0.0:0", events_token_file=str(held), **files) as sidecar,
     ):
         environ = {CA_VARIABLE: str(authority.certificate.chain)}
-        assert post(sidecar, environ, "t" * 16) is Outcome.TAKEN
-        assert post(sidecar, environ, "wrong" * 4) is Outcome.REFUSED
+        assert post(sidecar, environ, "t" * 16) is PostStatus.TAKEN
+        assert post(sidecar, environ, "wrong" * 4) is PostStatus.REFUSED
     assert "token_unencrypted" not in [log["event"] for log in logs]
 
 

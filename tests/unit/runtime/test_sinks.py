@@ -18,7 +18,7 @@ from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks import queued_sink as sink_queue
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError, QueuedSink
-from rebalance_agent.runtime.sinks.sinks import Fanout
+from rebalance_agent.runtime.sinks.sinks import SinkFanout
 from support.observer.fakes import Calls
 
 
@@ -137,7 +137,7 @@ def test_a_sink_that_raises_hurts_no_other():
             raise RuntimeError("oh no")
 
     well, counts = Calls(), Calls()
-    fanout = Fanout([("webhook", Broken()), ("file", well)], counts.events_dropped)
+    fanout = SinkFanout([("webhook", Broken()), ("file", well)], counts.events_dropped)
     with capture_logs() as logs:
         fanout.publish(event(), "c")
     assert well.made == [("publish", event(), "c")]
@@ -153,7 +153,7 @@ def test_sinks_are_closed_at_the_same_time():
             assert timeout == 3
             meet.wait()
 
-    Fanout([("a", Closing()), ("b", Closing())], Calls().dropped).close(3)
+    SinkFanout([("a", Closing()), ("b", Closing())], Calls().dropped).close(3)
     assert not meet.broken
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import threading
 
 from rebalance_agent.clock import FakeClock, SystemClock
-from rebalance_agent.runtime.processes.ticker import Pulse
+from rebalance_agent.runtime.processes.ticker import Ticker
 
 PATIENCE_S = 10
 
@@ -18,7 +18,7 @@ def _made(call, number, *, clock=None, seconds=0.001):
             enough.set()
         call()
 
-    pulse = Pulse(seconds, counted, "counted", clock or SystemClock())
+    pulse = Ticker(seconds, counted, "counted", clock or SystemClock())
     pulse.start()
     try:
         assert enough.wait(PATIENCE_S)
@@ -50,7 +50,7 @@ def test_calls_that_were_missed_are_not_made_up_for():
 
 def test_after_its_end_nothing_is_called():
     calls = []
-    pulse = Pulse(0.001, lambda: calls.append(None), "ended", SystemClock())
+    pulse = Ticker(0.001, lambda: calls.append(None), "ended", SystemClock())
     pulse.stop()
     pulse.start()
     pulse._thread.join(PATIENCE_S)

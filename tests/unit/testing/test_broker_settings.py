@@ -8,7 +8,7 @@ import pytest
 from rebalance_agent.testing.kafka.broker_settings import (
     HOST,
     PORTS,
-    Node,
+    BrokerNode,
     free_ports,
     kafka_uuid,
     meta_properties,
@@ -18,8 +18,8 @@ from rebalance_agent.testing.kafka.broker_settings import (
 )
 
 
-def nodes(count: int) -> list[Node]:
-    return [Node(i, 20_000 + i, 21_000 + i, Path("/d") / str(i)) for i in range(1, count + 1)]
+def nodes(count: int) -> list[BrokerNode]:
+    return [BrokerNode(i, 20_000 + i, 21_000 + i, Path("/d") / str(i)) for i in range(1, count + 1)]
 
 
 @pytest.mark.parametrize(("count", "voters"), [(1, [1]), (2, [1]), (3, [1, 2, 3]), (5, [1, 2, 3])])

@@ -7,12 +7,12 @@ import pytest
 
 from rebalance_agent.testing import ArtifactError, BrokerError, EmbeddedKafka
 from rebalance_agent.testing.kafka.broker import LOG_TAIL_LINES, Broker
-from rebalance_agent.testing.kafka.broker_settings import Node
+from rebalance_agent.testing.kafka.broker_settings import BrokerNode
 from rebalance_agent.testing.kafka.java import java_runtime
 
 
 def test_a_failure_names_the_log_and_shows_how_it_ends(tmp_path):
-    broker = Broker(Node(2, 1, 2, tmp_path), tmp_path / "broker-2.log")
+    broker = Broker(BrokerNode(2, 1, 2, tmp_path), tmp_path / "broker-2.log")
     broker.log_path.write_text("".join(f"line {i}\n" for i in range(100)))
     text = broker.failure("ended with exit code 1")
     assert text.startswith(f"broker 2 ended with exit code 1. Its log is {tmp_path / 'broker-2.log'}, and ends:\n")
@@ -20,7 +20,7 @@ def test_a_failure_names_the_log_and_shows_how_it_ends(tmp_path):
 
 
 def test_a_failure_without_a_log_says_so(tmp_path):
-    assert Broker(Node(1, 1, 2, tmp_path), tmp_path / "none").failure("ended").endswith("    (empty)")
+    assert Broker(BrokerNode(1, 1, 2, tmp_path), tmp_path / "none").failure("ended").endswith("    (empty)")
 
 
 @pytest.mark.parametrize("count", [0, -1, 10])

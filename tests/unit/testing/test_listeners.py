@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.testing import BrokerError, EmbeddedKafka, Listener, Tls
-from rebalance_agent.testing.kafka.broker_settings import Node, server_properties
+from rebalance_agent.testing.kafka.broker_settings import BrokerNode, server_properties
 from rebalance_agent.testing.kafka.listeners import LISTENERS_MAX, MECHANISMS
 
 TLS = Tls("certificate", "hush", "authority")
 
 
 def test_a_secured_listener_stands_beside_the_plain_one():
-    node = Node(1, 20_001, 21_001, Path("/d"), {"SECURE": 22_001})
+    node = BrokerNode(1, 20_001, 21_001, Path("/d"), {"SECURE": 22_001})
     listeners = {"SECURE": Listener.sasl("PLAIN", {"me": "pw"}, TLS)}
     properties = server_properties(node, [node], {"listener.name.secure.max.connections": "9"}, listeners)
     plain, secure = "PLAINTEXT://127.0.0.1:20001", "SECURE://127.0.0.1:22001"
@@ -30,7 +30,7 @@ def test_a_secured_listener_stands_beside_the_plain_one():
 
 
 def test_who_comes_by_the_plain_listener_has_every_right():
-    node = Node(1, 20_001, 21_001, Path("/d"))
+    node = BrokerNode(1, 20_001, 21_001, Path("/d"))
     assert "authorizer.class.name" not in server_properties(node, [node], {})
     properties = server_properties(node, [node], {}, authorizer=True)
     assert properties["authorizer.class.name"].endswith("StandardAuthorizer")

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation import Crash, Join, Leave, Settings, SimulatedMember, Simulation, simulate
+from rebalance_agent.testing.simulation import (
+    Crash,
+    Join,
+    Leave,
+    SimulatedMember,
+    Simulation,
+    SimulationSettings,
+    simulate,
+)
 
 TOPICS = {"t": TopicMetadata(6)}
-SETTINGS = Settings(latency_ms=2, patience_ms=120_000)
+SETTINGS = SimulationSettings(latency_ms=2, patience_ms=120_000)
 
 
 def member(name):

@@ -12,8 +12,8 @@ from rebalance_agent.testing.simulation import (
     Delete,
     Join,
     Leave,
-    Settings,
     SimulatedMember,
+    SimulationSettings,
     Subscribe,
     TopicGrows,
     restart,
@@ -23,9 +23,9 @@ from rebalance_agent.testing.simulation.agenda import Agenda
 from rebalance_agent.testing.simulation.chronicle import Chronicle
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
 from rebalance_agent.testing.simulation.group_messages import JoinRequest, SyncRequest
-from rebalance_agent.testing.simulation.stalled_partitions import Ledger
+from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 
-AT_ONCE = Settings(initial_rebalance_delay_ms=0)
+AT_ONCE = SimulationSettings(initial_rebalance_delay_ms=0)
 STICKY, COOPERATIVE = "weighted-sticky", "cooperative-weighted-sticky"
 
 
@@ -74,7 +74,7 @@ def test_a_group_with_members_is_not_deleted():
 
 def test_the_first_round_waits_as_long_as_members_keep_coming():
     joins = [Join(at_ms, member(name)) for at_ms, name in ((0, "a"), (2_000, "b"), (5_000, "c"), (9_500, "d"))]
-    timeline = run(*joins, settings=Settings(initial_rebalance_delay_ms=3_000))
+    timeline = run(*joins, settings=SimulationSettings(initial_rebalance_delay_ms=3_000))
     # a at 0, b within the first three seconds, c within the next; the third three seconds bring nobody.
     assert story(timeline)[0] == (1, "group_started", "a", 0, 9_000, 9_000)
     assert [each.names for each in timeline.generations] == [("a", "b", "c"), ("a", "b", "c", "d")]
@@ -82,7 +82,7 @@ def test_the_first_round_waits_as_long_as_members_keep_coming():
 
 def test_the_first_round_waits_no_longer_than_the_rebalance_timeout():
     joins = [Join(at_ms, member(f"m{at_ms}", rebalance_timeout_ms=5_000)) for at_ms in range(0, 10_000, 500)]
-    timeline = run(*joins, settings=Settings(initial_rebalance_delay_ms=3_000))
+    timeline = run(*joins, settings=SimulationSettings(initial_rebalance_delay_ms=3_000))
     assert timeline.generations[0].joined_ms == 5_000
 
 
@@ -159,7 +159,7 @@ def test_who_is_expelled_while_its_callback_runs_does_not_take_what_it_was_assig
 
 def test_a_rebalance_that_begins_while_an_answer_is_on_its_way_is_noticed_at_the_next_heartbeat():
     a = member("a")
-    timeline = run(Join(0, a), Join(450, member("b", instance_id="i")), settings=Settings(0, latency_ms=100))
+    timeline = run(Join(0, a), Join(450, member("b", instance_id="i")), settings=SimulationSettings(0, latency_ms=100))
     # a is assigned everything at 500, b's JoinGroup comes at 550, a hears of its assignment at 600.
     assert [(each.start_ms, each.joined_ms) for each in timeline.generations] == [(300, 300), (550, 3_700)]
 
@@ -172,7 +172,7 @@ def test_the_longest_rebalance_timeout_of_all_members_counts():
 
 def test_a_member_that_works_for_longer_than_its_max_poll_interval_leaves_until_its_next_poll():
     slow = member("a", processing_ms=60_000, rebalance_timeout_ms=10_000)
-    timeline = run(Join(0, slow), Join(1_000, member("b")), settings=Settings(0, 0, patience_ms=65_000))
+    timeline = run(Join(0, slow), Join(1_000, member("b")), settings=SimulationSettings(0, 0, patience_ms=65_000))
     # It leaves at 10 s. It polls at 60 s; b hears of it a second later.
     assert [(each.names, each.joined_ms) for each in timeline.generations[:3]] == [
         (("a",), 0),
@@ -208,7 +208,7 @@ def test_new_partitions_wait_since_the_record_that_shows_them():
 
 def test_a_static_member_that_works_for_too_long_goes_silent_and_is_missed():
     slow = member("a", instance_id="i", processing_ms=60_000, rebalance_timeout_ms=10_000, session_timeout_ms=10_000)
-    timeline = run(Join(0, slow), settings=Settings(0, 0, patience_ms=65_000))
+    timeline = run(Join(0, slow), settings=SimulationSettings(0, 0, patience_ms=65_000))
     # Its last heartbeat is at 9 s.
     assert [(each.names, each.start_ms) for each in timeline.generations] == [
         (("a",), 0),
@@ -332,7 +332,7 @@ def test_a_member_that_crashes_while_it_waits_for_the_others_is_missed_a_session
 def test_a_member_that_waits_for_its_assignment_is_not_missed_before_it_is_there():
     leader = member("a", assign_ms=60_000)
     steps = [Join(0, leader), Join(0, member("b", session_timeout_ms=20_000)), Crash(450, "b")]
-    timeline = run(*steps, settings=Settings(initial_rebalance_delay_ms=0, latency_ms=100))
+    timeline = run(*steps, settings=SimulationSettings(initial_rebalance_delay_ms=0, latency_ms=100))
     # b dies when its SyncGroup is on its way, is given partitions a minute later, and is missed a session after that.
     first, second = timeline.generations
     assert (first.names, second.names) == (("a", "b"), ("a",))
@@ -341,7 +341,7 @@ def test_a_member_that_waits_for_its_assignment_is_not_missed_before_it_is_there
 
 def test_only_the_leader_rebalances_by_joining_again_with_nothing_new():
     agenda = Agenda()
-    coordinator = Coordinator(agenda, AT_ONCE, chronicle := Chronicle(agenda, Ledger()))
+    coordinator = Coordinator(agenda, AT_ONCE, chronicle := Chronicle(agenda, StalledPartitions()))
     offers = {"range": MemberSubscription("", ("t",))}
     parties = {name: Recorder(name) for name in "ab"}
     states = []
@@ -477,16 +477,16 @@ def test_what_nobody_subscribes_to_any_more_does_not_stand_still_for_ever(strate
 
 
 def test_a_dynamic_member_needs_a_second_request_with_the_id_that_it_was_given():
-    timeline = run(Join(0, member("a")), settings=Settings(0, latency_ms=10))
+    timeline = run(Join(0, member("a")), settings=SimulationSettings(0, latency_ms=10))
     # There, the id back, there with the id: the group starts. The answer, the SyncGroup, its answer.
     assert story(timeline) == [(1, "group_started", "a", 30, 30, 50)]
     assert timeline.handovers[0].at_ms == 60
-    static = run(Join(0, member("a", instance_id="i")), settings=Settings(0, latency_ms=10))
+    static = run(Join(0, member("a", instance_id="i")), settings=SimulationSettings(0, latency_ms=10))
     assert story(static)[0][3] == 10
 
 
 def test_one_that_dies_between_its_two_requests_holds_the_others_up_for_a_session():
-    settings = Settings(0, latency_ms=1_000)
+    settings = SimulationSettings(0, latency_ms=1_000)
     dying = member("dies", session_timeout_ms=10_000)
     timeline = run(
         Join(0, member("a")), Join(50_000, dying), Crash(51_500, "dies"), Join(52_000, member("c")), settings=settings
@@ -529,7 +529,7 @@ def test_a_script_that_cannot_be_is_refused_by_name(step, problem):
 
 def test_settings_out_of_bounds_and_strategies_that_there_are_not_are_refused():
     with pytest.raises(InvalidInputError, match=r"settings\.latency_ms: must be at least 0, not -1"):
-        run(settings=Settings(latency_ms=-1))
+        run(settings=SimulationSettings(latency_ms=-1))
     with pytest.raises(AssignmentError, match="there is no strategy 'nope'"):
         run(Join(0, member("a", "nope")))
     with pytest.raises(AssignmentError, match=r"assignment\.consumer\.weight"):

@@ -13,10 +13,10 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.testing.synthetic import event_files as files
-from rebalance_agent.testing.synthetic.event_files import FILES_MAX, Made, synthesize
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.event_files import FILES_MAX, SynthesisResult, synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 
-FLEET = Fleet(groups=4, days=1, seed=2)
+FLEET = FleetPlan(groups=4, days=1, seed=2)
 
 
 def command(*arguments):
@@ -50,8 +50,8 @@ def test_every_line_is_an_event_and_is_counted(tmp_path):
 
 
 def test_a_large_fleet_has_no_more_files_than_are_good():
-    assert len(files._shares(Fleet(groups=100_000, days=1, seed=1))) <= FILES_MAX
-    assert [list(each) for each in files._shares(Fleet(groups=3, days=1, seed=1))] == [[0], [1], [2]]
+    assert len(files._shares(FleetPlan(groups=100_000, days=1, seed=1))) <= FILES_MAX
+    assert [list(each) for each in files._shares(FleetPlan(groups=3, days=1, seed=1))] == [[0], [1], [2]]
 
 
 def test_a_folder_with_events_is_left_as_it_is(tmp_path):
@@ -98,8 +98,8 @@ def test_the_command_refuses_what_is_wrong(tmp_path, capsys, wrong, says):
 def test_progress_is_told_now_and_then_only(capsys):
     clock = FakeClock()
     progress = pipeline_synthesize._Progress(FLEET, clock)
-    progress.tell(Made(groups=1))
+    progress.tell(SynthesisResult(groups=1))
     assert capsys.readouterr().err == ""
     clock.advance(3_000)
-    progress.tell(Made(groups=2))
+    progress.tell(SynthesisResult(groups=2))
     assert capsys.readouterr().err.startswith("2 of 4 groups")

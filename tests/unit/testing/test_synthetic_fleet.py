@@ -9,13 +9,20 @@ import pytest
 
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.testing.simulation import Join, Settings, TopicGrows
+from rebalance_agent.testing.simulation import Join, SimulationSettings, TopicGrows
 from rebalance_agent.testing.simulation.script import check_script
-from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, MEMBERS_MAX, Fleet, Rhythm, draw_plan
+from rebalance_agent.testing.synthetic.fleet_plan import (
+    DAYS_MAX,
+    GROUPS_MAX,
+    MEMBERS_MAX,
+    FleetPlan,
+    MembershipPattern,
+    draw_plan,
+)
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, PARTITIONS_MAX, Calendar
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
 
-FLEET = Fleet(groups=300, days=1, seed=7)
+FLEET = FleetPlan(groups=300, days=1, seed=7)
 
 
 def test_the_load_is_high_by_day_low_by_night_and_lower_on_weekends():
@@ -32,8 +39,8 @@ def test_people_deploy_on_working_days_only():
 
 
 def test_a_group_does_not_depend_on_how_many_others_there_are():
-    assert draw_plan(FLEET, 5) == draw_plan(Fleet(groups=6, days=90, seed=7), 5)
-    assert draw_plan(FLEET, 5) != draw_plan(Fleet(groups=300, days=1, seed=8), 5)
+    assert draw_plan(FLEET, 5) == draw_plan(FleetPlan(groups=6, days=90, seed=7), 5)
+    assert draw_plan(FLEET, 5) != draw_plan(FleetPlan(groups=300, days=1, seed=8), 5)
 
 
 def test_a_fleet_has_every_kind_of_group():
@@ -41,7 +48,7 @@ def test_a_fleet_has_every_kind_of_group():
     types = Counter(each.group_type for each in plans)
     assert set(types) == set(GroupType)
     assert types[GroupType.CLASSIC] > FLEET.groups / 2
-    assert {each.rhythm for each in plans} == set(Rhythm)
+    assert {each.rhythm for each in plans} == set(MembershipPattern)
     assert {each.assignor for each in plans} > {"range", "roundrobin", "cooperative-sticky", "uniform", ""}
     assert all(1 <= each.members <= MEMBERS_MAX for each in plans)
     for chosen in (
@@ -56,7 +63,7 @@ def test_a_fleet_has_every_kind_of_group():
 
 def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members():
     for seed in range(20):
-        plan = draw_plan(Fleet(groups=1, days=1, seed=seed), 0)
+        plan = draw_plan(FleetPlan(groups=1, days=1, seed=seed), 0)
         counts = set(plan.topics.values())
         assert plan.assignor == "range"
         assert len(plan.topics) >= 4
@@ -70,7 +77,7 @@ def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members(
 )
 def test_an_order_out_of_bounds_is_refused_by_its_name(wrong):
     with pytest.raises(InvalidInputError, match=next(iter(wrong)).removesuffix("_ms")):
-        Fleet(**{"groups": 1, "days": 1, "seed": 1, **wrong})
+        FleetPlan(**{"groups": 1, "days": 1, "seed": 1, **wrong})
 
 
 def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
@@ -79,7 +86,7 @@ def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
         calendar, present, last_ms, counts = Calendar(plan, random.Random(number)), set(), 0, dict(plan.topics)
         for day in range(5):
             steps = calendar.day(day)
-            assert check_script(steps, Settings(), present) == steps, "in the order of time"
+            assert check_script(steps, SimulationSettings(), present) == steps, "in the order of time"
             assert all(last_ms <= step.at_ms for step in steps[:1])
             last_ms = steps[-1].at_ms if steps else last_ms
             for step in steps:
@@ -91,7 +98,9 @@ def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
 
 def test_what_autoscales_follows_the_load():
     number = next(
-        each for each in range(300) if (plan := draw_plan(FLEET, each)).rhythm is Rhythm.SCALED and plan.members >= 8
+        each
+        for each in range(300)
+        if (plan := draw_plan(FLEET, each)).rhythm is MembershipPattern.SCALED and plan.members >= 8
     )
     calendar = Calendar(draw_plan(FLEET, number), random.Random(1))
     sizes, present = {}, set()

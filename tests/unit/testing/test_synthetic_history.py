@@ -15,11 +15,11 @@ from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, draw_plan
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, draw_plan
 from rebalance_agent.testing.synthetic.group_history import history
 from rebalance_agent.testing.synthetic.target_assignments import by_range, shared, uniform
 
-FLEET = Fleet(groups=30, days=1, seed=3)
+FLEET = FleetPlan(groups=30, days=1, seed=3)
 
 
 @functools.cache

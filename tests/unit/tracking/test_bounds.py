@@ -13,8 +13,8 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import Callback, GroupGoneEvent
-from rebalance_agent.tracking.cluster_topics import GONE_MAX, TopicCatalogue
-from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, Allowance, MemberLog
+from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
+from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, Allowance, MemberReports
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock
@@ -96,7 +96,7 @@ def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
 
 def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
     allowance = Allowance(10)
-    logs = [MemberLog(allowance) for _ in range(3)]
+    logs = [MemberReports(allowance) for _ in range(3)]
     reports = [said(Callback.ASSIGNED, f"m{number}", 1_000, 1_000, 1, (0,)) for number in range(5)]
     kept = [log.add(report.event, report.at_ms) for log in logs for report in reports]
     assert (sum(kept), allowance.left) == (10, 0)
@@ -108,7 +108,7 @@ def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
 
 def test_a_member_that_reports_for_ever_takes_no_more_room():
     allowance = Allowance(100)
-    log = MemberLog(allowance)
+    log = MemberReports(allowance)
     for number in range(1_000):
         assert log.add(said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event, T0 + number)
     assert allowance.left == 100 - EVENTS_PER_MEMBER_MAX
@@ -116,7 +116,7 @@ def test_a_member_that_reports_for_ever_takes_no_more_room():
 
 def test_a_living_member_is_heard_when_all_room_is_taken():
     allowance = Allowance(4)
-    log = MemberLog(allowance)
+    log = MemberReports(allowance)
     for number in range(4):
         for name in "ab":
             assert log.add(said(Callback.ASSIGNED, name, number, number, 1, (0,)).event, T0 + number)
@@ -134,7 +134,7 @@ def test_groups_that_went_give_their_room_for_reports_back():
 
 
 def test_ids_of_deleted_topics_are_forgotten_in_the_end():
-    catalogue = TopicCatalogue()
+    catalogue = ClusterTopics()
     for at in range(0, 3 * GONE_MAX, 1_000):
         names = {f"t{number}": f"id-{number}" for number in range(at, at + 1_000)}
         catalogue.update(at, dict.fromkeys(names, 1), names)

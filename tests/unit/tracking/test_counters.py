@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.model.episode import Basis, Stall
-from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.views import STALL_BUCKETS, StallHistogram
 from support.tracker.tracking import T0, closing, member, record, tick, watch
 
@@ -21,14 +21,14 @@ def settled(ledger, seconds, partition_seconds=0.0, basis=Basis.BOUND, advanced=
     ("seconds", "bucket"), [(0.0, 0), (0.1, 0), (0.11, 1), (600.0, len(STALL_BUCKETS) - 1), (601.0, len(STALL_BUCKETS))]
 )
 def test_a_bucket_includes_its_upper_bound(seconds, bucket):
-    counters = settled(Ledger(T0), seconds)
+    counters = settled(CounterTotals(T0), seconds)
     assert counters.stalls[Basis.BOUND].counts[bucket] == 1
     assert sum(counters.stalls[Basis.BOUND].counts) == 1
     assert counters.stalls[Basis.BOUND].sum_seconds == seconds
 
 
 def test_bases_are_counted_apart():
-    ledger = Ledger(T0)
+    ledger = CounterTotals(T0)
     ledger.expect_reports(T0)
     settled(ledger, 1.0)
     counters = settled(ledger, 2.0, basis=Basis.EXACT)
@@ -39,17 +39,17 @@ def test_bases_are_counted_apart():
 
 
 def test_what_was_counted_on_account_is_not_counted_again_and_never_taken_back():
-    assert settled(Ledger(T0), 1.0, 10.0, advanced=4.0).stalled_partition_seconds == 6.0
-    assert settled(Ledger(T0), 1.0, 10.0, advanced=12.0).stalled_partition_seconds == 0.0
+    assert settled(CounterTotals(T0), 1.0, 10.0, advanced=4.0).stalled_partition_seconds == 6.0
+    assert settled(CounterTotals(T0), 1.0, 10.0, advanced=12.0).stalled_partition_seconds == 0.0
 
 
 def test_the_stalled_part_never_exceeds_the_whole():
-    counters = settled(Ledger(T0), 48.0, 96.0)
+    counters = settled(CounterTotals(T0), 48.0, 96.0)
     assert counters.partition_seconds == counters.stalled_partition_seconds == 96.0
 
 
 def test_a_clock_that_is_set_back_counts_nothing():
-    ledger = Ledger(T0)
+    ledger = CounterTotals(T0)
     ledger.set_partitions(4, T0)
     ledger.advance(T0 - 60_000)
     assert ledger.counters.partition_seconds == 0
@@ -58,14 +58,14 @@ def test_a_clock_that_is_set_back_counts_nothing():
 
 
 def test_needless_moves_are_those_beyond_the_fewest():
-    ledger = Ledger(T0)
+    ledger = CounterTotals(T0)
     ledger.settle(replace(EPISODE, stall=None, moved=5, needed=2), 0.0, 0.0)
     ledger.settle(replace(EPISODE, stall=None, moved=1, needed=None), 0.0, 0.0)
     assert (ledger.counters.moved, ledger.counters.moved_excess) == (6, 3)
 
 
 def test_the_histogram_of_measured_stalls_begins_with_reports_and_at_zero():
-    ledger = Ledger(T0)
+    ledger = CounterTotals(T0)
     assert settled(ledger, 0.0, basis=Basis.EXACT).stalls.keys() == {Basis.BOUND}
     assert ledger.expect_reports(T0)
     assert ledger.counters.stalls[Basis.EXACT] == StallHistogram()

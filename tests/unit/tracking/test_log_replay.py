@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 from rebalance_agent.model.event_json import event_to_json
-from rebalance_agent.tracking.log_replay import Facts, Misread, PastRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
 WATCHED = [json.loads(line) for line in (GOLDEN / "captured_topic_events.ndjson").read_text().splitlines()]
-FACTS = Facts("captured", HEADER["topics"], HEADER["ids"])
+FACTS = LogFacts("captured", HEADER["topics"], HEADER["ids"])
 
 
 def record(place, row):
@@ -24,7 +24,7 @@ RECORDS = [record(place, row) for place, row in enumerate(ROWS)]
 
 
 def told(records, **more):
-    return [event_to_json(each) for each in retell(records, FACTS, **more) if not isinstance(each, Misread)]
+    return [event_to_json(each) for each in retell(records, FACTS, **more) if not isinstance(each, UnreadableRecord)]
 
 
 def of_kind(events, kind):
@@ -53,7 +53,7 @@ def test_other_groups_are_left_out():
 def test_a_record_that_breaks_its_schema_is_told_and_the_others_count():
     broken = PastRecord(0, 3, RECORDS[3].timestamp_ms, b"\x00\x02\x00\x09x", b"")
     found = list(retell([*RECORDS[:4], broken, *RECORDS[4:]], FACTS))
-    (misread,) = [each for each in found if isinstance(each, Misread)]
+    (misread,) = [each for each in found if isinstance(each, UnreadableRecord)]
     assert misread.record is broken
     assert (
         of_kind([event_to_json(each) for each in found if each is not misread], "generation").keys()

@@ -1,6 +1,6 @@
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.completed_generation import Departure, Generation
-from rebalance_agent.tracking.member_reports import CLOCK_SKEW_MAX_MS, MEMBERS_MAX, MemberLog, Span
+from rebalance_agent.tracking.member_reports import CLOCK_SKEW_MAX_MS, MEMBERS_MAX, MemberReports, ReportSpan
 from support.tracker.tracking import T0, assigned, left, member, record, revoked
 
 
@@ -10,31 +10,31 @@ def generation(at, number, *members):
 
 
 def log_of(*reports):
-    log = MemberLog()
+    log = MemberReports()
     for report in reports:
         assert log.add(report.event, report.at_ms)
     return log
 
 
 OLD, NEW = generation(10_000, 4, member("a", (0, 1))), generation(30_000, 5, member("a", (0, 1)))
-SPAN = Span.between(OLD, NEW)
+SPAN = ReportSpan.between(OLD, NEW)
 A = OLD.members[0]
 
 
 def test_a_doubled_report_is_known():
-    log = MemberLog()
+    log = MemberReports()
     report = revoked("a", 20_000, 20_010, 4, (0, 1))
     assert [log.add(report.event, report.at_ms) for _ in range(2)] == [True, False]
 
 
 def test_a_report_from_the_future_is_not_believed():
-    log, report = MemberLog(), revoked("a", 20_000, 20_010, 4, (0, 1))
+    log, report = MemberReports(), revoked("a", 20_000, 20_010, 4, (0, 1))
     assert not log.add(report.event, T0 + 20_009 - CLOCK_SKEW_MAX_MS)
     assert log.add(report.event, T0 + 20_010 - CLOCK_SKEW_MAX_MS)
 
 
 def test_a_callback_that_returned_before_it_was_entered_is_not_believed():
-    assert not MemberLog().add(revoked("a", 20_010, 20_000, 4, (0, 1)).event, T0 + 30_000)
+    assert not MemberReports().add(revoked("a", 20_010, 20_000, 4, (0, 1)).event, T0 + 30_000)
 
 
 def test_what_stops_in_the_new_generation_belongs_to_the_next_rebalance():

@@ -2,13 +2,13 @@ from math import exp
 
 import pytest
 
-from rebalance_agent.tracking.patterns.produce_rates import SMOOTHED_SECONDS, Production
+from rebalance_agent.tracking.patterns.produce_rates import SMOOTHED_SECONDS, ProduceRates
 
 P = ("t", 0)
 
 
 def grown(*ends):
-    production = Production()
+    production = ProduceRates()
     for at, end in ends:
         production.take(at, {P: end})
     return production
@@ -17,7 +17,7 @@ def grown(*ends):
 def test_a_rate_takes_two_looks():
     assert grown((0, 100)).rate(P) is None
     assert grown((0, 100), (10, 150)).rate(P) == 5
-    assert Production().rate(P) is None
+    assert ProduceRates().rate(P) is None
 
 
 def test_a_rate_forgets_slowly_and_exponentially():
@@ -37,7 +37,7 @@ def test_a_burst_weighs_the_same_in_whatever_period_it_was_first_seen(cuts):
 
 def test_what_is_produced_across_two_looks_counts_alike_for_both_partitions():
     """One was filled just before a look, the other one just after it: the first look ever but one, or any other."""
-    production, other = Production(), ("t", 1)
+    production, other = ProduceRates(), ("t", 1)
     for at, ends in ((0, (0, 0)), (0.5, (300, 0)), (1, (300, 300))):
         production.take(at, dict(zip((P, other), ends, strict=True)))
     assert production.rate(P) == pytest.approx(production.rate(other), rel=0.01)

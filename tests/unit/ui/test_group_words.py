@@ -6,10 +6,10 @@ from rebalance_agent.api.view_shapes import draw_detail
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.tracking.views import MemberLoad
-from rebalance_agent.ui.sentences.group_detail import Closer, member_table
+from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
 from rebalance_agent.ui.sentences.words import (
     UNKNOWN,
-    Move,
+    PartitionMove,
     ago,
     duration,
     listed,
@@ -86,10 +86,10 @@ def test_moves_are_by_way_and_what_stayed_is_no_move():
     before = [member("a", [0, 1, 2]), member("b", [3])]
     after = [member("a", [0]), member("c", [1, 3, 4])]
     assert moves(before, after) == (
-        Move("t", (1,), "a", "c"),
-        Move("t", (2,), "a", None),
-        Move("t", (3,), "b", "c"),
-        Move("t", (4,), None, "c"),
+        PartitionMove("t", (1,), "a", "c"),
+        PartitionMove("t", (2,), "a", None),
+        PartitionMove("t", (3,), "b", "c"),
+        PartitionMove("t", (4,), None, "c"),
     )
 
 
@@ -122,6 +122,6 @@ def test_moves_bring_everything_from_where_it_was_to_where_it_is(before, after):
 @pytest.mark.parametrize(("assigned", "shown"), [(None, UNKNOWN), ({}, "0")])
 def test_a_member_whose_partitions_nobody_knows_is_not_one_that_has_none(assigned, shown):
     view = full_view(members=(MemberLoad("m1", None, "c", "/h", assigned),))
-    headings, (row,) = member_table(Closer(draw_detail(view, NOW), (), None, None))
+    headings, (row,) = member_table(GroupCloseUp(draw_detail(view, NOW), (), None, None))
     told = dict(zip(headings, row, strict=True))
     assert (told["partitions"], told["owns"]) == (shown, UNKNOWN)

@@ -8,8 +8,8 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.group_list import PAGE_ROWS, Fleet, Wanted, group_link, listing, wanted
-from rebalance_agent.ui.page.trouble import Past
+from rebalance_agent.ui.page.group_list import PAGE_ROWS, FleetSummary, ListQuery, group_link, listing, wanted
+from rebalance_agent.ui.page.trouble import RecentRebalances
 from support.observer.views import NOW, full_view
 
 WELL = draw_summary(full_view(running=None))
@@ -17,7 +17,7 @@ WELL = draw_summary(full_view(running=None))
 
 def drawn(groups, want, *, past=(), total=None):
     """The content."""
-    return listing(Fleet(groups, total or len(groups), dict(past), NOW), want)[1]
+    return listing(FleetSummary(groups, total or len(groups), dict(past), NOW), want)[1]
 
 
 def named(name, **changes):
@@ -40,29 +40,29 @@ GROUPS = (
 @pytest.mark.parametrize(
     ("want", "order"),
     [
-        (Wanted(), ["bare", "busy", "skewed", "calm"]),
-        (Wanted(sort="-worst"), ["calm", "skewed", "busy", "bare"]),
-        (Wanted(sort="group"), ["bare", "busy", "calm", "skewed"]),
-        (Wanted(sort="-skew"), ["skewed", "bare", "busy", "calm"]),
-        (Wanted(sort="-hour"), ["calm", "bare", "busy", "skewed"]),
-        (Wanted(match="B"), ["bare", "busy"]),
-        (Wanted(match="*d"), ["skewed"]),
-        (Wanted(state="running"), ["busy"]),
-        (Wanted(state="Stable"), ["bare", "skewed", "calm"]),
-        (Wanted(match="nobody"), []),
+        (ListQuery(), ["bare", "busy", "skewed", "calm"]),
+        (ListQuery(sort="-worst"), ["calm", "skewed", "busy", "bare"]),
+        (ListQuery(sort="group"), ["bare", "busy", "calm", "skewed"]),
+        (ListQuery(sort="-skew"), ["skewed", "bare", "busy", "calm"]),
+        (ListQuery(sort="-hour"), ["calm", "bare", "busy", "skewed"]),
+        (ListQuery(match="B"), ["bare", "busy"]),
+        (ListQuery(match="*d"), ["skewed"]),
+        (ListQuery(state="running"), ["busy"]),
+        (ListQuery(state="Stable"), ["bare", "skewed", "calm"]),
+        (ListQuery(match="nobody"), []),
     ],
 )
 def test_groups_come_in_the_order_and_choice_that_is_wanted(want, order):
-    assert shown(drawn(GROUPS, want, past={"calm": Past(hour=3)})) == order
+    assert shown(drawn(GROUPS, want, past={"calm": RecentRebalances(hour=3)})) == order
 
 
 def test_pages_lead_to_each_other_and_keep_what_was_wanted():
     groups = [named(f"group-{number:04}") for number in range(2 * PAGE_ROWS + 1)]
-    first = drawn(groups, Wanted(sort="group", match="group"))
+    first = drawn(groups, ListQuery(sort="group", match="group"))
     assert len(shown(first)) == PAGE_ROWS
     assert 'rel="prev"' not in first
     assert '<a rel="next" href="./?match=group&amp;sort=group&amp;offset=100">' in first
-    last = drawn(groups, Wanted(sort="group", match="group", offset=2 * PAGE_ROWS))
+    last = drawn(groups, ListQuery(sort="group", match="group", offset=2 * PAGE_ROWS))
     assert shown(last) == ["group-0200"]
     assert 'rel="next"' not in last
     assert "201 to 201 of 201 groups" in last
@@ -70,49 +70,49 @@ def test_pages_lead_to_each_other_and_keep_what_was_wanted():
 
 def test_a_page_of_two_thousand_groups_stays_small():
     groups = [named(f"a-service-with-a-name-of-usual-length-{number:04}") for number in range(2_000)]
-    assert len(drawn(groups, Wanted())) < 100_000
+    assert len(drawn(groups, ListQuery())) < 100_000
 
 
 def test_what_nobody_knows_is_said_so():
     polled = named("polled", skew_ratio=None, last=None, source=Source.ADMIN)
-    html = drawn([polled], Wanted())
+    html = drawn([polled], ListQuery())
     assert '<span class="unknown">unknown</span>' in html
     assert "only polled" in html
     assert html.count("none yet") == 2
 
 
 def test_a_storm_is_on_top_and_in_the_title():
-    fleet = Fleet(GROUPS, len(GROUPS), {"calm": Past(9, 9), "busy": Past(30)}, NOW)
-    title, html = listing(fleet, Wanted())
+    fleet = FleetSummary(GROUPS, len(GROUPS), {"calm": RecentRebalances(9, 9), "busy": RecentRebalances(30)}, NOW)
+    title, html = listing(fleet, ListQuery())
     assert shown(html) == ["bare", "calm", "busy", "skewed"]
     assert title == "2 groups hurt"
-    assert listing(fleet._replace(groups=[named("bare", unassigned=1)]), Wanted())[0] == "1 group hurts"
-    assert listing(fleet._replace(groups=[]), Wanted())[0] == "groups"
+    assert listing(fleet._replace(groups=[named("bare", unassigned=1)]), ListQuery())[0] == "1 group hurts"
+    assert listing(fleet._replace(groups=[]), ListQuery())[0] == "groups"
 
 
 def test_groups_beyond_the_most_that_are_looked_at_are_counted():
-    assert "are not on this page" not in drawn(GROUPS, Wanted())
-    html = drawn(GROUPS, Wanted(), total=10_004)
+    assert "are not on this page" not in drawn(GROUPS, ListQuery())
+    html = drawn(GROUPS, ListQuery(), total=10_004)
     assert "<dd>10,004</dd>" in html
     assert "10000 groups beyond the first 4 by name are not on this page" in html
 
 
 def test_no_groups_and_none_that_match_are_told_apart():
-    assert "No group is known" in drawn([], Wanted())
-    assert "None of 4 groups is so" in drawn(GROUPS, Wanted(match="zzz"))
+    assert "No group is known" in drawn([], ListQuery())
+    assert "None of 4 groups is so" in drawn(GROUPS, ListQuery(match="zzz"))
 
 
 def test_names_are_escaped_in_text_and_addresses():
-    html = drawn([named('<img src=x>"&\n../..')], Wanted(match='"><b>'))
+    html = drawn([named('<img src=x>"&\n../..')], ListQuery(match='"><b>'))
     assert "<img" not in html
     assert "<b>" not in html
-    assert shown(drawn([named("<i>")], Wanted())) == ["&lt;i&gt;"]
+    assert shown(drawn([named("<i>")], ListQuery())) == ["&lt;i&gt;"]
     assert group_link("../a/b c?d&e") == "group?name=..%2Fa%2Fb%20c%3Fd%26e"
 
 
 def test_a_name_that_no_address_can_hold_has_no_link():
-    assert shown(drawn([named("a" * 5_000)], Wanted())) == ["a" * 119 + "…"]
-    html = drawn([named("a" * 32_767)], Wanted())
+    assert shown(drawn([named("a" * 5_000)], ListQuery())) == ["a" * 119 + "…"]
+    html = drawn([named("a" * 32_767)], ListQuery())
     assert '<th scope="row">aaaa' in html
     assert len(html) < 8_000
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.http.bearer import Bearer
 from rebalance_agent.http.health import Readiness
@@ -22,10 +22,10 @@ TOKEN = "t" * 16
 
 
 def site(views=(), events=(), readiness=None):
-    history, clock = History(), FakeClock(NOW)
+    history, clock = EpisodeHistory(), FakeClock(NOW)
     for event in events:
         history.observe(event)
-    api = Api(lambda: tuple(views), history, clock)
+    api = GroupsApi(lambda: tuple(views), history, clock)
     return Site(readiness or Readiness(), groups=GroupPages(api, history, clock))
 
 
@@ -179,9 +179,9 @@ def test_whom_no_token_is_known_of_is_told_nothing_but_asked_for_it():
 
 
 def test_a_history_that_takes_long_to_read_is_read_a_piece_at_a_time():
-    history, clock = History(), FakeClock(NOW)
+    history, clock = EpisodeHistory(), FakeClock(NOW)
 
-    class Slow(Api):
+    class Slow(GroupsApi):
         def rebalance(self, name, identity):
             clock.advance(100)
             return super().rebalance(name, identity)

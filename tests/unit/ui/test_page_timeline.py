@@ -8,12 +8,12 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.owners_picture import SLIM, WIDE
 from rebalance_agent.ui.page.owners_timeline import timeline
-from rebalance_agent.ui.page.timeline_columns import Column, Held
+from rebalance_agent.ui.page.timeline_columns import OwnedCount, TimelineColumn
 from support.observer.views import NOW
 
 
 def column(number, held, *, stall=1.0, protocol=RebalanceProtocol.EAGER, **changes):
-    given = Column(
+    given = TimelineColumn(
         first=number,
         last=number,
         previous=number - 1,
@@ -25,7 +25,7 @@ def column(number, held, *, stall=1.0, protocol=RebalanceProtocol.EAGER, **chang
         moved=1,
         skew_ratio=1.25,
         members=len(held),
-        held={member: Held(count, hash((member, count))) for member, count in held.items()},
+        held={member: OwnedCount(count, hash((member, count))) for member, count in held.items()},
     )
     return replace(given, **changes)
 

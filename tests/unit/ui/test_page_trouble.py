@@ -7,7 +7,7 @@ from rebalance_agent.api.view_shapes import draw_rebalance, draw_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.trouble import HOUR_MS, SKEWED, Level, Past, Trouble, past, trouble
+from rebalance_agent.ui.page.trouble import HOUR_MS, SKEWED, Level, RecentRebalances, Trouble, past, trouble
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
@@ -15,7 +15,7 @@ WELL = draw_summary(full_view(running=None))
 
 
 def judged(storm=0, stalled=None, lost=0, **changes):
-    return trouble(replace(WELL, **changes), Past(storm, storm, lost, stalled), NOW)
+    return trouble(replace(WELL, **changes), RecentRebalances(storm, storm, lost, stalled), NOW)
 
 
 def test_a_calm_group_is_well():
@@ -68,13 +68,13 @@ def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
     assert past(lines, NOW).stalled.stall.seconds == 14.0
     assert past(lines, NOW - 1).stalled.stall.seconds == 300.0
     assert past(lines[:1], NOW).stalled is None
-    assert past([], NOW) == Past()
+    assert past([], NOW) == RecentRebalances()
 
 
 def test_rebalances_and_what_was_lost_are_counted_for_their_time():
     ago = [stalled(1.0, at_ms=NOW - ms, lost=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
-    assert past([*ago, aborted], NOW) == Past(hour=4, storm=2, lost=4)
+    assert past([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
     assert judged(lost=2).why == ("a member failed that had 2 partitions",)
     assert judged(lost=2).level is Level.LOOK
 

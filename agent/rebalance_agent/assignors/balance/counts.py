@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.assignors.claims import Ownership
+from rebalance_agent.assignors.claims import TopicOwnership
 
 __all__ = ["NO_EXTRA", "Placement"]
 
@@ -22,7 +22,7 @@ class Placement:
     member gives up.
     """
 
-    ownership: Sequence[Ownership]
+    ownership: Sequence[TopicOwnership]
     gains: Sequence[Sequence[int]]
     losses: Sequence[Mapping[int, int]]
     loads: Sequence[int]

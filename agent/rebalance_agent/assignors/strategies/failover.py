@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.promise import Promise
-from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, INT32_MIN, whole_number
 from rebalance_agent.groupprotocol.user_data import decode_priority, encode_priority
@@ -54,16 +54,16 @@ def _actives(roster: Roster) -> list[int]:
     return actives
 
 
-def read_priority(user_data: bytes) -> Told:
+def read_priority(user_data: bytes) -> MemberUserData:
     """The priority from a member's user data.
 
     Raises:
         DecodeError: it is not one int32.
     """
-    return Told({PRIORITY.name: decode_priority(user_data)})
+    return MemberUserData({PRIORITY.name: decode_priority(user_data)})
 
 
-def write_priority(told: Told) -> bytes:
+def write_priority(told: MemberUserData) -> bytes:
     """A member's user data; what it owns travels in the subscription itself."""
     return encode_priority(told.settings[PRIORITY.name])
 

@@ -22,7 +22,7 @@ from rebalance_agent.assignors.balance.promise import Promise, by_count
 from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 from rebalance_agent.assignors.strategies.sticky import read_generation, read_previous, write_generation, write_previous
-from rebalance_agent.assignors.strategies.weighted_bins import Hands, Item, weigh
+from rebalance_agent.assignors.strategies.weighted_bins import Item, WeightedBins, weigh
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, decimal_number, whole_number
 from rebalance_agent.errors import AssignmentError
@@ -111,7 +111,7 @@ class _Owners:
         return self.total - kept
 
 
-def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> Hands:
+def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> WeightedBins:
     """Everybody keeps as much as the limits allow, the heaviest goes first; what is loose is given out."""
     owned: list[list[Item]] = [[] for _ in limits]
     for (topic, number), member in owners.of.items():
@@ -138,8 +138,8 @@ def _settle_in(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence
 
 def _hand_out(
     roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], kept: Sequence[Sequence[Item]]
-) -> Hands | None:
-    hands = Hands(roster, limits)
+) -> WeightedBins | None:
+    hands = WeightedBins(roster, limits)
     loose = {item for row in items for item in row}
     for member, some in enumerate(kept):
         for item in some:
@@ -154,7 +154,9 @@ class _Dealt:
     maximum: int
 
 
-def _stay(roster: Roster, items: Sequence[Sequence[Item]], hands: Hands, owners: _Owners, allowed: int) -> _Dealt:
+def _stay(
+    roster: Roster, items: Sequence[Sequence[Item]], hands: WeightedBins, owners: _Owners, allowed: int
+) -> _Dealt:
     """Even out what everybody has settled in with, by the moves that are left."""
     moves = owners.moves(roster, _plan(roster, hands))
 
@@ -173,7 +175,7 @@ def _stay(roster: Roster, items: Sequence[Sequence[Item]], hands: Hands, owners:
 
 def _afresh(roster: Roster, items: Sequence[Sequence[Item]], limits: Sequence[int], owners: _Owners) -> _Dealt:
     """The whole group dealt out whoever owns what; then members of one subscription swap, to keep what they own."""
-    hands = Hands(roster, limits)
+    hands = WeightedBins(roster, limits)
     hands.give_out((item for row in items for item in row), lambda _: True)
     hands.even_out(lambda _item, _giver, _taker: True)
     return _Dealt(_swapped(roster, _plan(roster, hands), owners), _maximum(hands, items))
@@ -206,7 +208,7 @@ def _swapped(roster: Roster, plan: Plan, owners: _Owners) -> Plan:
     return swapped
 
 
-def _plan(roster: Roster, hands: Hands) -> Plan:
+def _plan(roster: Roster, hands: WeightedBins) -> Plan:
     plan = roster.empty_plan()
     for member in range(len(plan)):
         by_topic: dict[int, list[int]] = {}
@@ -216,7 +218,7 @@ def _plan(roster: Roster, hands: Hands) -> Plan:
     return plan
 
 
-def _maximum(hands: Hands, items: Sequence[Sequence[Item]]) -> int:
+def _maximum(hands: WeightedBins, items: Sequence[Sequence[Item]]) -> int:
     """The highest load, in its exact whole unit, without what counts add to weights."""
     return max(hands.weights, default=0) // (sum(map(len, items)) + 1)
 

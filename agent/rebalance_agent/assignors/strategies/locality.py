@@ -14,7 +14,7 @@ from rebalance_agent.assignors.roster import Roster
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, Labels, affinities_of, labels_of
 from rebalance_agent.assignors.strategies.member_classes import topics_of_members
 
-__all__ = ["Kind", "Nearness", "Wish", "nearness"]
+__all__ = ["Locality", "MemberKind", "Wish", "nearness"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class MemberKind:
     """What wishes can tell members apart by: ``topics`` (places of subscriber tuples), rack, labels matched."""
 
     topics: tuple[int, ...]
@@ -44,10 +44,10 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Nearness:
+class Locality:
     """``kinds`` by member; ``wishes`` by topic: one for each partition, equal ones the same object."""
 
-    kinds: tuple[Kind, ...]
+    kinds: tuple[MemberKind, ...]
     wishes: tuple[tuple[Wish, ...], ...]
 
     @property
@@ -57,7 +57,7 @@ class Nearness:
         return any(wish.racks is not None or wish.labels is not None for wish in distinct.values())
 
 
-def nearness(roster: Roster) -> Nearness:
+def nearness(roster: Roster) -> Locality:
     """Compare what members are with what partitions wish for."""
     racks = [member.rack or None for member in roster.members]
     labels_by_text = {text: labels_of(text) for text in set(roster.of(LABELS))}
@@ -66,7 +66,7 @@ def nearness(roster: Roster) -> Nearness:
     wanted = set(affinities.values())
     matched_by_text = {text: frozenset(some for some in wanted if some <= has) for text, has in labels_by_text.items()}
     kinds = tuple(
-        Kind(topics, rack, matched_by_text[text])
+        MemberKind(topics, rack, matched_by_text[text])
         for topics, rack, text in zip(topics_of_members(roster), racks, roster.of(LABELS), strict=True)
     )
     known: dict[Wish, Wish] = {}
@@ -85,7 +85,7 @@ def nearness(roster: Roster) -> Nearness:
                 by_row[row] = known.setdefault(wish, wish)
             row_wishes.append(by_row[row])
         wishes.append(tuple(row_wishes))
-    return Nearness(kinds, tuple(wishes))
+    return Locality(kinds, tuple(wishes))
 
 
 def _divides(affinity: Labels | None, labels: Sequence[Labels]) -> Labels | None:

@@ -15,10 +15,10 @@ from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.flow import Network
 from rebalance_agent.assignors.balance.promise import Promise, by_count
-from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategies.even_deal import deal_evenly, keep_evenly
 from rebalance_agent.assignors.strategies.labels import AFFINITY, LABELS, labels_of
-from rebalance_agent.assignors.strategies.locality import Kind, Nearness, Wish, nearness
+from rebalance_agent.assignors.strategies.locality import Locality, MemberKind, Wish, nearness
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.user_data import LabelledUserData, decode_labelled, encode_labelled
@@ -66,7 +66,7 @@ class _Flow:
         self.gained: dict[int, int] = {}  # member -> partitions that are new to it
 
 
-def _pools(roster: Roster, near: Nearness) -> dict[Wish, _Pool]:
+def _pools(roster: Roster, near: Locality) -> dict[Wish, _Pool]:
     pools: dict[Wish, _Pool] = {}
     for topic, wishes, ownership in zip(roster.topics, near.wishes, roster.ownership, strict=True):
         owners = {number: member for member, numbers in ownership.owned.items() for number in numbers}
@@ -78,14 +78,14 @@ def _pools(roster: Roster, near: Nearness) -> dict[Wish, _Pool]:
     return pools
 
 
-def _members_of(near: Nearness) -> dict[Kind, list[int]]:
-    members: dict[Kind, list[int]] = {}
+def _members_of(near: Locality) -> dict[MemberKind, list[int]]:
+    members: dict[MemberKind, list[int]] = {}
     for member, kind in enumerate(near.kinds):
         members.setdefault(kind, []).append(member)
     return members
 
 
-def _cheapest(pools: dict[Wish, _Pool], near: Nearness, promise: Promise) -> _Flow:
+def _cheapest(pools: dict[Wish, _Pool], near: Locality, promise: Promise) -> _Flow:
     """Send every partition to a member for the least cost of balance, misses and moves, in this order."""
     kinds = _members_of(near)
     total = sum(pool.size for pool in pools.values())
@@ -123,7 +123,7 @@ def _cheapest(pools: dict[Wish, _Pool], near: Nearness, promise: Promise) -> _Fl
     return flow
 
 
-def _deal(roster: Roster, pools: dict[Wish, _Pool], near: Nearness, flow: _Flow) -> Plan:
+def _deal(roster: Roster, pools: dict[Wish, _Pool], near: Locality, flow: _Flow) -> Plan:
     """Pick the partitions, so that those of one topic spread over many members.
 
     Nothing that its owner lets go of can come back to it: keeping it would have been cheaper.
@@ -153,7 +153,7 @@ def _deal(roster: Roster, pools: dict[Wish, _Pool], near: Nearness, flow: _Flow)
     return plan
 
 
-def read_labelled(user_data: bytes) -> Told:
+def read_labelled(user_data: bytes) -> MemberUserData:
     """Labels, last assignment and its generation from a member's user data.
 
     Raises:
@@ -164,15 +164,15 @@ def read_labelled(user_data: bytes) -> Told:
         labels_of(said.labels)
     except ValueError as error:
         raise DecodeError(f"rack-aware-sticky user data, labels: {error}") from None
-    return Told({LABELS.name: said.labels}, said.owned, max(UNKNOWN_GENERATION, said.generation))
+    return MemberUserData({LABELS.name: said.labels}, said.owned, max(UNKNOWN_GENERATION, said.generation))
 
 
-def write_labelled(told: Told) -> bytes:
+def write_labelled(told: MemberUserData) -> bytes:
     """A member's user data under the eager protocol."""
     return encode_labelled(LabelledUserData(told.settings[LABELS.name], told.owned, told.generation))
 
 
-def write_labels(told: Told) -> bytes:
+def write_labels(told: MemberUserData) -> bytes:
     """A member's user data under the cooperative protocol, where the subscription says what it owns."""
     return encode_labelled(LabelledUserData(told.settings[LABELS.name], generation=told.generation))
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import by_count
-from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.groupprotocol.sticky_fast_decoder import StickyUserData
 from rebalance_agent.groupprotocol.user_data import (
@@ -39,7 +39,7 @@ def sticky(roster: Roster) -> Plan:
     return balance(roster, by_count(roster))
 
 
-def read_previous(user_data: bytes) -> Told:
+def read_previous(user_data: bytes) -> MemberUserData:
     """A member's last assignment and its generation, as Kafka's ``StickyAssignor`` writes them.
 
     Raises:
@@ -48,12 +48,12 @@ def read_previous(user_data: bytes) -> Told:
     return _told(decode_sticky(user_data))
 
 
-def write_previous(told: Told) -> bytes:
+def write_previous(told: MemberUserData) -> bytes:
     """A member's user data under the eager protocol."""
     return encode_sticky(StickyUserData(told.owned, told.generation))
 
 
-def read_generation(user_data: bytes) -> Told:
+def read_generation(user_data: bytes) -> MemberUserData:
     """The generation of a cooperative member, in any of its clients' forms.
 
     Raises:
@@ -62,14 +62,14 @@ def read_generation(user_data: bytes) -> Told:
     return _told(decode_cooperative_sticky(user_data))
 
 
-def write_generation(told: Told) -> bytes:
+def write_generation(told: MemberUserData) -> bytes:
     """A member's user data under the cooperative protocol."""
     return encode_generation(told.generation)
 
 
-def _told(said: StickyUserData) -> Told:
+def _told(said: StickyUserData) -> MemberUserData:
     # A generation below zero is none: no such claim is older than another.
-    return Told(owned=said.owned, generation=max(UNKNOWN_GENERATION, said.generation))
+    return MemberUserData(owned=said.owned, generation=max(UNKNOWN_GENERATION, said.generation))
 
 
 STICKY = Strategy(

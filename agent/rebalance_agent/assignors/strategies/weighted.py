@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rebalance_agent.assignors.balance.dealing import balance
 from rebalance_agent.assignors.balance.promise import Promise, by_weight
-from rebalance_agent.assignors.roster import Plan, Roster, Told
+from rebalance_agent.assignors.roster import MemberUserData, Plan, Roster
 from rebalance_agent.assignors.strategy import Strategy
 from rebalance_agent.assignors.strategy_settings import INT32_MAX, whole_number
 from rebalance_agent.groupprotocol.user_data import WeightedUserData, decode_weighted, encode_weighted
@@ -35,17 +35,17 @@ def promise_weighted(roster: Roster) -> Promise:
     return by_weight(roster, roster.of(WEIGHT))
 
 
-def read_weighted(user_data: bytes) -> Told:
+def read_weighted(user_data: bytes) -> MemberUserData:
     """Weight and owned partitions from a member's user data.
 
     Raises:
         DecodeError: it breaks the format, or the weight is not above zero.
     """
     told = decode_weighted(user_data)
-    return Told({WEIGHT.name: told.weight}, told.owned)
+    return MemberUserData({WEIGHT.name: told.weight}, told.owned)
 
 
-def write_weighted(told: Told) -> bytes:
+def write_weighted(told: MemberUserData) -> bytes:
     """A member's user data."""
     return encode_weighted(WeightedUserData(told.settings[WEIGHT.name], told.owned))
 

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rebalance_agent.assignors.roster import Roster
 
-__all__ = ["Hands", "Item", "weigh"]
+__all__ = ["Item", "WeightedBins", "weigh"]
 
 Item = tuple[int, int, int]
 """Weight, topic (its place in the roster), partition number."""
 
 STEPS_PER_PARTITION_MAX = 20
-"""Steps of `Hands.even_out`: in practice about one per partition that moves; theory allows many more."""
+"""Steps of `WeightedBins.even_out`: in practice about one per partition that moves; theory allows many more."""
 
 
 def weigh(roster: Roster) -> list[list[Item]]:
@@ -45,7 +45,7 @@ def _ratio(load: float) -> tuple[int, int]:
         return (1, 1)
 
 
-class Hands:
+class WeightedBins:
     """Who holds what. ``weights`` and ``counts`` go by member."""
 
     def __init__(self, roster: Roster, limits: Sequence[int]) -> None:

@@ -21,7 +21,7 @@ from rebalance_agent.assignors.units.standbys import (
     write_told,
 )
 from rebalance_agent.assignors.units.unit_promise import promise_units
-from rebalance_agent.assignors.units.units import Kind, copartitions, plan_standbys, plan_units
+from rebalance_agent.assignors.units.units import UnitKind, copartitions, plan_standbys, plan_units
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = [
@@ -83,7 +83,7 @@ def wanted_changelogs(roster: Roster) -> dict[str, int]:
     return {changelog: counts.get(source, 0) for changelog, source in changelogs.items() if changelog != source}
 
 
-def _kinds(roster: Roster) -> list[Kind]:
+def _kinds(roster: Roster) -> list[UnitKind]:
     changelogs = roster.shared_by_all(CHANGELOG_TOPICS)
     subscribed = set(roster.topics)
     kinds = []
@@ -95,7 +95,7 @@ def _kinds(roster: Roster) -> list[Kind]:
             # What others are active for is no copy.
             elsewhere = subscribed - names
             copied = [name for name, source in changelogs.items() if source in names and name not in elsewhere]
-        kinds.append(Kind(topics, roster.subscribers[topics[0]], count, dict.fromkeys(copied, count)))
+        kinds.append(UnitKind(topics, roster.subscribers[topics[0]], count, dict.fromkeys(copied, count)))
     return kinds
 
 

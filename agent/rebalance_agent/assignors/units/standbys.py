@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rebalance_agent.assignors.roster import Told
+from rebalance_agent.assignors.roster import MemberUserData
 from rebalance_agent.assignors.strategy_settings import Setting, whole_number
 from rebalance_agent.groupprotocol.standby_user_data import (
     PROCESS_ID_MAX,
@@ -72,17 +72,17 @@ def topic_name(text: str) -> str:
     return name
 
 
-def read_told(user_data: bytes) -> Told:
+def read_told(user_data: bytes) -> MemberUserData:
     """Process, owned partitions and standby copies from a member's user data.
 
     Raises:
         DecodeError: it breaks the format.
     """
     told = decode_standby_subscription(user_data)
-    return Told({PROCESS_ID.name: told.process_id}, told.owned, told.generation, told.standbys)
+    return MemberUserData({PROCESS_ID.name: told.process_id}, told.owned, told.generation, told.standbys)
 
 
-def write_told(told: Told) -> bytes:
+def write_told(told: MemberUserData) -> bytes:
     """A member's user data."""
     process_id = told.settings.get(PROCESS_ID.name, PROCESS_ID.default)
     return encode_standby_subscription(StandbyUserData(process_id, told.owned, told.generation, told.standbys))

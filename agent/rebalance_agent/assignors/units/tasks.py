@@ -20,7 +20,7 @@ from rebalance_agent.assignors.units.standbys import (
 )
 from rebalance_agent.assignors.units.subtopologies import SUBTOPOLOGIES, SubTopology, wanted_partitions
 from rebalance_agent.assignors.units.unit_promise import promise_units
-from rebalance_agent.assignors.units.units import Kind, copartitions, plan_standbys, plan_units
+from rebalance_agent.assignors.units.units import UnitKind, copartitions, plan_standbys, plan_units
 from rebalance_agent.model.group import RebalanceProtocol
 
 __all__ = ["TASK_STICKY", "promise_tasks", "task_standbys", "tasks", "wanted_internal_topics"]
@@ -58,7 +58,7 @@ def _processes(roster: Roster) -> list[int]:
     ]
 
 
-def _kinds(roster: Roster) -> list[Kind]:
+def _kinds(roster: Roster) -> list[UnitKind]:
     place = {name: topic for topic, name in enumerate(roster.topics)}
     left = set(place.values())
     kinds = []
@@ -71,11 +71,11 @@ def _kinds(roster: Roster) -> list[Kind]:
         if rest:
             count = roster.metadata[rest[0]].partitions
             copied = dict.fromkeys((roster.topics[topic] for topic in rest), count)
-            kinds.append(Kind(rest, roster.subscribers[rest[0]], count, copied))
+            kinds.append(UnitKind(rest, roster.subscribers[rest[0]], count, copied))
     return kinds
 
 
-def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[Kind]:
+def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[UnitKind]:
     """One kind of task; or, while members subscribe to different sources, one for each set of subscribers."""
     parts: dict[int, list[int]] = {}
     for topic in sources:
@@ -92,7 +92,7 @@ def _kinds_of(roster: Roster, each: SubTopology, sources: list[int]) -> list[Kin
             names = each.changelogs if state is None else ()
             copied = {name: units for name in names if name in own or name not in roster.topics}
         state = True
-        kinds.append(Kind(tuple(topics), roster.subscribers[topics[0]], units, copied))
+        kinds.append(UnitKind(tuple(topics), roster.subscribers[topics[0]], units, copied))
     return kinds
 
 

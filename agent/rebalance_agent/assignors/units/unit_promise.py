@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from rebalance_agent.assignors.balance.counts import NO_EXTRA
 from rebalance_agent.assignors.balance.promise import Promise
 from rebalance_agent.assignors.roster import Roster
-from rebalance_agent.assignors.units.units import Kind
+from rebalance_agent.assignors.units.units import UnitKind
 
 __all__ = ["promise_units"]
 
 
-def promise_units(roster: Roster, kinds: Sequence[Kind]) -> Promise:
+def promise_units(roster: Roster, kinds: Sequence[UnitKind]) -> Promise:
     """The most that a member has in any assignment that is balanced in units.
 
     A unit weighs as many partitions as it has, so no promise in partitions says exactly what a balance in units is:

@@ -15,7 +15,7 @@ from rebalance_agent.assignors.roster import Plan, Roster
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
 from rebalance_agent.assignors.units.unit_assignment import Unit, allot
 
-__all__ = ["Kind", "copartitions", "plan_standbys", "plan_units"]
+__all__ = ["UnitKind", "copartitions", "plan_standbys", "plan_units"]
 
 _UnitName = tuple[int, int]
 """Kind and number."""
@@ -25,7 +25,7 @@ _ByTopic = Mapping[str, Mapping[int, Iterable[int]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class UnitKind:
     """``topics`` (places in the roster) whose partitions of one number are a unit, and ``members``: their subscribers.
 
     ``units``: how many there are, the most partitions of a topic. ``copied``: topic -> its partitions, for the topics
@@ -47,7 +47,7 @@ def copartitions(roster: Roster) -> list[tuple[int, ...]]:
     return [tuple(topics) for topics in groups.values()]
 
 
-def plan_units(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]) -> Plan:
+def plan_units(roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int]) -> Plan:
     """Give out all units; ``place_of`` says each member's place."""
     case = _Case(roster, kinds, place_of)
     every = [(kind, number) for kind, each in enumerate(kinds) for number in range(each.units)]
@@ -67,7 +67,7 @@ def plan_units(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]) -
     return _as_plan(roster, case.contents, every, members)
 
 
-def plan_standbys(roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int], count: int, plan: Plan) -> Plan:
+def plan_standbys(roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int], count: int, plan: Plan) -> Plan:
     """Up to ``count`` copies of each unit, at places other than that of its owner in ``plan``.
 
     Who has a copy keeps it first, then who owned the unit until now.
@@ -126,7 +126,7 @@ class _Case:
     there; ``sizes``: by place, all of them.
     """
 
-    def __init__(self, roster: Roster, kinds: Sequence[Kind], place_of: Sequence[int]) -> None:
+    def __init__(self, roster: Roster, kinds: Sequence[UnitKind], place_of: Sequence[int]) -> None:
         self._kinds = kinds
         self._place_of = place_of
         busy = set[int]().union(*(kind.members for kind in kinds))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, quiet_logs, wants_direct
 from rebalance_agent.clock import SystemClock
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _remembered(groups: Groups, options: argparse.Namespace) -> _Found:
+def _remembered(groups: GroupSource, options: argparse.Namespace) -> _Found:
     """From an agent: whole only as many as are told, and one more for what the oldest began from."""
     known = groups.rebalances(options.group)
     details: list[RebalanceDetail] = []
@@ -97,7 +97,7 @@ def _remembered(groups: Groups, options: argparse.Namespace) -> _Found:
     return _Found("what the agent has seen since it was started", details, known.rollouts)
 
 
-def _whole(groups: Groups, group: str, line: Rebalance) -> RebalanceDetail:
+def _whole(groups: GroupSource, group: str, line: Rebalance) -> RebalanceDetail:
     if line.kind is RebalanceKind.ABORTED:
         return RebalanceDetail(group, line, (), ())
     return groups.rebalance(group, line.id)

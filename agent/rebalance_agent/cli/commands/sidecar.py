@@ -6,7 +6,7 @@ import argparse
 import sys
 import threading
 
-from rebalance_agent.cli.agent_command import Role, add_agent_parser, run_agent
+from rebalance_agent.cli.agent_command import AgentRole, add_agent_parser, run_agent
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings, as_given
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _role(settings: GatewaySettings, properties: dict[str, str]) -> Role:
+def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
     given = as_given(settings)
     if not isinstance(given, GatewaySettings):
         return Sidecar(given, properties)

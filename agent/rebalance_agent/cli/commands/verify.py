@@ -9,7 +9,7 @@ import math
 import sys
 from collections.abc import Mapping
 
-from rebalance_agent.audit.audit_report import Report
+from rebalance_agent.audit.audit_report import AuditReport
 from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cli.verify_reports import verified
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(each.clean for each in reports.values()) else 1
 
 
-def _print(report: Report, title: str) -> None:
+def _print(report: AuditReport, title: str) -> None:
     for each in sorted(report.differences, key=lambda each: (each.group, each.number))[:SHOWN_MAX]:
         print(printable(str(each)))
     if report.found > SHOWN_MAX:
@@ -126,7 +126,7 @@ def _print(report: Report, title: str) -> None:
     print(title + report.summary())
 
 
-def _as_json(reports: Mapping[str, Report]) -> dict[str, object]:
+def _as_json(reports: Mapping[str, AuditReport]) -> dict[str, object]:
     """The events' report, and in it those of other tables; ``clean`` is of all."""
     events, *others = (_report_json(each) for each in reports.values())
     tables = dict(zip([*reports][1:], others, strict=True))
@@ -134,7 +134,7 @@ def _as_json(reports: Mapping[str, Report]) -> dict[str, object]:
     return events | {"clean": clean} | ({"tables": tables} if tables else {})
 
 
-def _report_json(report: Report) -> dict[str, object]:
+def _report_json(report: AuditReport) -> dict[str, object]:
     return {
         "clean": report.clean,
         "summary": report.summary(),

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
-from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,
@@ -18,7 +18,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 )
 from rebalance_agent.cli.screens.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
-from rebalance_agent.runtime.watch.in_process import DirectWatch
+from rebalance_agent.runtime.watch.in_process import InProcessWatch
 from rebalance_agent.ui.sentences.words import printable
 
 __all__ = ["add_parser", "run"]
@@ -73,9 +73,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         with ExitStack() as stack:
             direct = None
-            groups: Groups
+            groups: GroupSource
             if wants_direct(options):
-                groups = direct = stack.enter_context(DirectWatch(*cluster_settings(options)))
+                groups = direct = stack.enter_context(InProcessWatch(*cluster_settings(options)))
             else:
                 groups = agent_api(options)
             if once:
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         return 2
 
 
-def _once(groups: Groups, direct: DirectWatch | None, options: argparse.Namespace) -> int:
+def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.Namespace) -> int:
     try:
         complete = direct.settled(SETTLE_S) if direct else True
         known = groups.groups(GroupQuery(limit=LIMIT_MAX))

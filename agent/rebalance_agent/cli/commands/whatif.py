@@ -7,11 +7,11 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 
-from rebalance_agent.advice import History, Settings, fidelity, history_of, ran_here, recommend, what_if
+from rebalance_agent.advice import RecordedHistory, ReplaySettings, fidelity, history_of, ran_here, recommend, what_if
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.assignors import STRATEGIES, strategy
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, quiet_logs
-from rebalance_agent.cli.inputs.whatif_past import FoundPast, find_past
+from rebalance_agent.cli.inputs.whatif_past import WhatIfInput, find_past
 from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     """Tell what would have been; the exit code."""
     quiet_logs()
     try:
-        names, settings = _names(options.strategy, options.protocol), Settings(_config(options.assignor_config))
+        names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
         past = find_past(options)
         history = _history(past, options.group)
         found = what_if(history, names, settings)
@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _history(past: FoundPast, group: str) -> History:
+def _history(past: WhatIfInput, group: str) -> RecordedHistory:
     history = history_of(past.events)
     if history.last is None:
         raise NotKnownError(f"no rebalance of {group!r} is known from {past.source.splitlines()[0]}")

@@ -17,7 +17,7 @@ from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.event_json import json_object, value_from_json
 
-__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "Access", "AgentApi", "AgentError", "Groups"]
+__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentAddress", "AgentApi", "AgentError", "GroupSource"]
 
 ANSWER_BYTES_MAX = 64 << 20
 """Ten thousand groups in one answer are some six megabytes."""
@@ -34,8 +34,8 @@ class AgentError(RebalanceAgentError):
     """The agent cannot be reached, or answers with something else."""
 
 
-class Groups(Protocol):
-    """What `watch` and `explain` ask. `api.groups_api.Api` answers it, too.
+class GroupSource(Protocol):
+    """What `watch` and `explain` ask. `api.groups_api.GroupsApi` answers it, too.
 
     Every method may raise NotKnownError and AgentError.
     """
@@ -58,7 +58,7 @@ class Groups(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AgentAddress:
     """How an agent's web port is reached: ``token`` is sent as a bearer token, the files are PEM."""
 
     url: str
@@ -78,9 +78,9 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class AgentApi:
-    """`Groups` over HTTP, of the observer at ``address``. Thread-safe."""
+    """`GroupSource` over HTTP, of the observer at ``address``. Thread-safe."""
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: AgentAddress) -> None:
         """Nothing is asked yet.
 
         Raises:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.entries import Record
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.entries import LogRecord
 from rebalance_agent.cli.inputs.line_files import lines_of, open_lines
 from rebalance_agent.cli.inputs.raw_records import raw_record
 from rebalance_agent.errors import InvalidInputError
@@ -22,7 +22,7 @@ METRICS_BYTES_MAX = 256 * 1024 * 1024
 """A scrape of 20,000 groups has some 150 MB."""
 
 
-def events_in(flag: str, name: str) -> Iterator[tuple[Event, Place]]:
+def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
     """Events of a file, a line each.
 
     Raises:
@@ -31,12 +31,12 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, Place]]:
     with open_lines(flag, name) as stream:
         for number, line in lines_of(name, stream, LINE_BYTES_MAX):
             try:
-                yield event_from_json(json_object(line)), Place(name, -1, number)
+                yield event_from_json(json_object(line)), RecordPosition(name, -1, number)
             except InvalidInputError as error:
                 raise InvalidInputError(f"{name}, line {number}", str(error)) from None
 
 
-def records_in(name: str) -> Iterator[Record]:
+def records_in(name: str) -> Iterator[LogRecord]:
     """Records of a file, each partition's in order; those without an offset follow each other without a gap.
 
     Raises:
@@ -57,7 +57,7 @@ def records_in(name: str) -> Iterator[Record]:
                 what = f"offset: {offset} of partition {partition} comes after {expected - 1}: put them in order"
                 raise InvalidInputError(f"{name}, line {number}", what)
             following[partition] = offset + 1
-            yield Record(Place(name, partition, offset), raw.timestamp, raw.key, raw.value)
+            yield LogRecord(RecordPosition(name, partition, offset), raw.timestamp, raw.key, raw.value)
 
 
 def scrape_in(name: str) -> Scrape:

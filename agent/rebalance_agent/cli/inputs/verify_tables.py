@@ -10,19 +10,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.audit.audit_report import Difference
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, Hours
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.group_hour_check import HOUR_COLUMNS, GroupHourCheck
 from rebalance_agent.audit.ledger import Ledger
 from rebalance_agent.audit.published_events import KINDS
-from rebalance_agent.audit.table_rows import EVENT_COLUMNS, GENERATION_COLUMNS, MEMBER_COLUMNS, Rosters, contradictions
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress, pairs
+from rebalance_agent.audit.table_rows import (
+    EVENT_COLUMNS,
+    GENERATION_COLUMNS,
+    MEMBER_COLUMNS,
+    TableRows,
+    contradictions,
+)
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, pairs
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
-__all__ = ["ToldByTables", "told_by_tables"]
+__all__ = ["EventsOfTables", "told_by_tables"]
 
 TIMES = {
     "timestamp_ms": "unix_millis(timestamp)",
@@ -38,7 +44,7 @@ _Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class ToldByTables:
+class EventsOfTables:
     """A ledger over ``events``, and one over ``generations``, of one cluster; records are still to be posted to both.
 
     ``reach_ms``: up to when `aggregate` had events the last time that it made ``generations``; None: nobody knows.
@@ -50,7 +56,7 @@ class ToldByTables:
     reach_ms: int | None
 
 
-def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: Callable[[str], bool]) -> ToldByTables:
+def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: Callable[[str], bool]) -> EventsOfTables:
     """Read them; without a ``cluster_id`` they must be of one cluster alone.
 
     Raises:
@@ -58,9 +64,9 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         PipelineError: Spark or a table is not as it has to be.
     """
     settings = SessionSettings(more=pairs("--spark", options.spark))
-    progress = Progress("verify", every_s=0)
+    progress = ProgressLines("verify", every_s=0)
     with open_session(settings, "rebalance-agent verify") as spark:
-        tables = Tables(spark, options.tables)
+        tables = DeltaTables(spark, options.tables)
         cluster = _cluster(tables, cluster_id, options.tables)
 
         def rows(name: str, *columns: str) -> Iterator[_Row]:
@@ -70,7 +76,7 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         reach_ms = _reach_ms(tables, cluster)
         made_ms = -math.inf if reach_ms is None else reach_ms - options.grace_seconds * 1000
         events, generations = Ledger(cluster, shows, once=True), Ledger(cluster, shows, kinds=GENERATION, once=True)
-        rosters, hours = Rosters(), Hours()
+        rosters, hours = TableRows(), GroupHourCheck()
         for row in rows("events", *EVENT_COLUMNS, "body"):
             event = _tell(events, "events", row, EVENT_COLUMNS) if row["kind"] in KINDS else None
             if isinstance(event, AbortedEvent):
@@ -86,10 +92,10 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         for difference in itertools.chain(rosters.differences(), of_hours):
             generations.report.differ(difference)
         generations.report.hours = hours.agreed
-        return ToldByTables(cluster, events, generations, reach_ms)
+        return EventsOfTables(cluster, events, generations, reach_ms)
 
 
-def _cluster(tables: Tables, wanted: str | None, folder: str) -> str:
+def _cluster(tables: DeltaTables, wanted: str | None, folder: str) -> str:
     found = sorted(row[0] for row in tables.read("events").select("cluster_id").distinct().collect() if row[0])
     if wanted is None and len(found) == 1:
         return str(found[0])
@@ -100,7 +106,7 @@ def _cluster(tables: Tables, wanted: str | None, folder: str) -> str:
     raise InvalidInputError("--tables", f"{folder} must have events {wants}; {there}")
 
 
-def _rows(tables: Tables, name: str, cluster_id: str, columns: tuple[str, ...]) -> Iterator[_Row]:
+def _rows(tables: DeltaTables, name: str, cluster_id: str, columns: tuple[str, ...]) -> Iterator[_Row]:
     frame = tables.read(name)
     mine = frame.where(frame["cluster_id"] == cluster_id)
     chosen = mine.selectExpr(*(f"{TIMES[each]} AS {each}" if each in TIMES else f"`{each}`" for each in columns))
@@ -110,7 +116,7 @@ def _rows(tables: Tables, name: str, cluster_id: str, columns: tuple[str, ...]) 
 
 def _tell(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) -> Event | None:
     """Tell the ledger the row's event; None where there is none in it."""
-    place = Place(f"{table} where event_id = {row['event_id']!r}")
+    place = RecordPosition(f"{table} where event_id = {row['event_id']!r}")
     number = row["generation"] or 0
     try:
         event = event_from_json(json_object(row["body"]))
@@ -123,7 +129,7 @@ def _tell(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) -> Ev
     return event
 
 
-def _reach_ms(tables: Tables, cluster_id: str) -> int | None:
+def _reach_ms(tables: DeltaTables, cluster_id: str) -> int | None:
     checked, events = tables.read("expectations"), tables.read("events")
     made = checked.where(checked["table"] == "generations").selectExpr("unix_micros(max(ran_at))").first()
     if made is None or made[0] is None:

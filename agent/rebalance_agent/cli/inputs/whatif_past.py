@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import agent_api, wants_direct
 from rebalance_agent.cli.inputs.line_files import lines_of, open_lines
@@ -20,7 +20,7 @@ from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.runtime.sinks.split_events import whole_events
 from rebalance_agent.runtime.watch.history_reader import read_past
 
-__all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "FoundPast", "find_past"]
+__all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "WhatIfInput", "find_past"]
 
 LINE_BYTES_MAX = 4 << 20
 """Four times the largest event that brokers take by default."""
@@ -30,14 +30,14 @@ EVENTS_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPast:
+class WhatIfInput:
     """One group's events in order, and where they are from, in words."""
 
     events: tuple[Event, ...]
     source: str
 
 
-def find_past(options: argparse.Namespace) -> FoundPast:
+def find_past(options: argparse.Namespace) -> WhatIfInput:
     """The past of ``options.group`` from where the flags say.
 
     Raises:
@@ -54,25 +54,25 @@ def find_past(options: argparse.Namespace) -> FoundPast:
         past = read_past(properties, settings.events_topic, options.group, SystemClock())
         if not past.known:
             raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
-        return FoundPast(past.events, past.source)
+        return WhatIfInput(past.events, past.source)
     return _remembered(agent_api(options), options.group)
 
 
-def _remembered(groups: Groups, group: str) -> FoundPast:
+def _remembered(groups: GroupSource, group: str) -> WhatIfInput:
     lines = groups.rebalances(group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
-    return FoundPast(events, "what the agent has seen since it was started")
+    return WhatIfInput(events, "what the agent has seen since it was started")
 
 
-def _events(groups: Groups, group: str, identity: str) -> Sequence[Event]:
+def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
     try:
         return groups.rebalance(group, identity).events
     except NotKnownError:
         return ()  # forgotten meanwhile: the agent keeps the last ones
 
 
-def _from_file(name: str, group: str) -> FoundPast:
+def _from_file(name: str, group: str) -> WhatIfInput:
     with open_lines("--events", name) as stream:
         events = tuple(whole_events(_of_group(name, stream, group)))
     if not events:
@@ -81,7 +81,7 @@ def _from_file(name: str, group: str) -> FoundPast:
     if len(clusters) > 1:
         text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
         raise InvalidInputError("--events", f"{text}: leave one of them in it")
-    return FoundPast(events, name)
+    return WhatIfInput(events, name)
 
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:

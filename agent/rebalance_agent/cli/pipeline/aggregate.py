@@ -10,7 +10,7 @@ from typing import Any
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline.pipeline_flags import (
-    Progress,
+    ProgressLines,
     add_kafka_flags,
     add_tables_flags,
     open_tables,
@@ -20,7 +20,7 @@ from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
 from rebalance_agent.ui.sentences.words import printable
 
@@ -61,7 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Aggregate; the exit code."""
-    progress = Progress("aggregate", every_s=0)
+    progress = ProgressLines("aggregate", every_s=0)
     try:
         properties = cluster_settings(options)[1] if options.publish else {}
         with open_tables(options, "aggregate", progress) as tables:
@@ -97,5 +97,5 @@ def say_broken(results: Sequence[Any], *, strict: bool = False) -> int:
     return len(broken(results, strict=strict))
 
 
-def _summary(tables: Tables) -> dict[str, Any]:
+def _summary(tables: DeltaTables) -> dict[str, Any]:
     return {name: tables.read(name).count() for name in MADE}

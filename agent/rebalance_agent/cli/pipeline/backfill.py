@@ -12,7 +12,7 @@ from pathlib import Path
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.json_fields import as_name, as_number, as_object, parse_json, shown
 from rebalance_agent.cli.pipeline.pipeline_flags import (
-    Progress,
+    ProgressLines,
     add_kafka_flags,
     add_tables_flags,
     open_tables,
@@ -31,9 +31,9 @@ from rebalance_agent.pipeline.ingest.backfill import (
     retold,
     topic_now,
 )
-from rebalance_agent.pipeline.ingest.log_rows import Shown
+from rebalance_agent.pipeline.ingest.log_rows import LogRows
 from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
-from rebalance_agent.tracking.log_replay import Facts
+from rebalance_agent.tracking.log_replay import LogFacts
 from rebalance_agent.ui.sentences.words import printable
 
 __all__ = ["add_parser", "facts_in", "run", "tell_gaps", "tell_ranges"]
@@ -81,10 +81,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Backfill; the exit code."""
-    progress = Progress("backfill", every_s=0)
+    progress = ProgressLines("backfill", every_s=0)
     try:
         properties = None if options.records else cluster_settings(options)[1]
-        facts = _facts_of(options) if options.records else Facts("")
+        facts = _facts_of(options) if options.records else LogFacts("")
         with open_tables(options, "backfill", progress) as tables:
             if properties is None:
                 records = records_of_files(tables.spark, options.records)
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
                 facts, records = now.facts, records_of_topic(tables.spark, properties, now)
             found = ranges(records)
             tell_ranges(found, progress)
-            rows = retold(records, facts, Shown(options.groups_allow, options.groups_deny))
+            rows = retold(records, facts, LogRows(options.groups_allow, options.groups_deny))
             told, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
             tell_gaps(missing, progress)
     except InvalidInputError as error:
@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
+def tell_ranges(found: Sequence[PartitionRange], progress: ProgressLines) -> None:
     """What there was of each partition."""
     for each in found[:TOLD_MAX]:
         offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
@@ -123,7 +123,7 @@ def tell_ranges(found: Sequence[PartitionRange], progress: Progress) -> None:
         progress.tell(f"and {len(found) - TOLD_MAX} more partitions with {rest:,} records")
 
 
-def tell_gaps(missing: Sequence[Gaps], progress: Progress) -> None:
+def tell_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
     """Where generations are missing."""
     for each in missing[:TOLD_MAX]:
         progress.tell(
@@ -141,9 +141,9 @@ def _time(epoch_ms: int) -> str:
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _facts_of(options: argparse.Namespace) -> Facts:
+def _facts_of(options: argparse.Namespace) -> LogFacts:
     if not options.topics:
-        return Facts(options.cluster_id)
+        return LogFacts(options.cluster_id)
     path = Path(options.topics)
     try:
         with path.open("rb") as file:
@@ -159,7 +159,7 @@ def _facts_of(options: argparse.Namespace) -> Facts:
         raise InvalidInputError("--topics", f"{path} must be {form}: {error}") from None
 
 
-def facts_in(text: bytes, cluster_id: str) -> Facts:
+def facts_in(text: bytes, cluster_id: str) -> LogFacts:
     """What ``--topics`` names, read.
 
     Raises:
@@ -167,7 +167,7 @@ def facts_in(text: bytes, cluster_id: str) -> Facts:
     """
     fields = as_object("file", parse_json(text), required=("topics",))
     counts, ids = as_object("topics", fields["topics"]), as_object("ids", fields.get("ids", {}))
-    return Facts(
+    return LogFacts(
         cluster_id,
         {name: as_number(f"topics.{shown(name)}", count, 0, PARTITION_MAX) for name, count in counts.items()},
         {name: as_name(f"ids.{shown(name)}", identity) for name, identity in ids.items()},

@@ -9,7 +9,7 @@ import threading
 
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.pipeline.pipeline_flags import (
-    Progress,
+    ProgressLines,
     add_kafka_flags,
     add_tables_flags,
     open_tables,
@@ -29,7 +29,7 @@ from rebalance_agent.pipeline.ingest.ingest_events import (
     read_again,
 )
 from rebalance_agent.pipeline.ingest.streaming import StreamSettings, ingest_stream
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 
 __all__ = ["add_parser", "run"]
@@ -73,7 +73,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Ingest; the exit code."""
-    progress = Progress("ingest")
+    progress = ProgressLines("ingest")
     try:
         kafka = None if options.events else cluster_settings(options)
         with open_tables(options, "ingest", None if kafka else progress) as tables:
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _files(tables: Tables, options: argparse.Namespace) -> Ingested:
+def _files(tables: DeltaTables, options: argparse.Namespace) -> Ingested:
     records = events_of_files(tables.spark, options.events)
     if options.dry_run:
         return counted(decoded(records))
@@ -98,7 +98,7 @@ def _files(tables: Tables, options: argparse.Namespace) -> Ingested:
 
 
 def _topic(
-    tables: Tables, options: argparse.Namespace, topic: str, properties: dict[str, str], progress: Progress
+    tables: DeltaTables, options: argparse.Namespace, topic: str, properties: dict[str, str], progress: ProgressLines
 ) -> Ingested:
     if not topic:
         raise InvalidInputError("--topic", "is missing: the setting events_topic is empty")

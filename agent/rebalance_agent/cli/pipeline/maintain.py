@@ -7,10 +7,10 @@ import datetime as dt
 import json
 import sys
 
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import TABLES
 
 __all__ = ["add_parser", "run"]
@@ -43,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Maintain; the exit code."""
-    progress = Progress("maintain", every_s=0)
+    progress = ProgressLines("maintain", every_s=0)
     try:
         with open_tables(options, "maintain", progress) as tables:
             if options.dry_run:
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _expire(tables: Tables, days: int) -> int:
+def _expire(tables: DeltaTables, days: int) -> int:
     today = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC).date()
     return sum(tables.expire(name, column, today - dt.timedelta(days)) for name, column in DATED.items())
 

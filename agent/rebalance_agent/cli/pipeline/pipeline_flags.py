@@ -14,10 +14,10 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.spark.task_progress import tasks_told
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = [
-    "Progress",
+    "ProgressLines",
     "add_kafka_flags",
     "add_tables_flags",
     "open_tables",
@@ -92,7 +92,9 @@ def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
 
 
 @contextmanager
-def open_tables(options: argparse.Namespace, stage: str, progress: Progress | None = None) -> Iterator[Tables]:
+def open_tables(
+    options: argparse.Namespace, stage: str, progress: ProgressLines | None = None
+) -> Iterator[DeltaTables]:
     """The tables that the flags name, in a session that ends with the block; ``progress`` hears of its tasks."""
     more: Mapping[str, str] = pairs("--spark", options.spark)
     settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
@@ -101,10 +103,10 @@ def open_tables(options: argparse.Namespace, stage: str, progress: Progress | No
         open_session(settings, f"rebalance-agent {stage}") as spark,
         tasks_told(spark, progress.tell) if progress else nullcontext(),
     ):
-        yield Tables(spark, options.tables)
+        yield DeltaTables(spark, options.tables)
 
 
-class Progress:
+class ProgressLines:
     """Lines on stderr, at most one every ``every_s`` seconds."""
 
     def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:

@@ -8,7 +8,7 @@ import json
 import sys
 from pathlib import Path
 
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.report.collect import collect
@@ -49,7 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Write the report; the exit code."""
-    progress = Progress("report")
+    progress = ProgressLines("report")
     try:
         with open_tables(options, "report", progress) as tables:
             made_at = dt.datetime.fromtimestamp(SystemClock().now_ms() / 1000, dt.UTC)

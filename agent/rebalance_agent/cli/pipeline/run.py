@@ -9,7 +9,7 @@ import json
 import sys
 
 from rebalance_agent.cli.pipeline.aggregate import say_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -17,7 +17,7 @@ from rebalance_agent.pipeline.ingest.ingest_events import counted, decoded, even
 from rebalance_agent.pipeline.report.collect import collect
 from rebalance_agent.pipeline.report.report_page import page
 from rebalance_agent.pipeline.stages import ADVISED, advise, aggregate, fidelity_summary, judge
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = ["add_parser", "run"]
 
@@ -53,7 +53,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Run every stage; the exit code."""
-    progress = Progress("run", every_s=0)
+    progress = ProgressLines("run", every_s=0)
     clock = SystemClock()
     try:
         with open_tables(options, "run", progress) as tables:
@@ -83,11 +83,11 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _report(tables: Tables, out: str, now_ms: int) -> None:
+def _report(tables: DeltaTables, out: str, now_ms: int) -> None:
     write_report(page(collect(tables, dt.datetime.fromtimestamp(now_ms / 1000, dt.UTC))).encode(), out)
 
 
-def _summary(tables: Tables) -> dict[str, object]:
+def _summary(tables: DeltaTables) -> dict[str, object]:
     groups = tables.read("generations").select("cluster_id", "group").distinct().count()
     return {
         "events": tables.read("events").count(),

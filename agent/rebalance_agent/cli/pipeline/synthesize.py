@@ -11,8 +11,8 @@ from pathlib import Path
 
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.testing.synthetic.event_files import Made, synthesize
-from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, Fleet
+from rebalance_agent.testing.synthetic.event_files import SynthesisResult, synthesize
+from rebalance_agent.testing.synthetic.fleet_plan import DAYS_MAX, GROUPS_MAX, FleetPlan
 
 __all__ = ["add_parser", "run"]
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     """Carry out the command."""
     try:
         since = {} if args.since is None else {"since_ms": args.since}
-        fleet = Fleet(args.groups, args.days, args.seed, **since)
+        fleet = FleetPlan(args.groups, args.days, args.seed, **since)
         progress = _Progress(fleet, SystemClock())
         made = synthesize(fleet, args.out, args.processes, progress.tell)
     except InvalidInputError as error:
@@ -80,12 +80,12 @@ def run(args: argparse.Namespace) -> int:
 class _Progress:
     """Says now and then how far it is, on standard error."""
 
-    def __init__(self, fleet: Fleet, clock: Clock) -> None:
+    def __init__(self, fleet: FleetPlan, clock: Clock) -> None:
         self._fleet = fleet
         self._clock = clock
         self._since = self._told = clock.monotonic()
 
-    def tell(self, made: Made) -> None:
+    def tell(self, made: SynthesisResult) -> None:
         now = self._clock.monotonic()
         if now - self._told < TOLD_EVERY_S:
             return
@@ -97,7 +97,7 @@ class _Progress:
             flush=True,
         )
 
-    def summary(self, made: Made) -> dict[str, object]:
+    def summary(self, made: SynthesisResult) -> dict[str, object]:
         return {
             "groups": made.groups,
             "days": self._fleet.days,

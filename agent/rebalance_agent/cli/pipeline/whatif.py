@@ -8,7 +8,7 @@ import json
 import sys
 
 from rebalance_agent.cli.pipeline.aggregate import say_broken
-from rebalance_agent.cli.pipeline.pipeline_flags import Progress, add_tables_flags, open_tables, stage_parser
+from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.stages import ADVISED, advise, fidelity_summary, judge
@@ -41,7 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(options: argparse.Namespace) -> int:
     """Replay; the exit code."""
-    progress = Progress("whatif", every_s=0)
+    progress = ProgressLines("whatif", every_s=0)
     try:
         with open_tables(options, "whatif", progress) as tables:
             if options.dry_run:

@@ -14,11 +14,11 @@ from textual.widgets import DataTable, Footer, Input, Static
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupList
-from rebalance_agent.cli.inputs.agent_api import Groups
+from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.screens.watch_group import GroupScreen
-from rebalance_agent.cli.screens.watch_poll import Failed, Poller, Told
+from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows
-from rebalance_agent.cli.screens.watch_table import COLUMNS, Row, group_rows, matching
+from rebalance_agent.cli.screens.watch_table import COLUMNS, WatchRow, group_rows, matching
 from rebalance_agent.ui.sentences.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
@@ -45,7 +45,7 @@ class WatchApp(App[None]):
 
     def __init__(
         self,
-        groups: Groups,
+        groups: GroupSource,
         missing: Callable[[], str] = str,
         wanted: str = "",
         sort: str = "group",
@@ -71,7 +71,9 @@ class GroupsScreen(Screen[None]):
         Binding("escape", "close_filter", "No filter", show=False),
     ]
 
-    def __init__(self, groups: Groups, missing: Callable[[], str], wanted: str, sort: str, interval: float) -> None:
+    def __init__(
+        self, groups: GroupSource, missing: Callable[[], str], wanted: str, sort: str, interval: float
+    ) -> None:
         """See `WatchApp`."""
         super().__init__()
         self._groups = groups
@@ -101,13 +103,13 @@ class GroupsScreen(Screen[None]):
         """Ask no more."""
         self._poller.stop()
 
-    def on_told(self, message: Told) -> None:
+    def on_poll_answered(self, message: PollAnswered) -> None:
         """Draw what is new."""
         if isinstance(message.answer, GroupList):
             self._known, self._trouble = message.answer, ""
             self._draw()
 
-    def on_failed(self, message: Failed) -> None:
+    def on_poll_failed(self, message: PollFailed) -> None:
         """Say so in place; the last table stays, and asking goes on."""
         self._trouble = message.reason
         self._draw()
@@ -170,7 +172,7 @@ class GroupsScreen(Screen[None]):
         self._rows.show(titles, [(row.group, _cells(row)) for row in rows[:ROWS_MAX]])
         self.query_one("#status", Static).update(self._status(everyone, rows))
 
-    def _status(self, everyone: Sequence[Row], rows: Sequence[Row]) -> Text:
+    def _status(self, everyone: Sequence[WatchRow], rows: Sequence[WatchRow]) -> Text:
         if self._trouble:
             return Text(f"{printable(self._trouble)}; trying again", "bold red")
         if self._known is None:
@@ -186,7 +188,7 @@ class GroupsScreen(Screen[None]):
         return text
 
 
-def _cells(row: Row) -> list[Text]:
+def _cells(row: WatchRow) -> list[Text]:
     style = "bold yellow" if row.running else ""
     cells = [
         Text(cell, style, justify="right" if column.right else "left")

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import Groups
-from rebalance_agent.ui.sentences.group_detail import Closer
+from rebalance_agent.cli.inputs.agent_api import GroupSource
+from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 
-__all__ = ["Looker"]
+__all__ = ["DetailPoll"]
 
 
-class Looker:
+class DetailPoll:
     """Asks for one group again and again; whole rebalances only when they are new or better known."""
 
-    def __init__(self, groups: Groups, name: str) -> None:
+    def __init__(self, groups: GroupSource, name: str) -> None:
         """Ask ``groups`` for the group ``name``."""
         self._groups = groups
         self._name = name
         self._known: dict[tuple[str, int], RebalanceDetail] = {}
 
-    def __call__(self) -> Closer:
+    def __call__(self) -> GroupCloseUp:
         """How things stand; raises what ``groups`` raises."""
         detail = self._groups.group(self._name)
         rebalances = self._groups.rebalances(self._name).rebalances
@@ -26,4 +26,4 @@ class Looker:
         keys = [(each.id, each.revision) for each in wanted]
         self._known = {key: self._known.get(key) or self._groups.rebalance(self._name, key[0]) for key in keys}
         whole: list[RebalanceDetail | None] = [*self._known.values(), None, None]
-        return Closer(detail, rebalances, whole[0], whole[1])
+        return GroupCloseUp(detail, rebalances, whole[0], whole[1])

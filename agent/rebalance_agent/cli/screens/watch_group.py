@@ -11,14 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
-from rebalance_agent.cli.inputs.agent_api import Groups
-from rebalance_agent.cli.screens.watch_detail import Looker
-from rebalance_agent.cli.screens.watch_poll import Failed, Poller, Told
+from rebalance_agent.cli.inputs.agent_api import GroupSource
+from rebalance_agent.cli.screens.watch_detail import DetailPoll
+from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
     REBALANCE_HEADINGS,
-    Closer,
+    GroupCloseUp,
     headline,
     member_table,
     move_rows,
@@ -42,11 +42,11 @@ class GroupScreen(Screen[None]):
         Binding("tab", "app.focus_next", "Next table"),
     ]
 
-    def __init__(self, groups: Groups, name: str, interval: float) -> None:
+    def __init__(self, groups: GroupSource, name: str, interval: float) -> None:
         """Nothing is asked before it is shown."""
         super().__init__()
         self._group = name
-        self._poller = Poller(self, Looker(groups, name), interval)
+        self._poller = Poller(self, DetailPoll(groups, name), interval)
 
     def compose(self) -> ComposeResult:
         """A headline, and three tables under each other."""
@@ -70,10 +70,10 @@ class GroupScreen(Screen[None]):
         """Ask no more."""
         self._poller.stop()
 
-    def on_told(self, message: Told) -> None:
+    def on_poll_answered(self, message: PollAnswered) -> None:
         """Draw what is new."""
         closer = message.answer
-        if not isinstance(closer, Closer):
+        if not isinstance(closer, GroupCloseUp):
             return
         self._head(headline(closer), "")
         self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(closer))
@@ -84,7 +84,7 @@ class GroupScreen(Screen[None]):
         self.query_one("#members_title", Static).update(f"members{more}")
         self.query_one("#moves_title", Static).update(moves_title(closer, moved))
 
-    def on_failed(self, message: Failed) -> None:
+    def on_poll_failed(self, message: PollFailed) -> None:
         """Say so in place; what was shown stays, and asking goes on."""
         self._head(f"{printable(message.reason)}; trying again", "bold red")
 

@@ -11,12 +11,12 @@ from textual.message_pump import MessagePump
 
 from rebalance_agent.errors import RebalanceAgentError
 
-__all__ = ["Failed", "Poller", "Told"]
+__all__ = ["PollAnswered", "PollFailed", "Poller"]
 
 _Answer = TypeVar("_Answer")
 
 
-class Told(Message):
+class PollAnswered(Message):
     """There is an answer."""
 
     def __init__(self, answer: object) -> None:
@@ -25,7 +25,7 @@ class Told(Message):
         self.answer = answer
 
 
-class Failed(Message):
+class PollFailed(Message):
     """There is none, and why."""
 
     def __init__(self, reason: str) -> None:
@@ -35,7 +35,7 @@ class Failed(Message):
 
 
 class Poller(Generic[_Answer]):
-    """Calls ``ask`` every ``interval`` seconds in a daemon thread and posts `Told` or `Failed` to ``screen``."""
+    """Calls ``ask`` every ``interval`` s in a daemon thread; posts `PollAnswered` or `PollFailed` to ``screen``."""
 
     def __init__(self, screen: MessagePump, ask: Callable[[], _Answer], interval: float) -> None:
         """Nothing is asked before `start`."""
@@ -60,11 +60,11 @@ class Poller(Generic[_Answer]):
 
     def _message(self) -> Message:
         try:
-            return Told(self._ask())
+            return PollAnswered(self._ask())
         except RebalanceAgentError as error:
-            return Failed(str(error))
+            return PollFailed(str(error))
         except Exception as error:  # noqa: BLE001 - shown in place; the next look may find it mended
-            return Failed(f"internal error: {error!r}")
+            return PollFailed(f"internal error: {error!r}")
 
     def _post(self, message: Message) -> None:
         if not self._stop.is_set():

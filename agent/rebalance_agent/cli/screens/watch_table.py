@@ -11,11 +11,11 @@ from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
 from rebalance_agent.ui.sentences.words import UNKNOWN, duration, printable, stall_text
 
-__all__ = ["COLUMNS", "Column", "Row", "group_rows", "matching", "table_text"]
+__all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "matching", "table_text"]
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A heading, and the API's name for the order by it; numbers stand to the right."""
 
     title: str
@@ -24,22 +24,22 @@ class Column:
 
 
 COLUMNS = (
-    Column("group", "group"),
-    Column("state", "state"),
-    Column("type", "type"),
-    Column("gen", "generation", right=True),
-    Column("members", "members", right=True),
-    Column("partitions", "partitions", right=True),
-    Column("skew", "skew", right=True),
-    Column("running", "running", right=True),
-    Column("last stall", "stall", right=True),
-    Column("rebalances", "rebalances", right=True),
-    Column("last trigger", "trigger"),
+    TableColumn("group", "group"),
+    TableColumn("state", "state"),
+    TableColumn("type", "type"),
+    TableColumn("gen", "generation", right=True),
+    TableColumn("members", "members", right=True),
+    TableColumn("partitions", "partitions", right=True),
+    TableColumn("skew", "skew", right=True),
+    TableColumn("running", "running", right=True),
+    TableColumn("last stall", "stall", right=True),
+    TableColumn("rebalances", "rebalances", right=True),
+    TableColumn("last trigger", "trigger"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class WatchRow:
     """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: it rebalances now."""
 
     group: str
@@ -47,14 +47,14 @@ class Row:
     running: bool
 
 
-def group_rows(groups: GroupList, sort: str = "group") -> list[Row]:
+def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
     """Rows in order of ``sort`` (one of the API's, ``-`` in front turns it around); what rebalances now is on top."""
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
     ordered.sort(key=lambda each: each.running is None)
     return [_row(each, groups.now_ms) for each in ordered]
 
 
-def matching(rows: Sequence[Row], wanted: str) -> list[Row]:
+def matching(rows: Sequence[WatchRow], wanted: str) -> list[WatchRow]:
     """Rows whose group's name has ``wanted`` in it, or matches it where it is a shell pattern; letters of any case."""
     if not wanted:
         return list(rows)
@@ -63,7 +63,7 @@ def matching(rows: Sequence[Row], wanted: str) -> list[Row]:
     return [row for row in rows if matches(row.group)]
 
 
-def table_text(rows: Sequence[Row]) -> str:
+def table_text(rows: Sequence[WatchRow]) -> str:
     """The table in columns, headings first."""
     lines = [tuple(column.title.upper() for column in COLUMNS), *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -76,7 +76,7 @@ def table_text(rows: Sequence[Row]) -> str:
     )
 
 
-def _row(each: GroupSummary, now_ms: int) -> Row:
+def _row(each: GroupSummary, now_ms: int) -> WatchRow:
     last = each.last
     cells = (
         printable(each.group),
@@ -91,7 +91,7 @@ def _row(each: GroupSummary, now_ms: int) -> Row:
         str(each.rebalances),
         last.trigger if last else UNKNOWN,
     )
-    return Row(each.group, tuple(map(str, cells)), each.running is not None)
+    return WatchRow(each.group, tuple(map(str, cells)), each.running is not None)
 
 
 def _number(value: int | None) -> str:

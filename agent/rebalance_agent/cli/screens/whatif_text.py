@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Outcome, Recommendation, WhatIf
+from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
 from rebalance_agent.ui.sentences.words import UNKNOWN, plural, printable
@@ -97,7 +97,7 @@ def _row(name: str, protocol: str, figures: Figures) -> tuple[str, ...]:
     )
 
 
-def _refused(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
     reasons: dict[str, list[str]] = {}
     for each in outcomes:
         if each.refused is not None:

@@ -13,7 +13,7 @@ from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
 from rebalance_agent.clients.aiokafka.joining import Joining
 from rebalance_agent.clients.participant import Participant
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.assignor_shapes import assignment_of
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import topic_partitions
@@ -33,7 +33,7 @@ class Joined:
 class Inner(Protocol):
     """What an `Assignor` passes on to. ``decision`` is the last one."""
 
-    decision: Decision | None
+    decision: AssignDecision | None
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class StrategyAssignor:
 
     def __init__(self, strategy: Strategy, participant: Participant) -> None:
         """Run ``strategy`` for one consumer."""
-        self.decision: Decision | None = None
+        self.decision: AssignDecision | None = None
         self._strategy = strategy
         self._participant = participant
 
@@ -88,7 +88,7 @@ class PlainAssignor:
 
     def __init__(self, assignor: Any, participant: Participant, group: str) -> None:  # noqa: ANN401
         """Run ``assignor`` (a class, as a rule) for one consumer of ``group``."""
-        self.decision: Decision | None = None
+        self.decision: AssignDecision | None = None
         self._assignor = assignor
         self._participant = participant
         self._group = group
@@ -112,7 +112,7 @@ class PlainAssignor:
         with quietly("read an assignment"):
             subscriptions = [member.subscription for member in members]
             given = assignment_of(result)
-            self.decision = Decision(
+            self.decision = AssignDecision(
                 GroupSubscription(topic_metadata(cluster, subscriptions), tuple(subscriptions), self._group),
                 GroupAssignment(members=given, target=given),
             )

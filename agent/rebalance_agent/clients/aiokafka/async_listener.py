@@ -8,10 +8,10 @@ from typing import Any
 from rebalance_agent.instrumentation.event_builder import HasTopicPartition
 from rebalance_agent.instrumentation.rebalance_listener import RebalanceListener
 
-__all__ = ["Listener"]
+__all__ = ["AiokafkaListener"]
 
 
-class Listener:
+class AiokafkaListener:
     """Tells a loss from a revocation: a consumer that is in no generation any more has lost what it had.
 
     Of the user's own methods, ``on_partitions_lost`` runs then, if there is one (KIP-429), else

@@ -10,10 +10,10 @@ from aiokafka.abc import ConsumerRebalanceListener
 
 from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.aiokafka.assignors import Assignor, PlainAssignor, StrategyAssignor
-from rebalance_agent.clients.aiokafka.async_listener import Listener
-from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
+from rebalance_agent.clients.aiokafka.async_listener import AiokafkaListener
+from rebalance_agent.clients.aiokafka.internal_topics import TopicsBeforeAssign
 from rebalance_agent.clients.aiokafka.joining import Joining
-from rebalance_agent.clients.aiokafka.offset_hooks import Telling
+from rebalance_agent.clients.aiokafka.offset_hooks import OffsetHooks
 from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries, refuse_equal_names
@@ -33,7 +33,7 @@ FROM_START = ("earliest", "smallest")
 """Values of ``auto_offset_reset`` by which a group without offsets reads everything; the second is an old name."""
 
 # aiokafka asks for its own class; this has its methods.
-ConsumerRebalanceListener.register(Listener)
+ConsumerRebalanceListener.register(AiokafkaListener)
 
 
 class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka is untyped
@@ -85,7 +85,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         strategies = {each.name: each for each in listed if isinstance(each, Strategy)}
         group = configs.get("group_id") or ""
         self._instance_id: str | None = configs.get("group_instance_id")
-        topics_ahead = TopicsAhead(strategies.values())
+        topics_ahead = TopicsBeforeAssign(strategies.values())
         self._participant = Participant(
             strategies.values(),
             settings_of(strategies, assignor_config or {}),
@@ -108,7 +108,9 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             events_token=events_token,
         )
         joining = Joining(self._client, topics_ahead)
-        Telling(self._client, self._instrumentation, clock, from_start=configs.get("auto_offset_reset") in FROM_START)
+        OffsetHooks(
+            self._client, self._instrumentation, clock, from_start=configs.get("auto_offset_reset") in FROM_START
+        )
         self._partition_assignment_strategy = tuple(
             self._assignor(entry, group, joining, last=entry is listed[-1]) for entry in listed
         )
@@ -123,7 +125,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
     ) -> None:
         """As ``aiokafka.AIOKafkaConsumer.subscribe``; the listener is timed."""
         if _known(listener):  # all else aiokafka refuses itself
-            listener = Listener(self._instrumentation.listener(listener), lambda: self._membership().joined)
+            listener = AiokafkaListener(self._instrumentation.listener(listener), lambda: self._membership().joined)
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
     async def getone(self, *partitions: Any) -> Any:  # noqa: ANN401 - aiokafka's

@@ -14,13 +14,13 @@ from rebalance_agent.assignors import Strategy
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.instrumentation.assignor_shapes import partition_counts
 
-__all__ = ["ANSWER_SECONDS", "TopicsAhead"]
+__all__ = ["ANSWER_SECONDS", "TopicsBeforeAssign"]
 
 ANSWER_SECONDS = 2.0
 """How long a rebalance may wait for the answer: less than a session timeout, and more than a healthy cluster needs."""
 
 
-class TopicsAhead:
+class TopicsBeforeAssign:
     """A ``TopicSource`` that knows what the last `look` has seen, and creates nothing."""
 
     def __init__(self, strategies: Iterable[Strategy]) -> None:

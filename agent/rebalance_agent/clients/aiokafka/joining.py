@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from rebalance_agent.clients.aiokafka.internal_topics import TopicsAhead
+from rebalance_agent.clients.aiokafka.internal_topics import TopicsBeforeAssign
 from rebalance_agent.clients.participant import read_assignment, read_member
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, encode_assignment, encode_subscription
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
@@ -32,7 +32,7 @@ class Joining:
     the next JoinGroup has all strategies in it; one that has not is answered here and never sent.
     """
 
-    def __init__(self, client: Any, topics: TopicsAhead | None = None) -> None:  # noqa: ANN401 - aiokafka is untyped
+    def __init__(self, client: Any, topics: TopicsBeforeAssign | None = None) -> None:  # noqa: ANN401 - aiokafka is untyped
         """Take over ``client.send``, which every request passes; ``topics`` look before a leader assigns."""
         self.members: dict[str, MemberSubscription] = {}
         self.complete = True

@@ -8,7 +8,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation.suppress import quietly
 
-__all__ = ["Telling"]
+__all__ = ["OffsetHooks"]
 
 OFFSET_COMMIT = 8
 OFFSET_FETCH = 9
@@ -16,7 +16,7 @@ JOIN_GROUP = 11
 SYNC_GROUP = 14
 
 
-class Telling:
+class OffsetHooks:
     """Listens to one consumer's requests and their answers; neither is changed, and nothing waits."""
 
     def __init__(self, client: Any, instrumentation: Instrumentation, clock: Clock, *, from_start: bool) -> None:  # noqa: ANN401 - aiokafka is untyped

@@ -11,16 +11,16 @@ from typing import Any, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from rebalance_agent.clients.confluent.config.client_settings import Settings
-from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
-from rebalance_agent.clients.confluent.data_methods import Reading
-from rebalance_agent.clients.confluent.group_methods import CLOSED, Belonging
+from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
+from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent.data_methods import DataMethods
+from rebalance_agent.clients.confluent.group_methods import CLOSED, GroupMethods
 from rebalance_agent.clients.confluent.member.committer import Commit, Committer
-from rebalance_agent.clients.confluent.member.group_member import Member
-from rebalance_agent.clients.confluent.member.membership_thread import Membership
-from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
-from rebalance_agent.clients.confluent.member.thread_handover import Handover
-from rebalance_agent.clients.confluent.offsets import Ledger, Offsets, by_partition, from_message
+from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
+from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
+from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent.member.thread_handover import ThreadHandover
+from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore, by_partition, from_message
 from rebalance_agent.clients.confluent.rebalancing import Callback, Callbacks, Rebalancing
 from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads
@@ -39,7 +39,7 @@ MESSAGES_MAX = 1_000_000
 """Of one `consume`: confluent-kafka's own limit."""
 
 
-class Consumer(Belonging, Reading):
+class Consumer(GroupMethods, DataMethods):
     """``confluent_kafka.Consumer`` by its methods and its configuration, in a group whose assignors are this package's.
 
     librdkafka cannot be given an assignor. So kafka-python is the member (it joins, sends heartbeats, assigns and
@@ -82,20 +82,20 @@ class Consumer(Belonging, Reading):
 
         """
         self._clock = clock or SystemClock()
-        self._settings = settings = Settings.of(config, assignor_config or {}, self._clock)
+        self._settings = settings = ClientSettings.of(config, assignor_config or {}, self._clock)
         self._data = confluent_kafka.Consumer(dict(settings.data), **options)
         self._turn = threading.RLock()  # one thread polls at a time; a callback may call anything
         self._closing = self._closed = False
-        self._ledger = Ledger()
-        self._handover = Handover()
-        self._watch = PollWatch(settings.max_poll_interval_ms, self._clock)
+        self._ledger = OffsetStore()
+        self._handover = ThreadHandover()
+        self._watch = PollInterval(settings.max_poll_interval_ms, self._clock)
         self._errors: deque[KafkaError] = deque()
         self._finished: deque[Commit] = deque()
         self._rebalancing = Rebalancing(
             self, self._data, self._ledger, self._commit_due, cooperative=settings.cooperative
         )
-        self._membership = Membership(
-            lambda: Member(
+        self._membership = MembershipThread(
+            lambda: MemberConsumer(
                 self._rebalancing,
                 self._handover,
                 self._watch,
@@ -128,7 +128,7 @@ class Consumer(Belonging, Reading):
     ) -> None:
         """As confluent-kafka's; a topic that begins with ``^`` is a regular expression, here Python's."""
         self._open()
-        wanted = Wanted(topics)
+        wanted = SubscribeCall(topics)
         self._rebalancing.callbacks = Callbacks(on_assign, on_revoke, on_lost)
         self._watch.touch()
         self._committer.start()

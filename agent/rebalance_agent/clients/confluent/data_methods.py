@@ -8,16 +8,16 @@ import confluent_kafka
 from confluent_kafka import TopicPartition
 
 from rebalance_agent.clients.confluent.kafka_errors import refused
-from rebalance_agent.clients.confluent.offsets import Ledger, listed
+from rebalance_agent.clients.confluent.offsets import OffsetStore, listed
 
-__all__ = ["Reading"]
+__all__ = ["DataMethods"]
 
 
-class Reading:
+class DataMethods:
     """The methods of ``confluent_kafka.Consumer`` that know nothing of the group."""
 
     _data: confluent_kafka.Consumer
-    _ledger: Ledger
+    _ledger: OffsetStore
 
     def assignment(self) -> list[TopicPartition]:
         """The partitions that are read."""

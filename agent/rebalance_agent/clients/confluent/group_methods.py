@@ -5,25 +5,25 @@ from __future__ import annotations
 import confluent_kafka
 from confluent_kafka import TopicPartition
 
-from rebalance_agent.clients.confluent.config.client_settings import Settings
+from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
 from rebalance_agent.clients.confluent.group_metadata import group_metadata
-from rebalance_agent.clients.confluent.member.membership_thread import Membership
+from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
 from rebalance_agent.clients.confluent.offsets import listed
 from rebalance_agent.clients.confluent.rebalancing import Rebalancing
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
-__all__ = ["CLOSED", "Belonging"]
+__all__ = ["CLOSED", "GroupMethods"]
 
 CLOSED = "Consumer closed"
 """Confluent-kafka's own words."""
 
 
-class Belonging:
+class GroupMethods:
     """The methods of ``confluent_kafka.Consumer`` about its membership; `standbys` is one more."""
 
     _data: confluent_kafka.Consumer
-    _settings: Settings
-    _membership: Membership
+    _settings: ClientSettings
+    _membership: MembershipThread
     _rebalancing: Rebalancing
     _closed: bool
 

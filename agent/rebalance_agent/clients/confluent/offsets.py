@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_INVALID, KafkaError, KafkaException, Message,
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as Partition
 
-__all__ = ["Ledger", "Offsets", "by_partition", "from_message", "listed"]
+__all__ = ["OffsetStore", "Offsets", "by_partition", "from_message", "listed"]
 
 Offsets = dict[Partition, OffsetAndMetadata]
 """kafka-python's partition -> offset to commit, with metadata and leader epoch."""
@@ -64,7 +64,7 @@ class _Owned:
         return self.given if self.latest is None else _after(self.latest)
 
 
-class Ledger:
+class OffsetStore:
     """Thread-safe: the application writes, the committing thread reads."""
 
     def __init__(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from rebalance_agent.clients.confluent.offsets import Ledger, Offsets, listed
+from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore, listed
 
 __all__ = ["Callback", "Callbacks", "Rebalancing"]
 
@@ -36,7 +36,7 @@ class Rebalancing:
         self,
         consumer: Any,  # noqa: ANN401 - what the user's callbacks are called with
         data: confluent_kafka.Consumer,
-        ledger: Ledger,
+        ledger: OffsetStore,
         commit: Callable[[Offsets], None],
         *,
         cooperative: bool,

@@ -15,7 +15,7 @@ from rebalance_agent.clients.confluent_plain.group_position import membership_of
 from rebalance_agent.clients.confluent_plain.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
-from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition, Progress
+from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Offsets, Partition
 from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.events import Callback
 
@@ -202,7 +202,7 @@ def _both(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - wha
     return stats_cb
 
 
-def _heard(progress: Progress | None, users: Any) -> Any:  # noqa: ANN401
+def _heard(progress: ConsumerProgress | None, users: Any) -> Any:  # noqa: ANN401
     """``on_commit``: ours, and then the application's, if that is one; else it is for confluent-kafka to refuse."""
     if users is not None and not callable(users):
         return users
@@ -215,7 +215,7 @@ def _heard(progress: Progress | None, users: Any) -> Any:  # noqa: ANN401
     return on_commit
 
 
-def _note(progress: Progress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
+def _note(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
     with quietly("note a commit"):
         if progress is not None:
             progress.committed(_offsets(partitions))

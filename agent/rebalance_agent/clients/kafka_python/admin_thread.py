@@ -15,7 +15,7 @@ from kafka.admin import KafkaAdminClient
 
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["ANSWER_SECONDS", "Aside"]
+__all__ = ["ANSWER_SECONDS", "AdminThread"]
 
 ANSWER_SECONDS = 2.0
 """How long a rebalance may wait for an answer: less than a session timeout, and more than a healthy cluster needs."""
@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 _NOT_SHARED = ("metric_reporters", "metrics_num_samples", "metrics_sample_window_ms")
 
 
-class Aside:
+class AdminThread:
     """Asks the cluster of a consumer with ``configs``, by the same address and with the same rights."""
 
     def __init__(self, configs: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ from rebalance_agent.assignors import Strategy
 from rebalance_agent.clients.kafka_python.cluster_metadata import topic_metadata
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.assignor_shapes import group_of
 from rebalance_agent.model.group import RebalanceProtocol as Protocol
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
@@ -31,7 +31,7 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         self._strategy = strategy
         self._participant = participant
         self._held = held
-        self.decision: Decision | None = None
+        self.decision: AssignDecision | None = None
 
     @property
     def name(self) -> str:

@@ -11,11 +11,11 @@ from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from kafka.errors import InconsistentGroupProtocolError
 
 from rebalance_agent.clients.held_copies import HeldStandbys
-from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import AdminThread
 from rebalance_agent.clients.kafka_python.assignor import StrategyAssignor
 from rebalance_agent.clients.kafka_python.assignor_list import all_cooperative, assignors, strategies
 from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refused
-from rebalance_agent.clients.kafka_python.internal_topics import TopicsAside
+from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
 from rebalance_agent.clients.kafka_python.offset_hooks import tell_offsets, tell_waits
@@ -94,14 +94,14 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         ours = strategies(wanted)
         group = configs.get("group_id") or ""
         self._clock = clock or SystemClock()
-        self._aside = Aside(configs)
+        self._aside = AdminThread(configs)
         self._participant = Participant(
             ours.values(),
             settings_of(ours, assignor_config or {}),
             group=group,
             rack=configs.get("client_rack") or None,
             loads=loads or Lags(self._aside, group, from_start=configs.get("auto_offset_reset") in FROM_START),
-            internal_topics=TopicsAside(self._aside),
+            internal_topics=InternalTopics(self._aside),
             create_internal_topics=create_internal_topics,
             held_standbys=held_standbys,
         )

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from kafka.protocol.consumer.metadata import ConsumerProtocolType
 
-from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import AdminThread
 from rebalance_agent.clients.negotiation import explain_inconsistent_protocols
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["why_refused"]
 
 
-def why_refused(aside: Aside, group: str, offered: Sequence[str]) -> str:
+def why_refused(aside: AdminThread, group: str, offered: Sequence[str]) -> str:
     """Ask the coordinator about ``group``, and say why a member that offers these strategies cannot join it.
 
     Of what the others offer it tells no more than the strategy in use.

@@ -7,19 +7,19 @@ from typing import Any
 
 from kafka.errors import NoError, TopicAlreadyExistsError, for_code
 
-from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import AdminThread
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["CREATION_SECONDS", "TopicsAside"]
+__all__ = ["CREATION_SECONDS", "InternalTopics"]
 
 CREATION_SECONDS = 10.0
 """How long the group waits for topics to be made, once in its life."""
 
 
-class TopicsAside:
+class InternalTopics:
     """A `TopicAdmin` with the consumer's own rights; replication and all else are the broker's defaults."""
 
-    def __init__(self, aside: Aside) -> None:
+    def __init__(self, aside: AdminThread) -> None:
         """Ask by ``aside``."""
         self._aside = aside
 

@@ -9,7 +9,7 @@ from typing import Any
 from kafka import TopicPartition
 from kafka.admin import OffsetSpec
 
-from rebalance_agent.clients.kafka_python.admin_thread import Aside
+from rebalance_agent.clients.kafka_python.admin_thread import AdminThread
 from rebalance_agent.errors import ClusterError
 
 __all__ = ["Lags"]
@@ -23,7 +23,7 @@ class Lags:
     A partition without a committed offset lags by all that it holds if the group starts there, else by nothing.
     """
 
-    def __init__(self, aside: Aside, group: str, *, from_start: bool) -> None:
+    def __init__(self, aside: AdminThread, group: str, *, from_start: bool) -> None:
         """Ask for ``group`` by ``aside``. ``from_start``: the consumer's ``auto_offset_reset`` is ``earliest``."""
         self._aside = aside
         self._group = group

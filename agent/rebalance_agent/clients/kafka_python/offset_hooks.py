@@ -7,13 +7,13 @@ from typing import Any
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.instrumentation import Instrumentation
-from rebalance_agent.instrumentation.consumer_progress import Progress
+from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.instrumentation.suppress import quietly
 
 __all__ = ["tell_offsets", "tell_waits"]
 
 
-def tell_offsets(coordinator: Any, progress: Progress, *, from_start: bool) -> None:  # noqa: ANN401 - kafka-python is untyped
+def tell_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bool) -> None:  # noqa: ANN401 - kafka-python is untyped
     """Let ``progress`` hear of the group's offsets as they are fetched and committed, and look before positions go.
 
     ``_on_join_complete_async`` drops what a cooperative member has to give up before the listener hears of it. There

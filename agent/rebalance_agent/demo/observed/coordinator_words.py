@@ -13,7 +13,7 @@ from typing import Any
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from rebalance_agent.cluster.admin_answers import Asking
+from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.observed.claims_check import Words
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
@@ -45,7 +45,7 @@ def ask(kafka: EmbeddedKafka, groups: Sequence[str]) -> dict[str, Words]:
         DemoError: Kafka's tool fails, or prints something else.
     """
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers, "log_level": 0})
-    asking = Asking(ADMIN_TIMEOUT_SECONDS)
+    asking = AdminAnswers(ADMIN_TIMEOUT_SECONDS)
     offsets = TopicPartition(OFFSETS_TOPIC, 0)
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     end = asking(admin.list_offsets, {offsets: latest})[offsets].result()

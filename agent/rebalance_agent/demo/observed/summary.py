@@ -20,7 +20,7 @@ from rebalance_agent.demo.observed.claims_check import (
 )
 from rebalance_agent.demo.observed.journal import slowest_client
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.stories import Group
+from rebalance_agent.demo.stories import StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import count_partitions
@@ -28,7 +28,7 @@ from rebalance_agent.model.partitions import count_partitions
 __all__ = [
     "NOT_CHECKED",
     "OK",
-    "GroupSummary",
+    "GroupOutcome",
     "Summary",
     "claim_of",
     "seen_episode",
@@ -42,7 +42,7 @@ NOT_CHECKED = "not checked"
 
 
 @dataclass(frozen=True, slots=True)
-class GroupSummary:
+class GroupOutcome:
     """One group at the end. ``stalls``: of every episode in seconds, in order; ``members``: client id -> partitions."""
 
     client: str
@@ -59,7 +59,7 @@ class GroupSummary:
 class Summary:
     """All groups by name, all steps in order, each step with its differences."""
 
-    groups: Mapping[str, GroupSummary]
+    groups: Mapping[str, GroupOutcome]
     steps: tuple[tuple[SeenStep, str], ...]
     differences: tuple[str, ...] = field(default=())
 
@@ -109,7 +109,7 @@ def seen_steps(runs: Sequence[StepRun], episodes: Mapping[str, Sequence[SeenEpis
 
 
 def summarise(
-    groups: tuple[Group, ...],
+    groups: tuple[StoryGroup, ...],
     now: Mapping[str, GroupNow],
     claims: Mapping[str, Claim],
     episodes: Mapping[str, list[SeenEpisode]],
@@ -128,7 +128,7 @@ def summarise(
             differences += [f"group {group.name}: {line}" for line in found]
             check = "; ".join(found) or OK
         told = episodes[group.name]
-        rows[group.name] = GroupSummary(
+        rows[group.name] = GroupOutcome(
             client=group.client,
             assignor=claim.protocol or group.assignor,
             group_type=now.get(group.name, GroupNow()).group_type,

@@ -17,7 +17,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import event_from_json
 from rebalance_agent.model.events import GenerationEvent
 
-__all__ = ["EVENTS_TOPIC", "Watching", "answers", "fetch"]
+__all__ = ["EVENTS_TOPIC", "DemoObserver", "answers", "fetch"]
 
 EVENTS_TOPIC = "rebalance-events"
 SCRAPE_SECONDS = 0.25
@@ -51,7 +51,7 @@ def answers(url: str) -> bool:
     return True
 
 
-class Watching:
+class DemoObserver:
     """Two threads that read; everybody else asks for what they have read."""
 
     def __init__(self, metrics_url: str, bootstrap_servers: str) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rebalance_agent.demo.stories import Group, Member
+from rebalance_agent.demo.stories import StoryGroup, StoryMember
 from rebalance_agent.testing.kafka.broker_settings import HOST
 
 __all__ = ["PORTS", "GatewayPorts", "behind_gateways", "flags", "gateway_name"]
@@ -32,12 +32,12 @@ def gateway_name(client_id: str) -> str:
     return f"gateway-{client_id}"
 
 
-def behind_gateways(groups: Sequence[Group]) -> list[tuple[Group, Member]]:
+def behind_gateways(groups: Sequence[StoryGroup]) -> list[tuple[StoryGroup, StoryMember]]:
     """Every member that has a gateway."""
     return [(group, member) for group in groups if group.configured for member in group.members]
 
 
-def flags(group: Group, member: Member, ports: GatewayPorts) -> tuple[str, ...]:
+def flags(group: StoryGroup, member: StoryMember, ports: GatewayPorts) -> tuple[str, ...]:
     """What ``rebalance-agent gateway`` is started with for this member, but for the brokers."""
     settings = "".join(f",{key}={value}" for key, value in member.config.items())
     return (

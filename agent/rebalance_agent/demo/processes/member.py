@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from rebalance_agent.demo.processes import leash
 from rebalance_agent.demo.processes.orders import Orders
-from rebalance_agent.demo.stories import SLOW_SECONDS, Client
+from rebalance_agent.demo.stories import SLOW_SECONDS, ClientLibrary
 
 __all__ = ["main"]
 
@@ -38,14 +38,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s.%(msecs)03d %(message)s", datefmt="%H:%M:%S")
     orders = Orders()
     leash.hold(orders.take)
-    handled = (_kafka_python if options.client == Client.KAFKA_PYTHON else _confluent)(options, orders)
+    handled = (_kafka_python if options.client == ClientLibrary.KAFKA_PYTHON else _confluent)(options, orders)
     logging.getLogger(__name__).info("left after %d records", handled)
     return 0
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--client", type=Client, choices=list(Client), required=True)
+    parser.add_argument("--client", type=ClientLibrary, choices=list(ClientLibrary), required=True)
     parser.add_argument("--bootstrap-servers", required=True)
     parser.add_argument("--group", required=True)
     parser.add_argument("--client-id", required=True)

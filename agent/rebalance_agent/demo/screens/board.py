@@ -9,7 +9,7 @@ from enum import StrEnum
 from rebalance_agent.demo.observed.claims_check import counts_text
 from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary
-from rebalance_agent.demo.stories import Group
+from rebalance_agent.demo.stories import StoryGroup
 from rebalance_agent.demo.timetable import StepRun
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import GenerationEvent
@@ -20,8 +20,8 @@ __all__ = [
     "SUMMARY_HEADINGS",
     "Board",
     "GroupLine",
-    "Status",
     "StepLine",
+    "StepStatus",
     "group_line",
     "stall_text",
     "step_line",
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-class Status(StrEnum):
+class StepStatus(StrEnum):
     """How far a step is."""
 
     WAITING = "waiting"
@@ -55,7 +55,7 @@ class StepLine:
 
     name: str
     text: str
-    status: Status
+    status: StepStatus
     problem: str = ""
 
 
@@ -86,7 +86,7 @@ STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
 _UNKNOWN = "-"
 
 
-def group_line(group: Group, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
+def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
     """One group from its gauges and its last episode."""
     cells = (
         group.name,
@@ -105,10 +105,10 @@ def group_line(group: Group, now: GroupNow, episode: GenerationEvent | None) -> 
 def step_line(run: StepRun) -> StepLine:
     """One step as far as it is."""
     if run.began is None:
-        return StepLine(run.step.name, run.step.text, Status.WAITING)
+        return StepLine(run.step.name, run.step.text, StepStatus.WAITING)
     if run.over:
-        return StepLine(run.step.name, run.step.text, Status.OVER)
-    status = Status.FAILED if run.problem else Status.RUNNING
+        return StepLine(run.step.name, run.step.text, StepStatus.OVER)
+    status = StepStatus.FAILED if run.problem else StepStatus.RUNNING
     return StepLine(run.step.name, run.step.text, status, run.problem)
 
 

@@ -18,7 +18,7 @@ from rebalance_agent.demo.screens.board import (
     STEP_HEADINGS,
     SUMMARY_HEADINGS,
     Board,
-    Status,
+    StepStatus,
     step_rows,
     summary_rows,
 )
@@ -29,10 +29,10 @@ FRAMES_PER_SECOND = 4
 
 _STATES = {"Stable": "green", "Preparing": "bold yellow", "Completing": "yellow"}
 _MARKS = {
-    Status.WAITING: Text("  ", "dim"),
-    Status.RUNNING: Text("> ", "bold yellow"),
-    Status.OVER: Text("✓ ", "green"),
-    Status.FAILED: Text("! ", "bold red"),
+    StepStatus.WAITING: Text("  ", "dim"),
+    StepStatus.RUNNING: Text("> ", "bold yellow"),
+    StepStatus.OVER: Text("✓ ", "green"),
+    StepStatus.FAILED: Text("! ", "bold red"),
 }
 
 
@@ -89,7 +89,7 @@ def draw(board: Board) -> RenderableType:
     steps = Table.grid()
     for step in board.steps:
         text = Text.assemble((f"{step.name}: ", "bold"), step.problem or step.text)
-        if step.status is Status.WAITING:
+        if step.status is StepStatus.WAITING:
             text.stylize("dim")
         steps.add_row(_MARKS[step.status], text)
     return Group(addresses, groups, steps)

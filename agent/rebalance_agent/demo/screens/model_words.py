@@ -13,7 +13,7 @@ from rebalance_agent.demo import stories
 from rebalance_agent.demo.screens.board import table_text
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
-from rebalance_agent.testing.simulation import Join, Settings, SimulatedMember, Timeline, simulate
+from rebalance_agent.testing.simulation import Join, SimulatedMember, SimulationSettings, Timeline, simulate
 
 __all__ = ["model_words"]
 
@@ -22,23 +22,25 @@ HEADINGS = ("in the coordinator's model", "under", "generations", "partitions th
 JOIN_MS = 60_000
 """When the member joins: the others have long come to rest."""
 
-SETTINGS = Settings(latency_ms=1)
+SETTINGS = SimulationSettings(latency_ms=1)
 """Without any latency an eager group would stop for no time at all."""
 
 _COOPERATIVE = "cooperative-"
 
 
-def model_words(groups: Sequence[stories.Group], steps: Sequence[stories.Step], topics: Mapping[str, int]) -> str:
+def model_words(
+    groups: Sequence[stories.StoryGroup], steps: Sequence[stories.StoryStep], topics: Mapping[str, int]
+) -> str:
     """A table: every join of the timetable into a group whose strategy has an eager and a cooperative form, in both.
 
     ``topics``: topic -> partitions.
     """
     named = {group.name: group for group in groups}
-    joins = [action for step in steps for action in step.actions if isinstance(action, stories.Join)]
+    joins = [action for step in steps for action in step.actions if isinstance(action, stories.StartMember)]
     return table_text(HEADINGS, [row for join in joins for row in _rows(named[join.group], join.client_id, topics)])
 
 
-def _rows(group: stories.Group, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
+def _rows(group: stories.StoryGroup, joining: str, topics: Mapping[str, int]) -> list[tuple[str, ...]]:
     eager = group.assignor.removeprefix(_COOPERATIVE)
     both = (eager, _COOPERATIVE + eager)
     if not STRATEGIES.keys() >= {*both}:
@@ -50,7 +52,7 @@ def _rows(group: stories.Group, joining: str, topics: Mapping[str, int]) -> list
     return [(what, name, *_cost(_join(group, joining, name, known), total)) for name in both]
 
 
-def _join(group: stories.Group, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
+def _join(group: stories.StoryGroup, joining: str, strategy: str, known: Mapping[str, TopicMetadata]) -> Timeline:
     """The others start together; ``joining`` comes when they have come to rest."""
     members = [SimulatedMember(each.client_id, tuple(known), (strategy,), config=each.config) for each in group.members]
     return simulate(known, [Join(JOIN_MS if each.name == joining else 0, each) for each in members], SETTINGS)

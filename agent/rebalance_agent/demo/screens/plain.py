@@ -13,8 +13,8 @@ from rebalance_agent.demo.screens.board import (
     SUMMARY_HEADINGS,
     Board,
     GroupLine,
-    Status,
     StepLine,
+    StepStatus,
     stall_text,
     step_rows,
     summary_rows,
@@ -30,7 +30,7 @@ class PlainScreen:
     def __init__(self, stream: TextIO) -> None:
         """Print to ``stream``."""
         self._stream = stream
-        self._steps: dict[str, Status] = {}
+        self._steps: dict[str, StepStatus] = {}
         self._episodes: dict[str, tuple[str, int]] = {}
         self._tabled = False
 
@@ -50,11 +50,11 @@ class PlainScreen:
     def show(self, board: Board) -> None:
         """Print steps that began or ended, and episodes that are new or better known."""
         at = f"{board.elapsed_seconds:6.1f} s  "
-        if not self._tabled and any(step.status is not Status.WAITING for step in board.steps):
+        if not self._tabled and any(step.status is not StepStatus.WAITING for step in board.steps):
             self._tabled = True
             self.say("\n" + table_text(GROUP_HEADINGS, [line.cells for line in board.groups]) + "\n")
         for step in board.steps:
-            if self._steps.get(step.name, Status.WAITING) != step.status:
+            if self._steps.get(step.name, StepStatus.WAITING) != step.status:
                 self._steps[step.name] = step.status
                 self.say(at + _step_text(step))
         for group in board.groups:
@@ -86,9 +86,9 @@ class PlainScreen:
 
 def _step_text(step: StepLine) -> str:
     match step.status:
-        case Status.RUNNING:
+        case StepStatus.RUNNING:
             return f"> {step.name}: {step.text}"
-        case Status.FAILED:
+        case StepStatus.FAILED:
             return f"! {step.name}: {step.problem}"
         case _:
             return f"  {step.name}: {step.status}"

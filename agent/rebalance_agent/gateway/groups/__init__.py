@@ -1,6 +1,6 @@
 """Our strategies in groups of clients that know nothing of them, and what their frames tell of rebalances.
 
-`Groups` is one per gateway, ``Groups.talk()`` one per connection. To the relay a talk is six methods::
+`GroupInterceptors` is one per gateway, its ``talk()`` one per connection. The relay calls six methods of it::
 
     talk.wants(head)                        whether this request is to be shown
     talk.observes(head)                     whether it is never changed, and so may pass if it is too large to be read
@@ -24,6 +24,6 @@ from __future__ import annotations
 
 from rebalance_agent.gateway.group_rules import Rule, Rules, parse_rules
 from rebalance_agent.gateway.groups.explain_rules import explain, stands_against
-from rebalance_agent.gateway.groups.group_interceptor import Groups, GroupTalk
+from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor, GroupInterceptors
 
-__all__ = ["GroupTalk", "Groups", "Rule", "Rules", "explain", "parse_rules", "stands_against"]
+__all__ = ["GroupInterceptor", "GroupInterceptors", "Rule", "Rules", "explain", "parse_rules", "stands_against"]

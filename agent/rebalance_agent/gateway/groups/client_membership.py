@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.instrumentation.event_builder import error_text
 from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
 from rebalance_agent.model.assignment_quality import AssignmentQuality
@@ -20,7 +20,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 
-__all__ = ["FETCH_SECONDS_MAX", "REASON_MAX", "Alive", "Emit", "Presence"]
+__all__ = ["FETCH_SECONDS_MAX", "REASON_MAX", "Alive", "ClientMembership", "Emit"]
 
 REASON_MAX = 1_000
 """Characters of a reason that is kept: clients write a sentence (KIP-800)."""
@@ -47,7 +47,7 @@ class _Moment:
         return round(self.seconds - other.seconds, 6)
 
 
-class Presence:
+class ClientMembership:
     """What a consumer owns and how far its rebalance is. Times are those at which a method is called.
 
     ``owned`` and ``generation`` are what it was last given; ``generation`` -1 where that is not known.
@@ -224,7 +224,7 @@ class Presence:
         generation: int,
         members: int,
         seconds: float,
-        decision: Decision | None = None,
+        decision: AssignDecision | None = None,
         quality: AssignmentQuality | None = None,
         error: Exception | None = None,
     ) -> None:

@@ -14,10 +14,10 @@ from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
-from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, Handler, Step, lose
-from rebalance_agent.gateway.groups.gateway_groups import Shared
-from rebalance_agent.gateway.groups.member_entries import Seat
-from rebalance_agent.gateway.transport.kafka_messages import Ask, Opened
+from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, FrameHandler, FrameResult, lose
+from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
+from rebalance_agent.gateway.groups.member_entries import MemberEntry
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
 from rebalance_agent.gateway.transport.request_head import RequestHead
 from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
     HEARTBEAT_KEY,
@@ -28,7 +28,7 @@ from rebalance_agent.groupprotocol.consumer_group_heartbeat import (
 from rebalance_agent.groupprotocol.wire.primitives import uuid_text
 from rebalance_agent.model.partitions import TopicPartitions
 
-__all__ = ["NAMES_MAX", "ConsumerHeartbeats"]
+__all__ = ["NAMES_MAX", "ConsumerHeartbeatHandler"]
 
 NAMES_MAX = 10_000
 """Topics whose ids are remembered: more than a pod subscribes to."""
@@ -45,28 +45,28 @@ class _Sent:
     member_id: str
     instance_id: str | None
     epoch: int
-    seat: Seat
+    seat: MemberEntry
 
 
-class ConsumerHeartbeats(Handler):
+class ConsumerHeartbeatHandler(FrameHandler):
     """Epochs, what members are told to have, and when they say that they have given up and taken in."""
 
     API_KEY = HEARTBEAT_KEY
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._shared = shared
 
-    def open_request(self, head: RequestHead, frame: bytes) -> Opened:
+    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """By a table of ours: kafka-python has no class for it."""
-        return Opened(b"", decode_heartbeat(head.api_version, frame), head.api_version)
+        return OpenedFrame(b"", decode_heartbeat(head.api_version, frame), head.api_version)
 
-    def open_response(self, head: RequestHead, frame: bytes) -> Opened:
+    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """See `open_request`."""
-        return Opened(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
+        return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
         """Note what the member has given up and taken in."""
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
         epoch, seats = message["member_epoch"], self._shared.seats
@@ -76,9 +76,9 @@ class ConsumerHeartbeats(Handler):
                 return PASS
             # A static member keeps its place until its session ends.
             seat.presence.leaving("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
-            return Step(memory=_Sent(group, member_id, instance_id, epoch, seat))
+            return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, seat))
         if seat is None:
-            seat = Seat(self._shared.presence(group, client_id, instance_id), blind=epoch > JOINING)
+            seat = MemberEntry(self._shared.presence(group, client_id, instance_id), blind=epoch > JOINING)
         presence = seat.presence
         presence.beat(self._shared.alive)
         if epoch == JOINING:
@@ -87,7 +87,7 @@ class ConsumerHeartbeats(Handler):
         await self._learn(ask, message["subscribed_topic_names"] or (), seat)
         if message["topic_partitions"] is not None:
             self._hold(seat, _by_id(message["topic_partitions"]))
-        return Step(memory=_Sent(group, member_id, instance_id, epoch, seat))
+        return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, seat))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the epoch, and what the member is to have."""
@@ -121,7 +121,7 @@ class ConsumerHeartbeats(Handler):
             memory.seat.presence.left()
             self._shared.seats.forget(memory.group, memory.member_id, memory.instance_id)
 
-    async def _learn(self, ask: Ask, names: Iterable[str], seat: Seat) -> None:
+    async def _learn(self, ask: Ask, names: Iterable[str], seat: MemberEntry) -> None:
         """Ask for the ids of topics that are subscribed to, and for the names of those that were assigned."""
         known = self._shared.topic_names
         new = sorted(set(names) - set(known.values())) if names else []
@@ -138,14 +138,14 @@ class ConsumerHeartbeats(Handler):
             del known[next(iter(known))]
         self._name(seat)
 
-    def _hold(self, seat: Seat, partitions: Mapping[str, Sequence[int]]) -> None:
+    def _hold(self, seat: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
         """The member says what it has; of one that was there before anybody here saw it, that is how it is learnt."""
         if not seat.blind:
             seat.presence.holds(self._by_name(partitions))
         elif partitions.keys() <= self._shared.topic_names.keys():
             seat.presence.owned, seat.blind = self._by_name(partitions), False
 
-    def _name(self, seat: Seat) -> None:
+    def _name(self, seat: MemberEntry) -> None:
         """Tell what was assigned, as soon as its topics' names are known."""
         target = seat.unnamed
         if target is None or not target.keys() <= self._shared.topic_names.keys():

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.groups.client_membership import Presence
-from rebalance_agent.gateway.transport.kafka_messages import Ask, Opened, open_request, open_response
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
+from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame, open_request, open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "NO_ERROR",
     "PASS",
     "REBALANCE_IN_PROGRESS",
-    "Handler",
-    "Step",
+    "FrameHandler",
+    "FrameResult",
     "lose",
 ]
 
@@ -30,7 +30,7 @@ LOST = {22: "ILLEGAL_GENERATION", 25: "UNKNOWN_MEMBER_ID", 82: "FENCED_INSTANCE_
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FrameResult:
     """What became of a request: whether its message was ``changed``, and what is to be remembered for its answer.
 
     Without a ``memory`` the answer is not read.
@@ -40,11 +40,11 @@ class Step:
     memory: Any = None
 
 
-PASS = Step()
+PASS = FrameResult()
 """It goes on as it came, and so does its answer."""
 
 
-class Handler:
+class FrameHandler:
     """Reads the frames of one API, by kafka-python's classes unless it says otherwise.
 
     ``STRICT``: a frame that cannot be read ends the connection; else it goes on, and the broker judges it.
@@ -61,7 +61,7 @@ class Handler:
         if "REQUEST" in vars(cls):
             cls.API_KEY, cls.VERSION_MAX = cls.REQUEST.API_KEY, cls.REQUEST.max_version
 
-    def open_request(self, head: RequestHead, frame: bytes) -> Opened:
+    def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Read a request.
 
         Raises:
@@ -69,7 +69,7 @@ class Handler:
         """
         return _without_nulls(open_request(self.REQUEST, head, frame))
 
-    def open_response(self, head: RequestHead, frame: bytes) -> Opened:
+    def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
         """Read the answer to a request with ``head``.
 
         Raises:
@@ -77,7 +77,7 @@ class Handler:
         """
         return _without_nulls(open_response(self.RESPONSE, head, frame))
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401 - kafka-python is untyped
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
         """Look at a request, and change it where that is called for."""
         raise NotImplementedError
 
@@ -89,7 +89,7 @@ class Handler:
         """The connection is gone, and the answer to the request that left ``memory`` never came."""
 
 
-def _without_nulls(opened: Opened) -> Opened:
+def _without_nulls(opened: OpenedFrame) -> OpenedFrame:
     """The same, after a look for null where none may be, which kafka-python reads and brokers refuse."""
     _refuse_nulls(opened.message, opened.version)
     return opened
@@ -109,7 +109,7 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
                 _refuse_nulls(each, version)
 
 
-def lose(presence: Presence, error_code: int, api: str, generation: int) -> None:
+def lose(presence: ClientMembership, error_code: int, api: str, generation: int) -> None:
     """The answer to a request of ``generation`` says that the member is none; of an earlier one it says nothing."""
     if error_code in LOST and generation == presence.generation and not presence.rejoining:
         presence.lost(f"{LOST[error_code]} in the answer to {api}")

@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.group_rules import Rules
-from rebalance_agent.gateway.groups.client_membership import Alive, Emit, Presence
-from rebalance_agent.gateway.groups.member_entries import Seats
+from rebalance_agent.gateway.groups.client_membership import Alive, ClientMembership, Emit
+from rebalance_agent.gateway.groups.member_entries import MemberEntries
 
-__all__ = ["Count", "Outcome", "Shared"]
+__all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 
 _logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ NAME_MAX, PROBLEM_MAX = 200, 1_000
 """Characters of a complaint that are told and remembered: names from outside may have 32 KiB each."""
 
 
-class Outcome(StrEnum):
+class FrameOutcome(StrEnum):
     """What became of one frame of a group that a rule matches. A closed set, for a counter's label."""
 
     OFFERED = "offered"
@@ -51,11 +51,11 @@ class Outcome(StrEnum):
     """Something of ours went wrong, and the client's own bytes went on."""
 
 
-Count = Callable[[Outcome], None]
+Count = Callable[[FrameOutcome], None]
 """Counts an outcome. Never raises."""
 
 
-class Shared:
+class GatewayGroups:
     """Rules, seats and the threads that assign."""
 
     def __init__(
@@ -74,17 +74,17 @@ class Shared:
         self.count = count
         self.assign_seconds = assign_seconds
         self.rack = rack
-        self.seats = Seats()
-        self.awaiting: set[Presence] = set()
+        self.seats = MemberEntries()
+        self.awaiting: set[ClientMembership] = set()
         self.topic_names: dict[str, str] = {}
         self.executor = ThreadPoolExecutor(ASSIGNING_MAX, thread_name_prefix="rebalance-agent-assign")
         self._complaints: set[tuple[str, str, str]] = set()
 
-    def presence(self, group: str, client_id: str, instance_id: str | None) -> Presence:
+    def presence(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
         """A consumer seen for the first time."""
-        return Presence(group, client_id, instance_id, self.clock, self.emit)
+        return ClientMembership(group, client_id, instance_id, self.clock, self.emit)
 
-    def await_fetch(self, presence: Presence) -> None:
+    def await_fetch(self, presence: ClientMembership) -> None:
         """The consumer may have been given something: look out for its first Fetch."""
         self.awaiting.add(presence)
         self.tidy()

@@ -11,27 +11,42 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.group_rules import ASSIGN_SECONDS, Rules
 from rebalance_agent.gateway.groups.client_membership import Alive, Emit
-from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeats
-from rebalance_agent.gateway.groups.frame_handler import Handler
-from rebalance_agent.gateway.groups.gateway_groups import Count, Outcome, Shared
-from rebalance_agent.gateway.groups.join_group import Joins
-from rebalance_agent.gateway.groups.observed_apis import Commits, Fetches, Heartbeats, Leaves, TransactionCommits
-from rebalance_agent.gateway.groups.sync_group import Syncs
+from rebalance_agent.gateway.groups.consumer_heartbeats import ConsumerHeartbeatHandler
+from rebalance_agent.gateway.groups.frame_handler import FrameHandler
+from rebalance_agent.gateway.groups.gateway_groups import Count, FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.join_group import JoinGroupHandler
+from rebalance_agent.gateway.groups.observed_apis import (
+    FetchHandler,
+    HeartbeatHandler,
+    LeaveGroupHandler,
+    OffsetCommitHandler,
+    TxnOffsetCommitHandler,
+)
+from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, RequestHead
 
-__all__ = ["WAITING_MAX", "GroupTalk", "Groups"]
+__all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
 WAITING_MAX = 1_000
 """Requests of one connection whose answers are to be read; clients have a few under way. More pass unread."""
 
-_HANDLERS = (Joins, Syncs, Heartbeats, Leaves, Commits, TransactionCommits, Fetches, ConsumerHeartbeats)
+_HANDLERS = (
+    JoinGroupHandler,
+    SyncGroupHandler,
+    HeartbeatHandler,
+    LeaveGroupHandler,
+    OffsetCommitHandler,
+    TxnOffsetCommitHandler,
+    FetchHandler,
+    ConsumerHeartbeatHandler,
+)
 _LENGTH = struct.Struct(">h")
-_Waiting = tuple[RequestHead, Handler, Any]
+_Waiting = tuple[RequestHead, FrameHandler, Any]
 _logger = logging.getLogger(__name__)
 
 
-class Groups:
+class GroupInterceptors:
     """The groups of one gateway: make it once, and a `talk` for each connection."""
 
     def __init__(
@@ -50,16 +65,16 @@ class Groups:
         A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack`` is that of members
         who tell none.
         """
-        self._shared = Shared(rules, emit, alive, clock, count, assign_seconds, rack)
+        self._shared = GatewayGroups(rules, emit, alive, clock, count, assign_seconds, rack)
 
     @property
     def members(self) -> int:
         """How many members are remembered."""
         return len(self._shared.seats)
 
-    def talk(self) -> GroupTalk:
+    def talk(self) -> GroupInterceptor:
         """For one more connection."""
-        return GroupTalk(self._shared)
+        return GroupInterceptor(self._shared)
 
     def close(self) -> None:
         """The gateway ends: tell what was still waited for, and assign no more."""
@@ -68,13 +83,13 @@ class Groups:
         self._shared.close()
 
 
-class GroupTalk:
+class GroupInterceptor:
     """Frames of one connection in and out. Raises nothing but `DecodeError`, for what can be read by no broker."""
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """Share seats with the gateway's other connections."""
         self._shared = shared
-        self._handlers: dict[int, Handler] = {each.API_KEY: each(shared) for each in _HANDLERS}
+        self._handlers: dict[int, FrameHandler] = {each.API_KEY: each(shared) for each in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
 
     def wants(self, head: RequestHead) -> bool:
@@ -86,7 +101,7 @@ class GroupTalk:
         handler = self._handlers.get(head.api_key)
         if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
             return False
-        return head.api_key != Fetches.API_KEY or bool(self._shared.awaiting)
+        return head.api_key != FetchHandler.API_KEY or bool(self._shared.awaiting)
 
     def observes(self, head: RequestHead) -> bool:
         """Whether a request that is to be shown is read only for what it tells, and never changed."""
@@ -153,7 +168,7 @@ class GroupTalk:
             handler.unanswered(memory)
 
     def _failed(self, head: RequestHead, error: Exception) -> None:
-        self._shared.count(Outcome.FAILED)
+        self._shared.count(FrameOutcome.FAILED)
         text = "a fault of the gateway: API %d v%d goes on as it came"
         _logger.error(text, head.api_key, head.api_version, exc_info=error)
 

@@ -11,15 +11,15 @@ from kafka.protocol.consumer.group import JoinGroupRequest, JoinGroupResponse
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.group_rules import Rule
 from rebalance_agent.gateway.groups.client_answers import elected, tell_join
-from rebalance_agent.gateway.groups.client_membership import Presence
-from rebalance_agent.gateway.groups.frame_handler import LOST, NO_ERROR, Handler, Step
-from rebalance_agent.gateway.groups.gateway_groups import Outcome, Shared
-from rebalance_agent.gateway.groups.member_entries import Seat
-from rebalance_agent.gateway.groups.offered_protocols import CONSUMER, Offer, Own, offer, own_protocols, serves
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
+from rebalance_agent.gateway.groups.frame_handler import LOST, NO_ERROR, FrameHandler, FrameResult
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.member_entries import MemberEntry
+from rebalance_agent.gateway.groups.offered_protocols import CONSUMER, Offer, OwnProtocol, offer, own_protocols, serves
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["Joins"]
+__all__ = ["JoinGroupHandler"]
 
 MEMBER_ID_REQUIRED = 79
 
@@ -33,12 +33,12 @@ class _Sent:
 
     group: str
     instance_id: str | None
-    seat: Seat
-    presence: Presence
+    seat: MemberEntry
+    presence: ClientMembership
     offer: Offer | None
 
 
-class Joins(Handler):
+class JoinGroupHandler(FrameHandler):
     """The JoinGroups of one connection.
 
     A client that falls out of its group begins anew without a member id; on this connection it is known to be the same.
@@ -48,12 +48,12 @@ class Joins(Handler):
     RESPONSE = JoinGroupResponse
     STRICT = True
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._shared = shared
-        self._recent: dict[str, Seat] = {}
+        self._recent: dict[str, MemberEntry] = {}
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Offer our strategy where a rule says so."""
         if message.protocol_type != CONSUMER:
             return self._foreign(message, client_id)
@@ -66,7 +66,7 @@ class Joins(Handler):
         keeps = own is not None and own.protocol is RebalanceProtocol.COOPERATIVE
         seat.presence.joining(own.subscription.owned_partitions if own and keeps else None, message.reason)
         sent = _Sent(message.group_id, message.group_instance_id, seat, seat.presence, seat.offer)
-        return Step(seat.offer is not None, sent)
+        return FrameResult(seat.offer is not None, sent)
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note the generation, and what it runs by."""
@@ -83,7 +83,7 @@ class Joins(Handler):
         presence.joined(message.member_id, message.generation_id)
         chosen = memory.offer is not None and message.protocol_name == memory.offer.strategy.name
         if memory.offer is not None:
-            self._shared.count(Outcome.CHOSEN if chosen else Outcome.NOT_CHOSEN)
+            self._shared.count(FrameOutcome.CHOSEN if chosen else FrameOutcome.NOT_CHOSEN)
         if seat.presence is presence:
             self._shared.seats.put(memory.group, message.member_id, memory.instance_id, seat)
             seat.chosen, seat.election = chosen, elected(message) if chosen else None
@@ -91,7 +91,7 @@ class Joins(Handler):
             tell_join(message, memory.offer)
         return chosen
 
-    def _seat(self, message: Any, client_id: str) -> Seat:  # noqa: ANN401
+    def _seat(self, message: Any, client_id: str) -> MemberEntry:  # noqa: ANN401
         group, instance_id = message.group_id, message.group_instance_id
         if message.member_id or instance_id is not None:
             known = self._shared.seats.find(group, message.member_id, instance_id)
@@ -104,9 +104,9 @@ class Joins(Handler):
         recent = self._recent.get(group)
         if recent is not None and message.member_id in ("", recent.presence.member_id):
             return recent
-        return Seat(self._shared.presence(group, client_id, instance_id))
+        return MemberEntry(self._shared.presence(group, client_id, instance_id))
 
-    def _offer(self, message: Any, seat: Seat, own: Own | None, client_id: str) -> Offer | None:  # noqa: ANN401
+    def _offer(self, message: Any, seat: MemberEntry, own: OwnProtocol | None, client_id: str) -> Offer | None:  # noqa: ANN401
         group, shared = message.group_id, self._shared
         rule = shared.rules.of(group)
         if rule is None:
@@ -115,13 +115,13 @@ class Joins(Handler):
             self._foreign(message, client_id)
             return None
         if problem := serves(rule.strategy, own.names):
-            shared.count(Outcome.MISFIT)
+            shared.count(FrameOutcome.MISFIT)
             shared.complain(logging.ERROR, group, client_id, f"its own assignor stays: {problem}")
             return None
-        shared.count(Outcome.OFFERED)
+        shared.count(FrameOutcome.OFFERED)
         return offer(message, own, rule.strategy, self._metadata(seat, rule, own))
 
-    def _metadata(self, seat: Seat, rule: Rule, own: Own) -> bytes:
+    def _metadata(self, seat: MemberEntry, rule: Rule, own: OwnProtocol) -> bytes:
         """The member's subscription for our strategy: the client's own topics, and what it owns.
 
         What a cooperative client keeps it says itself; of an eager one nobody knows but who saw its last assignment.
@@ -144,11 +144,11 @@ class Joins(Handler):
             participant.received(said.owned_partitions, dated)
         return participant.subscription(rule.strategy, said.topics)
 
-    def _foreign(self, message: Any, client_id: str) -> Step:  # noqa: ANN401
+    def _foreign(self, message: Any, client_id: str) -> FrameResult:  # noqa: ANN401
         rule = self._shared.rules.of(message.group_id)
         if rule is not None:
             names = ", ".join(each.name for each in message.protocols or ())[:200]
-            self._shared.count(Outcome.FOREIGN)
+            self._shared.count(FrameOutcome.FOREIGN)
             text = f"{rule.strategy.name} is for consumers with Kafka's own assignors alone, not for {names!r}"
             self._shared.complain(logging.WARNING, message.group_id, client_id, text)
-        return Step()
+        return FrameResult()

@@ -19,10 +19,10 @@ from rebalance_agent.clients.participant import Participant
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.groups.client_answers import Election
 from rebalance_agent.gateway.transport.kafka_messages import Ask
-from rebalance_agent.instrumentation.assign_decision import Decision
+from rebalance_agent.instrumentation.assign_decision import AssignDecision
 from rebalance_agent.model.subscription import TopicMetadata
 
-__all__ = ["Decided", "budget_seconds", "decide", "topics_of"]
+__all__ = ["LeaderDecision", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
 """The first version that does not create the topics it asks for; every broker since 0.11 has it."""
@@ -32,10 +32,10 @@ NO_ERROR, LEADER_NOT_AVAILABLE = 0, 5
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class LeaderDecision:
     """A decision, and the seconds that the assignor itself took for it."""
 
-    decision: Decision
+    decision: AssignDecision
     answers: dict[str, bytes]
     seconds: float
 
@@ -51,7 +51,7 @@ def budget_seconds(configured: float, rebalance_seconds: float, session_seconds:
 
 async def decide(
     strategy: Strategy, participant: Participant, election: Election, ask: Ask, executor: Executor, clock: Clock
-) -> Decided:
+) -> LeaderDecision:
     """Assign for the group of ``election``.
 
     Raises:
@@ -60,10 +60,10 @@ async def decide(
     """
     topics = await _ask_topics(election, ask)
 
-    def assign() -> Decided:
+    def assign() -> LeaderDecision:
         started = clock.monotonic()
         decision = participant.decide(strategy, topics, election.members)
-        return Decided(decision, participant.answers(decision), clock.monotonic() - started)
+        return LeaderDecision(decision, participant.answers(decision), clock.monotonic() - started)
 
     return await asyncio.get_running_loop().run_in_executor(executor, assign)
 

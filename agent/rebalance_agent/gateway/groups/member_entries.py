@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 from rebalance_agent.clients.participant import Participant
 from rebalance_agent.gateway.groups.client_answers import Election
-from rebalance_agent.gateway.groups.client_membership import Presence
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 
-__all__ = ["SEATS_MAX", "Seat", "Seats"]
+__all__ = ["SEATS_MAX", "MemberEntries", "MemberEntry"]
 
 SEATS_MAX = 1_000
 """Members remembered: a pod has a few consumers; of those that went without a word the longest silent are forgotten."""
 
 
 @dataclass(slots=True)
-class Seat:
+class MemberEntry:
     """One member of one group.
 
     ``offer`` is what was put before its own assignors in its last JoinGroup, and is ``chosen`` if the generation that
@@ -27,7 +27,7 @@ class Seat:
     the group before anybody here saw it. ``foreign``: it is no consumer, and is only remembered not to be asked about.
     """
 
-    presence: Presence
+    presence: ClientMembership
     participant: Participant | None = None
     offer: Offer | None = None
     chosen: bool = False
@@ -45,15 +45,15 @@ class Seat:
         return self.offer if self.chosen else None
 
 
-class Seats:
+class MemberEntries:
     """Seats by group and member: a static one by its instance id, under which it comes back, else by its member id."""
 
     def __init__(self, most: int = SEATS_MAX) -> None:
         """Remember at most ``most``."""
         self._most = most
-        self._seats: OrderedDict[tuple[str, bool, str], Seat] = OrderedDict()
+        self._seats: OrderedDict[tuple[str, bool, str], MemberEntry] = OrderedDict()
 
-    def __iter__(self) -> Iterator[Seat]:
+    def __iter__(self) -> Iterator[MemberEntry]:
         """Everyone who is remembered, the longest silent first."""
         return iter(tuple(self._seats.values()))
 
@@ -61,7 +61,7 @@ class Seats:
         """How many are remembered."""
         return len(self._seats)
 
-    def find(self, group: str, member_id: str, instance_id: str | None) -> Seat | None:
+    def find(self, group: str, member_id: str, instance_id: str | None) -> MemberEntry | None:
         """The seat of a member, which is used now.
 
         A static member's is found without a member id, too, by which it comes back; but not by another id: that is of
@@ -78,7 +78,7 @@ class Seats:
         """Whether nobody is remembered under these names."""
         return _key(group, member_id, instance_id) not in self._seats
 
-    def put(self, group: str, member_id: str, instance_id: str | None, seat: Seat) -> None:
+    def put(self, group: str, member_id: str, instance_id: str | None, seat: MemberEntry) -> None:
         """Remember a member under these names only."""
         for key in [key for key, each in self._seats.items() if each is seat]:
             del self._seats[key]

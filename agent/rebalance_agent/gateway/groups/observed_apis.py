@@ -20,21 +20,21 @@ from kafka.protocol.producer import TxnOffsetCommitRequest, TxnOffsetCommitRespo
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS, recover
-from rebalance_agent.gateway.groups.client_membership import Presence
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import (
     LOST,
     NO_ERROR,
     PASS,
     REBALANCE_IN_PROGRESS,
-    Handler,
-    Step,
+    FrameHandler,
+    FrameResult,
     lose,
 )
-from rebalance_agent.gateway.groups.gateway_groups import Shared
-from rebalance_agent.gateway.groups.member_entries import Seat
+from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
+from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 
-__all__ = ["Commits", "Fetches", "Heartbeats", "Leaves", "TransactionCommits"]
+__all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommitHandler", "TxnOffsetCommitHandler"]
 
 STALE_MEMBER_EPOCH = 113
 
@@ -43,29 +43,29 @@ STALE_MEMBER_EPOCH = 113
 class _Sent:
     """Whose request it was: by its answer another process may have taken a static member's seat."""
 
-    presence: Presence
+    presence: ClientMembership
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    presence: Presence
+    presence: ClientMembership
     group: str
     member_id: str
     instance_id: str | None
 
 
-class Heartbeats(Handler):
+class HeartbeatHandler(FrameHandler):
     """What a member is told: that the group rebalances, or that it is in it no more."""
 
     REQUEST = HeartbeatRequest
     RESPONSE = HeartbeatResponse
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._shared = shared
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401 - kafka-python is untyped
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
         """Of a member that nobody here knows, learn what it has."""
         names = message.group_id, message.member_id, message.group_instance_id
         seat = self._shared.seats.find(*names)
@@ -75,7 +75,7 @@ class Heartbeats(Handler):
             return PASS
         seat.presence.settle()
         seat.presence.beat(self._shared.alive)
-        return Step(memory=_Sent(seat.presence, message.generation_id))
+        return FrameResult(memory=_Sent(seat.presence, message.generation_id))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Note what it says."""
@@ -84,9 +84,9 @@ class Heartbeats(Handler):
         lose(memory.presence, message.error_code, "Heartbeat", memory.generation)
         return False
 
-    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> Seat | None:  # noqa: ANN401
+    async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry | None:  # noqa: ANN401
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
-        seat = Seat(self._shared.presence(group, client_id, instance_id))
+        seat = MemberEntry(self._shared.presence(group, client_id, instance_id))
         seat.presence.member_id = member_id
         # Whatever comes of it, it is asked once.
         self._shared.seats.put(group, member_id, instance_id, seat)
@@ -97,17 +97,17 @@ class Heartbeats(Handler):
         return None if seat.foreign else seat
 
 
-class Leaves(Handler):
+class LeaveGroupHandler(FrameHandler):
     """Members that leave on purpose, and why (KIP-800)."""
 
     REQUEST = LeaveGroupRequest
     RESPONSE = LeaveGroupResponse
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._seats = shared.seats
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Who asks, and when; told when the coordinator has answered."""
         members = [(each.member_id, each.group_instance_id, each.reason) for each in message.members or ()]
         leaving = []
@@ -116,7 +116,7 @@ class Leaves(Handler):
             if seat := self._seats.find(*names):
                 seat.presence.leaving(reason)
                 leaving.append(_Leaving(seat.presence, *names))
-        return Step(memory=tuple(leaving)) if leaving else PASS
+        return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
         """Those that the coordinator let go have left. Who it does not know was expelled before; others stay."""
@@ -141,20 +141,20 @@ class Leaves(Handler):
         self._seats.forget(leaving.group, leaving.member_id, leaving.instance_id)
 
 
-class Commits(Handler):
+class OffsetCommitHandler(FrameHandler):
     """Commits that came too late."""
 
     REQUEST = OffsetCommitRequest
     RESPONSE = OffsetCommitResponse
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._seats = shared.seats
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Whose it is."""
         seat = self._seats.find(message.group_id, message.member_id, message.group_instance_id)
-        return PASS if seat is None else Step(memory=_Sent(seat.presence, self._generation(message)))
+        return PASS if seat is None else FrameResult(memory=_Sent(seat.presence, self._generation(message)))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """What was refused for the sake of a rebalance."""
@@ -176,7 +176,7 @@ class Commits(Handler):
             lose(sent.presence, code, "OffsetCommit", sent.generation)
 
 
-class TransactionCommits(Commits):
+class TxnOffsetCommitHandler(OffsetCommitHandler):
     """Commits within a producer's transaction: the producer is told of their refusal, and the consumer is not."""
 
     REQUEST = TxnOffsetCommitRequest
@@ -189,17 +189,17 @@ class TransactionCommits(Commits):
         """Nothing: the consumer learns of it by its next heartbeat."""
 
 
-class Fetches(Handler):
+class FetchHandler(FrameHandler):
     """The first Fetch of partitions that a member was given: it comes by another connection than the group's."""
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._shared = shared
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401, ARG002
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Members are told apart by client id and partitions; newer versions name topics by their ids only."""
         asked = {(topic.topic or None, each.partition) for topic in message.topics for each in topic.partitions}
         for presence in self._shared.awaiting:

@@ -13,7 +13,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, deco
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "Own", "offer", "own_protocols", "serves"]
+__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "OwnProtocol", "offer", "own_protocols", "serves"]
 
 CONSUMER = "consumer"
 """The protocol type of consumers, and of Kafka Streams."""
@@ -28,7 +28,7 @@ _STREAMS = "stream"
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnProtocol:
     """What a client offers by itself: its assignors' names in its order, and the first one's subscription."""
 
     names: tuple[str, ...]
@@ -57,13 +57,13 @@ class Offer:
     version: int
 
 
-def own_protocols(request: Any) -> Own | None:  # noqa: ANN401 - kafka-python is untyped
+def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
     """What the client of this JoinGroup offers; None where it is no consumer, or its subscription cannot be read."""
     names = tuple(each.name for each in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None
     try:
-        return Own(names, decode_subscription(bytes(request.protocols[0].metadata or b"")))
+        return OwnProtocol(names, decode_subscription(bytes(request.protocols[0].metadata or b"")))
     except DecodeError:
         return None
 
@@ -90,7 +90,7 @@ def _protocol(names: Collection[str]) -> RebalanceProtocol:
     return RebalanceProtocol.COOPERATIVE if cooperative else RebalanceProtocol.EAGER
 
 
-def offer(request: Any, own: Own, strategy: Strategy, metadata: bytes) -> Offer:  # noqa: ANN401
+def offer(request: Any, own: OwnProtocol, strategy: Strategy, metadata: bytes) -> Offer:  # noqa: ANN401
     """Put ``strategy`` with ``metadata`` before what the client offers; in place of its own of that name, if any."""
     kept = [each for each in request.protocols if each.name != strategy.name]
     kind = type(request.protocols[0])

@@ -12,26 +12,26 @@ from kafka.protocol.consumer.group import SyncGroupRequest, SyncGroupResponse
 
 from rebalance_agent.clients.participant import read_assignment
 from rebalance_agent.gateway.groups.client_answers import Election, rename, tell_assignment, translate_assignments
-from rebalance_agent.gateway.groups.client_membership import Presence
+from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.frame_handler import (
     INCONSISTENT_GROUP_PROTOCOL,
     NO_ERROR,
     PASS,
     REBALANCE_IN_PROGRESS,
-    Handler,
-    Step,
+    FrameHandler,
+    FrameResult,
     lose,
 )
-from rebalance_agent.gateway.groups.gateway_groups import Outcome, Shared
-from rebalance_agent.gateway.groups.leader_decision import Decided, budget_seconds, decide
-from rebalance_agent.gateway.groups.member_entries import Seat
+from rebalance_agent.gateway.groups.gateway_groups import FrameOutcome, GatewayGroups
+from rebalance_agent.gateway.groups.leader_decision import LeaderDecision, budget_seconds, decide
+from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 from rebalance_agent.gateway.transport.kafka_messages import Ask
 from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.subscription import ConsumerAssignment
 
-__all__ = ["Syncs"]
+__all__ = ["SyncGroupHandler"]
 
 
 _NOTHING = ConsumerAssignment(NEWEST_VERSION, {})
@@ -42,23 +42,23 @@ class _Sent:
     group: str
     client_id: str
     generation: int
-    seat: Seat | None
-    presence: Presence | None
+    seat: MemberEntry | None
+    presence: ClientMembership | None
     ours: Offer | None
 
 
-class Syncs(Handler):
+class SyncGroupHandler(FrameHandler):
     """The SyncGroups of one connection."""
 
     REQUEST = SyncGroupRequest
     RESPONSE = SyncGroupResponse
     STRICT = True
 
-    def __init__(self, shared: Shared) -> None:
+    def __init__(self, shared: GatewayGroups) -> None:
         """A connection's first."""
         self._shared = shared
 
-    async def request(self, message: Any, client_id: str, ask: Ask) -> Step:  # noqa: ANN401
+    async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
         """Say our strategy's name where it was chosen; in the leader, assign."""
         seat = self._shared.seats.find(message.group_id, message.member_id, message.group_instance_id)
         current = seat is not None and seat.presence.generation == message.generation_id
@@ -68,18 +68,18 @@ class Syncs(Handler):
         presence = seat.presence if seat else None
         sent = _Sent(message.group_id, client_id, message.generation_id, seat, presence, ours)
         if seat is None or ours is None:
-            return Step(memory=sent)
+            return FrameResult(memory=sent)
         rename(message, ours.told, ours.strategy.name)
         if seat.election is not None:
             await self._assign(message, seat, ours, seat.election, ask)
-        return Step(changed=True, memory=sent)
+        return FrameResult(changed=True, memory=sent)
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
         """Say the client's own name; note what it was given."""
         seat, presence, ours = memory.seat, memory.presence, memory.ours
         if message.error_code == INCONSISTENT_GROUP_PROTOCOL and ours is None and self._known(memory.group):
             # The JoinGroup was answered before this gateway began: only by rejoining the two agree again.
-            self._shared.count(Outcome.SENT_BACK)
+            self._shared.count(FrameOutcome.SENT_BACK)
             text = "its SyncGroup is of a JoinGroup that this gateway has not seen: it is told to rejoin"
             self._shared.complain(logging.WARNING, memory.group, memory.client_id, text)
             message.error_code = REBALANCE_IN_PROGRESS
@@ -96,7 +96,7 @@ class Syncs(Handler):
             lose(presence, message.error_code, "SyncGroup", memory.generation)
         return ours is not None
 
-    def _given(self, message: Any, seat: Seat, presence: Presence, sent: _Sent) -> None:  # noqa: ANN401
+    def _given(self, message: Any, seat: MemberEntry, presence: ClientMembership, sent: _Sent) -> None:  # noqa: ANN401
         # A leader that forgets a member leaves it with no bytes at all: it owns nothing.
         given = read_assignment(bytes(message.assignment)) if message.assignment else _NOTHING
         if given is None or sent.generation != presence.generation:
@@ -110,7 +110,7 @@ class Syncs(Handler):
         if sent.ours is not None:
             tell_assignment(message, given)
 
-    async def _assign(self, message: Any, seat: Seat, ours: Offer, election: Election, ask: Ask) -> None:  # noqa: ANN401
+    async def _assign(self, message: Any, seat: MemberEntry, ours: Offer, election: Election, ask: Ask) -> None:  # noqa: ANN401
         """Replace what the client assigned, unless that fails or takes too long."""
         shared, participant = self._shared, seat.participant
         budget = budget_seconds(shared.assign_seconds, seat.rebalance_seconds, seat.session_seconds)
@@ -124,7 +124,7 @@ class Syncs(Handler):
             translate_assignments(message, decided.answers, election)
         except Exception as error:  # noqa: BLE001 - whatever it is, the group goes on by the client's own assignment
             late = isinstance(error, TimeoutError)
-            shared.count(Outcome.ASSIGN_LATE if late else Outcome.ASSIGN_FAILED)
+            shared.count(FrameOutcome.ASSIGN_LATE if late else FrameOutcome.ASSIGN_FAILED)
             problem = f"was not done within {budget:.3g} s" if late else f"failed: {type(error).__name__}: {error}"
             text = f"{ours.strategy.name} {problem}; the client's own assignment goes through"
             shared.complain(logging.ERROR, seat.presence.group, seat.presence.client_id, text)
@@ -132,10 +132,10 @@ class Syncs(Handler):
             told = (ours.strategy.name, election.generation, len(election.members), seconds)
             seat.presence.decided(*told, error=error)
         else:
-            shared.count(Outcome.ASSIGNED)
+            shared.count(FrameOutcome.ASSIGNED)
             self._judge(seat.presence, ours, election, decided)
 
-    def _judge(self, presence: Presence, ours: Offer, election: Election, decided: Decided) -> None:
+    def _judge(self, presence: ClientMembership, ours: Offer, election: Election, decided: LeaderDecision) -> None:
         """Tell how good it is, later: the group does not wait for that, and may be in the next generation by then."""
 
         def told(judged: asyncio.Future[AssignmentQuality | None]) -> None:

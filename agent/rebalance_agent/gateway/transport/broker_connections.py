@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Sequence
 
 from rebalance_agent.gateway.transport.addresses import Address
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 
 __all__ = ["CONNECT_SECONDS_MAX", "connected"]
@@ -35,7 +35,7 @@ async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) ->
             problem = f"the certificate of {host} port {port} is not trusted: {error.verify_message}"
         except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; a name that can be none is a ValueError
             problem = f"{host} port {port}: {getattr(error, 'strerror', None) or error}"
-    raise RefusedError(Refusal.UNREACHABLE, problem)
+    raise RefusedError(CloseReason.UNREACHABLE, problem)
 
 
 async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:

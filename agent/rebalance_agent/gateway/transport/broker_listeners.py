@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.gateway.rate_limited_log import Told
+from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
 from rebalance_agent.gateway.transport.free_ports import (
     PORT_MAX,
@@ -20,7 +20,7 @@ from rebalance_agent.gateway.transport.free_ports import (
     held,
 )
 
-__all__ = ["GONE_SECONDS", "Accepted", "Door", "Listener", "Listeners", "Opened"]
+__all__ = ["GONE_SECONDS", "AcceptLoop", "Accepted", "BrokerListener", "BrokerListeners", "Opened"]
 
 GONE_SECONDS = 300.0
 """A broker that Metadata does not name for so long is gone, not restarting; its port may then be closed."""
@@ -31,10 +31,10 @@ NO_ROOM_SECONDS = 0.2
 _log = logging.getLogger(__name__)
 
 
-class Door:
+class AcceptLoop:
     """A listening socket whose connections are handed on."""
 
-    def __init__(self, sock: socket.socket, accepted: Callable[[socket.socket], None], told: Told) -> None:
+    def __init__(self, sock: socket.socket, accepted: Callable[[socket.socket], None], told: RateLimitedLog) -> None:
         """``accepted`` owns each connection it is given. Made inside the running event loop."""
         self.port: int = sock.getsockname()[1]
         self._socket, self._accepted, self._told = sock, accepted, told
@@ -69,7 +69,7 @@ class Door:
 
 
 @dataclass(slots=True)
-class Listener:
+class BrokerListener:
     """One broker's: where it really is, who is connected to it, and when it was last named.
 
     ``problem``: why clients cannot reach it through here; without a ``door`` or at an address that is none.
@@ -78,18 +78,18 @@ class Listener:
     node: int
     address: Address
     seen: float
-    door: Door | None = None
+    door: AcceptLoop | None = None
     problem: str = ""
     connections: int = 0
 
 
-Accepted = Callable[[socket.socket, Listener], None]
+Accepted = Callable[[socket.socket, BrokerListener], None]
 
 Opened = Callable[[int, Mapping[int, str]], None]
 """Told how many brokers have a port here, and of each that clients cannot reach why."""
 
 
-class Listeners:
+class BrokerListeners:
     """Those of one gateway; see `rebalance_agent.gateway.transport.addresses.Nodes`.
 
     A broker that has no port here must neither be left out of an answer, which clients would take for its end, nor end
@@ -103,8 +103,8 @@ class Listeners:
         """Port ``port_base`` plus node id, or any free one with base 0; ``advertised`` is the host told to clients."""
         self._host, self._port_base, self._advertised = host, port_base, advertised
         self._accepted, self._opened, self._clock = accepted, opened, clock
-        self._listeners: dict[int, Listener] = {}
-        self._warnings = Told(_log, clock)
+        self._listeners: dict[int, BrokerListener] = {}
+        self._warnings = RateLimitedLog(_log, clock)
         self._told = clock.monotonic()
         self._ephemeral = ephemeral_ports()
         self._nowhere: socket.socket | None = None
@@ -158,7 +158,7 @@ class Listeners:
             if len(self._listeners) >= NODES_MAX:
                 self._warnings.warn("room", "broker %s gets no port: %s others have one", node, NODES_MAX)
                 return self._shut
-            listener = self._listeners[node] = Listener(node, address, now)
+            listener = self._listeners[node] = BrokerListener(node, address, now)
         if listener.address != address:
             if not address_problem(address):
                 _log.info("broker %s is now at %s port %s", node, *address)
@@ -167,7 +167,7 @@ class Listeners:
         self._open(listener)
         return self._shut if listener.problem or listener.door is None else listener.door.port
 
-    def _open(self, listener: Listener) -> None:
+    def _open(self, listener: BrokerListener) -> None:
         """Open the broker's port, if it is not; or note why that cannot be."""
         before, listener.problem = listener.problem, address_problem(listener.address)
         if listener.door is None and not listener.problem:
@@ -175,7 +175,7 @@ class Listeners:
         if listener.problem and listener.problem != before:
             self._warnings.warn("shut", "broker %s is down to clients here: %s", listener.node, listener.problem)
 
-    def _listen(self, listener: Listener, port: int) -> str:
+    def _listen(self, listener: BrokerListener, port: int) -> str:
         if self._closed:
             return "the gateway ends"
         if port > PORT_MAX:
@@ -184,7 +184,7 @@ class Listeners:
             sock = bound(self._host, port)
         except OSError as error:
             return f"cannot listen on {self._host} port {port}: {error.strerror or error}"
-        listener.door = Door(sock, lambda connection: self._accepted(connection, listener), self._warnings)
+        listener.door = AcceptLoop(sock, lambda connection: self._accepted(connection, listener), self._warnings)
         _log.info("broker %s is reached through port %s", listener.node, listener.door.port)
         if port in self._ephemeral:
             text = (

@@ -6,10 +6,10 @@ from enum import StrEnum
 
 from rebalance_agent.errors import RebalanceAgentError
 
-__all__ = ["Refusal", "RefusedError"]
+__all__ = ["CloseReason", "RefusedError"]
 
 
-class Refusal(StrEnum):
+class CloseReason(StrEnum):
     """What was wrong with a connection."""
 
     FAILED = "failed"
@@ -28,7 +28,7 @@ class Refusal(StrEnum):
 class RefusedError(RebalanceAgentError):
     """A connection cannot go on; others do."""
 
-    def __init__(self, refusal: Refusal, text: str) -> None:
+    def __init__(self, refusal: CloseReason, text: str) -> None:
         """``text`` says what was seen, and where it helps what to do; never a payload."""
         super().__init__(text)
         self.refusal = refusal

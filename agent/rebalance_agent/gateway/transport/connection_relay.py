@@ -13,10 +13,10 @@ from typing import Any, Protocol
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.gateway.gateway_counters import Counts
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
-from rebalance_agent.gateway.transport.frame_forwarder import Lane
-from rebalance_agent.gateway.transport.frame_memory import Room
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
+from rebalance_agent.gateway.transport.frame_forwarder import FrameForwarder
+from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.kafka_messages import Ask, open_response
 from rebalance_agent.gateway.transport.links import Link
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
@@ -29,8 +29,8 @@ __all__ = [
     "READ_ANSWER_BYTES_MAX",
     "READ_REQUEST_BYTES_MAX",
     "REQUEST_BYTES_MAX",
-    "Relay",
-    "Talk",
+    "ConnectionRelay",
+    "Interceptor",
 ]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
@@ -63,7 +63,7 @@ _ANSWER_BYTES_MIN = 4
 _log = logging.getLogger(__name__)
 
 
-class Talk(Protocol):
+class Interceptor(Protocol):
     """What is done to the frames of one connection that are read."""
 
     def reads_request(self, head: RequestHead) -> bool:
@@ -103,17 +103,24 @@ class _Sent:
     asked: asyncio.Future[bytes] | None = None
 
 
-class Relay:
+class ConnectionRelay:
     """Runs until both sides have ended. Nothing of another connection is touched, whatever comes here."""
 
     def __init__(
-        self, client: Link, broker: Link, talk: Talk, pipes: Pipes, memory: Room, counts: Counts, clock: Clock
+        self,
+        client: Link,
+        broker: Link,
+        talk: Interceptor,
+        pipes: Pipes,
+        memory: FrameMemoryBudget,
+        counts: GatewayCounters,
+        clock: Clock,
     ) -> None:
         """Both links are this relay's from now on."""
         self._client, self._broker, self._talk, self._counts, self._clock = client, broker, talk, counts, clock
         self._memory = memory
-        self._up = Lane(client, broker, pipes, counts.up, clock)
-        self._down = Lane(broker, client, pipes, counts.down, clock)
+        self._up = FrameForwarder(client, broker, pipes, counts.up, clock)
+        self._down = FrameForwarder(broker, client, pipes, counts.down, clock)
         self._in_flight: deque[_Sent] = deque()
         self._room = asyncio.Event()
         self._ours = itertools.count(1)
@@ -135,7 +142,7 @@ class Relay:
             await self._close()  # the gateway ends: as brokers do, not as networks break
             raise
         except DecodeError as error:
-            raise RefusedError(Refusal.MALFORMED, str(error)) from None
+            raise RefusedError(CloseReason.MALFORMED, str(error)) from None
         finally:
             for task in (requests, answers):
                 task.cancel()
@@ -163,14 +170,14 @@ class Relay:
             if ended_at is None and done:
                 ended_at = now
             if waiting and ended_at is not None and now - ended_at > END_SECONDS_MAX:
-                raise RefusedError(Refusal.STUCK, "one side has ended, and the other goes on")
+                raise RefusedError(CloseReason.STUCK, "one side has ended, and the other goes on")
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
         """Notice a client that is gone while a broker takes nothing: its end cannot be read behind its requests."""
         now = self._up.blocked
         if now >= 0 and now == before and self._client.hung_up():
-            raise RefusedError(Refusal.STUCK, "the client is gone, and the broker takes nothing")
+            raise RefusedError(CloseReason.STUCK, "the client is gone, and the broker takes nothing")
         return now
 
     async def _requests(self) -> None:
@@ -180,7 +187,7 @@ class Relay:
             head = read_head(await self._up.first(HEAD_BYTES_MIN))
             if head.api_key == SASL_HANDSHAKE and head.api_version == 0:
                 text = "SaslHandshake v0 is followed by bytes that are no frames; use a client of this decade"
-                raise RefusedError(Refusal.SASL_V0, text)
+                raise RefusedError(CloseReason.SASL_V0, text)
             while len(self._in_flight) >= IN_FLIGHT_MAX:
                 self._room.clear()
                 await self._up.flush()
@@ -195,7 +202,7 @@ class Relay:
 
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
-            raise RefusedError(Refusal.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
+            raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
         await self._up.flush()  # what came before does not wait for room
         async with self._memory.taken(size):
             frame = await self._up.whole()
@@ -207,10 +214,10 @@ class Relay:
     async def _answers(self) -> None:
         while (size := await self._down.next()) is not None:
             if size < _ANSWER_BYTES_MIN:
-                raise RefusedError(Refusal.MALFORMED, f"the broker sent an answer of {size} bytes")
+                raise RefusedError(CloseReason.MALFORMED, f"the broker sent an answer of {size} bytes")
             (correlation_id,) = _CORRELATION.unpack(await self._down.first(_CORRELATION.size))
             if not self._in_flight or self._in_flight[0].head.correlation_id != correlation_id:
-                raise RefusedError(Refusal.MISMATCHED, "the broker sent an answer to no request that waits for one")
+                raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer to no request that waits for one")
             sent = self._in_flight.popleft()
             self._room.set()
             if sent.shown or sent.asked:
@@ -222,7 +229,7 @@ class Relay:
 
     async def _show_answer(self, sent: _Sent, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
-            raise RefusedError(Refusal.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
+            raise RefusedError(CloseReason.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
         async with self._memory.taken(size, urgent=bool(sent.asked)):
             frame = await self._down.whole()
@@ -269,5 +276,7 @@ def _noted(sending: asyncio.Task[None]) -> None:
 
 def _wrong_size(size: int) -> RefusedError:
     if size < HEAD_BYTES_MIN:
-        return RefusedError(Refusal.MALFORMED, f"a request of {size} bytes has no header")
-    return RefusedError(Refusal.OVERSIZED, f"a request of {size} bytes: is it TLS or HTTP, spoken to a port of Kafka?")
+        return RefusedError(CloseReason.MALFORMED, f"a request of {size} bytes has no header")
+    return RefusedError(
+        CloseReason.OVERSIZED, f"a request of {size} bytes: is it TLS or HTTP, spoken to a port of Kafka?"
+    )

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.gateway.gateway_counters import Direction
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.links import Link, move
 from rebalance_agent.gateway.transport.splice import Pipes
 
-__all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "Lane"]
+__all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
 READ_BYTES = 64 * 1024
 """Asked of a link at a time: dozens of small frames, or the beginning of a large one that is then moved."""
@@ -23,7 +23,7 @@ WHOLE_SECONDS_MAX = 30.0
 _LENGTH = struct.Struct(">i")
 
 
-class Lane:
+class FrameForwarder:
     """Frames that pass go on with as few writes as their bytes came in reads.
 
     What is `put` may come from anywhere; it goes between two frames. Everything else is for one task.
@@ -50,7 +50,7 @@ class Lane:
         """Bytes of the next frame after its length; None if the source ended before it."""
         if not await self._have(_LENGTH.size):
             if len(self._held) > self._at:
-                raise RefusedError(Refusal.TRUNCATED, "the connection ended inside a frame's length")
+                raise RefusedError(CloseReason.TRUNCATED, "the connection ended inside a frame's length")
             return None
         (self._size,) = _LENGTH.unpack_from(self._held, self._at)
         return self._size
@@ -153,8 +153,8 @@ class Lane:
                     missing -= len(data)
         except TimeoutError:
             text = f"of a frame of {self._size} bytes {missing} did not come within {WHOLE_SECONDS_MAX:.0f} s"
-            raise RefusedError(Refusal.SLOW, text) from None
+            raise RefusedError(CloseReason.SLOW, text) from None
         return b"".join(parts)
 
     def _truncated(self) -> RefusedError:
-        return RefusedError(Refusal.TRUNCATED, f"the connection ended inside a frame of {self._size} bytes")
+        return RefusedError(CloseReason.TRUNCATED, f"the connection ended inside a frame of {self._size} bytes")

@@ -7,9 +7,9 @@ import contextlib
 from collections import deque
 from collections.abc import AsyncIterator
 
-from rebalance_agent.gateway.transport.close_reason import Refusal, RefusedError
+from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 
-__all__ = ["HOLD_SECONDS_MAX", "ROOM_BYTES", "SMALL_BYTES", "WAIT_SECONDS_MAX", "Room"]
+__all__ = ["HOLD_SECONDS_MAX", "ROOM_BYTES", "SMALL_BYTES", "WAIT_SECONDS_MAX", "FrameMemoryBudget"]
 
 ROOM_BYTES = 64 * 1024 * 1024
 """For large frames together: some dozens of answers that name every partition of a large cluster."""
@@ -24,7 +24,7 @@ HOLD_SECONDS_MAX = 20.0
 """Of room that others wait for: shorter than they do, so that one client that does not read ends alone."""
 
 
-class Room:
+class FrameMemoryBudget:
     """So many bytes; who finds too little waits, in order. One frame alone may be larger than all of it.
 
     Who has room keeps it for as long as it takes, until others wait for it: then there is a limit.
@@ -60,7 +60,7 @@ class Room:
             if not hold.expired():
                 raise
             text = f"a frame of {size} bytes was not taken in time, and others waited for its room"
-            raise RefusedError(Refusal.SLOW, text) from None
+            raise RefusedError(CloseReason.SLOW, text) from None
         finally:
             self._holds.discard(hold)
             self._taken -= size
@@ -93,7 +93,7 @@ class Room:
             self._admit()
             if isinstance(error, TimeoutError):
                 text = f"other connections' frames left no room for one of {size} bytes"
-                raise RefusedError(Refusal.ROOM, text) from None
+                raise RefusedError(CloseReason.ROOM, text) from None
             raise
 
     def _admit(self) -> None:

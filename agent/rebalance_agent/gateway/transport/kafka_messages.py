@@ -18,7 +18,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.transport.bounded import BoundedBytes
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
-__all__ = ["Ask", "Opened", "open_request", "open_response"]
+__all__ = ["Ask", "OpenedFrame", "open_request", "open_response"]
 
 Ask = Callable[[Any], Awaitable[Any]]
 """Sends a request of our own (a kafka-python message with its version) on this connection, as the client that is
@@ -32,7 +32,7 @@ _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedFrame:
     """A frame that was read: ``message`` may be changed, and ``frame()`` is then what to send instead."""
 
     header: bytes
@@ -44,7 +44,7 @@ class Opened:
         return self.header + bytes(self.message.encode())
 
 
-def open_request(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa: ANN401 - kafka-python is untyped
+def open_request(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401 - kafka-python is untyped
     """Read a request; ``kind`` is kafka-python's class of it.
 
     Raises:
@@ -53,7 +53,7 @@ def open_request(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa:
     return _open(kind, head.api_version, frame)
 
 
-def open_response(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa: ANN401
+def open_response(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401
     """Read the response to a request with ``head``.
 
     Raises:
@@ -62,7 +62,7 @@ def open_response(kind: Any, head: RequestHead, frame: bytes) -> Opened:  # noqa
     return _open(kind, head.api_version, frame)
 
 
-def _open(kind: Any, version: int, frame: bytes) -> Opened:  # noqa: ANN401
+def _open(kind: Any, version: int, frame: bytes) -> OpenedFrame:  # noqa: ANN401
     try:
         stream = io.BytesIO(frame)
         kind.parse_header(stream, version=version)
@@ -74,7 +74,7 @@ def _open(kind: Any, version: int, frame: bytes) -> Opened:  # noqa: ANN401
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None
     if end != len(frame):
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes ends after {end}")
-    return Opened(frame[:header], message, version)
+    return OpenedFrame(frame[:header], message, version)
 
 
 def _decoder(kind: Any, version: int) -> Callable[[bytes, int], tuple[Any, int]]:  # noqa: ANN401

@@ -12,7 +12,7 @@ from rebalance_agent.metrics import agent_rows as rows
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 
 __all__ = ["AgentMetrics", "Poll"]
 
@@ -25,7 +25,7 @@ class AgentMetrics:
 
     def __init__(
         self,
-        role: Role,
+        role: ExporterRole,
         readiness: Readiness,
         *,
         configured: bool,
@@ -33,7 +33,7 @@ class AgentMetrics:
         text: TextFormat | None = None,
     ) -> None:
         """``role``: of this process; a gateway is a sidecar, too. ``folded``: how many label sets are folded now."""
-        roles = {role, Role.AGENT} | ({Role.SIDECAR} if role is Role.GATEWAY else set())
+        roles = {role, ExporterRole.AGENT} | ({ExporterRole.SIDECAR} if role is ExporterRole.GATEWAY else set())
         self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
         self._readiness = readiness
         self._folded = folded

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent
 from rebalance_agent.model.partitions import TopicPartitions, pairs
 
-__all__ = ["CLIENTS_MAX", "OWNED_MAX", "Client", "ClientsSeen", "Consumer"]
+__all__ = ["CLIENTS_MAX", "OWNED_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient"]
 
 CLIENTS_MAX = 1_000
 """Consumers remembered: a pod has a few; restarted processes add up until they have been silent for long enough."""
@@ -19,7 +19,7 @@ OWNED_MAX = 1_000_000
 
 
 @dataclass(slots=True)
-class Client:
+class SeenClient:
     """One consumer: a client id in a group in one process.
 
     ``seen`` is monotonic seconds; ``generation`` -1 where unknown; ``stalled_ms`` is when its revoked or lost callback
@@ -37,7 +37,7 @@ class Client:
     sequences: dict[str, int] = field(default_factory=dict)
 
 
-class Consumer(NamedTuple):
+class ConsumerStatus(NamedTuple):
     """One consumer. ``generation`` is -1, ``skew`` None where unknown; ``stalled_ms``: since when it stands still."""
 
     group: str
@@ -54,16 +54,16 @@ class ClientsSeen:
 
     def __init__(self) -> None:
         """Nobody has been seen."""
-        self._clients: dict[tuple[str, str, str], Client] = {}
+        self._clients: dict[tuple[str, str, str], SeenClient] = {}
 
-    def __iter__(self) -> Iterator[Client]:
+    def __iter__(self) -> Iterator[SeenClient]:
         """Everyone remembered, the longest silent first."""
         return iter(self._clients.values())
 
-    def see(self, event: MemberEvent | AssignEvent, now: float) -> Client | None:
+    def see(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
         """The event's consumer, or None when this event was seen before (a sender that had no answer repeats)."""
         key = (event.process, event.group, event.client_id)
-        client = self._clients.pop(key, None) or Client(event.group, event.client_id, now)
+        client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client
         client.seen = now
         if event.sequence <= client.sequences.get(event.KIND, -1):
@@ -71,7 +71,7 @@ class ClientsSeen:
         client.sequences[event.KIND] = event.sequence
         return client
 
-    def renew(self, process: str, now: float) -> list[Client]:
+    def renew(self, process: str, now: float) -> list[SeenClient]:
         """The process lives: who it is."""
         keys = [key for key in self._clients if key[0] == process]
         for key in keys:
@@ -79,7 +79,7 @@ class ClientsSeen:
             client.seen, client.pulse = now, True
         return [self._clients[key] for key in keys]
 
-    def callback(self, client: Client, event: MemberEvent) -> float | None:
+    def callback(self, client: SeenClient, event: MemberEvent) -> float | None:
         """Note what a callback changed; the length in seconds of the stall that it ended, if it did."""
         if event.callback is Callback.LEFT:
             client.owned.clear()
@@ -100,17 +100,17 @@ class ClientsSeen:
         since, client.stalled_ms = client.stalled_ms, None
         return None if since is None else max(0, event.timestamp_ms - since) / 1000
 
-    def forget(self, client: Client) -> None:
+    def forget(self, client: SeenClient) -> None:
         """The consumer has left."""
         self._clients = {key: each for key, each in self._clients.items() if each is not client}
 
-    def forget_silent(self, before: float, lifeless_before: float) -> list[Client]:
+    def forget_silent(self, before: float, lifeless_before: float) -> list[SeenClient]:
         """Forget who was last seen before these moments, and the longest silent beyond the bounds; who they were.
 
         ``lifeless_before`` is for those whose process used to say that it lives.
         """
         owned = sum(len(client.owned) for client in self)
-        gone: list[Client] = []
+        gone: list[SeenClient] = []
         for client in tuple(self):
             heard = client.seen >= (lifeless_before if client.pulse else before)
             if heard and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:

@@ -12,7 +12,7 @@ from prometheus_client.metrics import MetricWrapperBase
 
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.metric import Kind, Metric
+from rebalance_agent.metrics.metric import Metric, MetricType
 
 __all__ = ["Instruments"]
 
@@ -34,9 +34,9 @@ class Instruments:
         self._rows = tuple(rows)
         self._instruments: dict[Metric, MetricWrapperBase] = {}
         for row in self._rows:
-            if row.kind is Kind.COUNTER:
+            if row.kind is MetricType.COUNTER:
                 _at_zero(row, self.counter(row))
-            elif row.kind is Kind.HISTOGRAM:
+            elif row.kind is MetricType.HISTOGRAM:
                 _at_zero(row, self.histogram(row))
 
     def counter(self, row: Metric) -> Counter:
@@ -76,7 +76,7 @@ class Instruments:
         with self._lock:
             instrument = self._instruments.get(row)
             if instrument is None:
-                more: dict[str, Any] = {"buckets": row.buckets} if row.kind is Kind.HISTOGRAM else {}
+                more: dict[str, Any] = {"buckets": row.buckets} if row.kind is MetricType.HISTOGRAM else {}
                 instrument = kind(row.name, row.help, row.labels, registry=self.registry, **more)
                 self._instruments[row] = instrument
         if not isinstance(instrument, kind):

@@ -12,7 +12,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from rebalance_agent.clock import Clock
 from rebalance_agent.instrumentation.heartbeat import PERIOD_SECONDS
 from rebalance_agent.metrics import member_rows as rows
-from rebalance_agent.metrics.export.clients_seen import Client, ClientsSeen, Consumer
+from rebalance_agent.metrics.export.clients_seen import ClientsSeen, ConsumerStatus, SeenClient
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
@@ -87,7 +87,7 @@ class MemberMetrics:
                 if pair in self._pairs:
                     self._pairs[pair] = now
 
-    def consumers(self) -> list[Consumer]:
+    def consumers(self) -> list[ConsumerStatus]:
         """Who is there now, the longest silent first."""
         with self._lock:
             self._expire(self._clock.monotonic())
@@ -114,7 +114,7 @@ class MemberMetrics:
             return group, client_id
         return (group if any(group == known for known, _ in self._pairs) else FOLDED), FOLDED
 
-    def _callback(self, client: Client, event: MemberEvent, labels: tuple[str, str]) -> None:
+    def _callback(self, client: SeenClient, event: MemberEvent, labels: tuple[str, str]) -> None:
         stall = self._clients.callback(client, event)
         if event.callback is Callback.LEFT:
             self._clients.forget(client)
@@ -138,7 +138,7 @@ class MemberMetrics:
             if waited is not None:
                 self._instruments.histogram(row).labels(labels[0]).observe(max(0.0, waited))
 
-    def _assign(self, client: Client, event: AssignEvent, labels: tuple[str, str]) -> None:
+    def _assign(self, client: SeenClient, event: AssignEvent, labels: tuple[str, str]) -> None:
         assignor = event.assignor
         if assignor not in (names := {name for _, name in self._assignors}):
             assignor = assignor if len(names) < self._limits.max_assignors else FOLDED
@@ -191,13 +191,15 @@ class MemberMetrics:
             self._assignors.discard((group, assignor))
 
 
-def _consumer(client: Client) -> Consumer:
+def _consumer(client: SeenClient) -> ConsumerStatus:
     owned: dict[str, list[int]] = {}
     for topic, number in sorted(client.owned):
         owned.setdefault(topic, []).append(number)
     partitions = {topic: tuple(numbers) for topic, numbers in owned.items()}
     many = len(client.owned)
-    return Consumer(client.group, client.client_id, client.generation, many, client.skew, client.stalled_ms, partitions)
+    return ConsumerStatus(
+        client.group, client.client_id, client.generation, many, client.skew, client.stalled_ms, partitions
+    )
 
 
 def _remove(instrument: MetricWrapperBase, *labels: str) -> None:

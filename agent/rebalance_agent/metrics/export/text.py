@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.group_samples import Sample
-from rebalance_agent.metrics.metric import Kind, Metric
+from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 
 __all__ = ["TextFormat", "has_exemplars"]
@@ -22,7 +22,7 @@ PAIRS_MAX = 4_096
 """Labels with their values whose text is remembered: all of a group's samples have its name, all groups' the triggers
 and states."""
 
-_SUFFIXES = {Kind.COUNTER: "_total", Kind.INFO: "_info"}
+_SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -41,8 +41,8 @@ class TextFormat:
             # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
             # word, and ``partitions_moved`` counts partitions.
             name, text = name.removesuffix(_SUFFIXES.get(kind, "")), text.replace('"', r"\"")
-        elif kind is Kind.INFO:
-            kind = Kind.GAUGE
+        elif kind is MetricType.INFO:
+            kind = MetricType.GAUGE
         return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
     def samples(self, metric: Metric, samples: Iterable[Sample], dialect: Dialect = Dialect.PROMETHEUS) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_agent.cluster.collector_context import Context, SnapshotProblem
+from rebalance_agent.cluster.collector_context import CollectorContext, SnapshotProblem
 from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import AccessDeniedError, ClusterError, InvalidInputError
@@ -87,7 +87,7 @@ class SnapshotReader:
     ``kept``: the keys of all that was found, by partition, also of snapshots that are of no use.
     """
 
-    def __init__(self, context: Context, topic: str, owner: bytes) -> None:
+    def __init__(self, context: CollectorContext, topic: str, owner: bytes) -> None:
         """``owner``: whose snapshots."""
         self.kept: dict[int, frozenset[bytes]] = {}
         self._context = context

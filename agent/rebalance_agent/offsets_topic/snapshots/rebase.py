@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rebalance_agent.offsets_topic.backfill_reader import OldRecords
+from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshots
 
-__all__ = ["SnapshotBases"]
+__all__ = ["SnapshotRebase"]
 
 
-class SnapshotBases:
+class SnapshotRebase:
     """What a store of snapshots needs to begin anew where it has none: the last old record of each key."""
 
-    def __init__(self, snapshots: Snapshots, old: OldRecords) -> None:
+    def __init__(self, snapshots: Snapshots, old: BackfillReader) -> None:
         """``old`` reads for ``snapshots`` alone."""
         self._snapshots = snapshots
         self._old = old

@@ -10,13 +10,13 @@ from rebalance_agent.model.events import Event
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
 from rebalance_agent.tracking.observations import Backfilled, Observation, PartitionsOwned, TailReached
 
-__all__ = ["EVERY_S", "Covering", "Progress", "SnapshotKeeper"]
+__all__ = ["EVERY_S", "CoverageSource", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
 """Between two snapshots: about what a restart has to read again, besides what had not settled."""
 
 
-class Progress(Protocol):
+class PublishProgress(Protocol):
     """What is asked of `Publisher`."""
 
     @property
@@ -30,7 +30,7 @@ class Progress(Protocol):
         ...
 
 
-class Covering(Protocol):
+class CoverageSource(Protocol):
     """What is told to `SnapshotStore`."""
 
     def cover(self, positions: Mapping[int, int]) -> None:
@@ -42,10 +42,12 @@ class Covering(Protocol):
         ...
 
 
-class SnapshotKeeper:
+class SnapshotSchedule:
     """Hears all that the tracker hears, after it, and each event before that. Used by the tracker's thread."""
 
-    def __init__(self, store: Covering, coverage: Coverage, progress: Progress | None, clock: Clock) -> None:
+    def __init__(
+        self, store: CoverageSource, coverage: Coverage, progress: PublishProgress | None, clock: Clock
+    ) -> None:
         """``progress`` of the events; None where none are published."""
         self._store = store
         self._coverage = coverage

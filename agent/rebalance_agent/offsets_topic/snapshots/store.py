@@ -13,7 +13,7 @@ from typing import Any
 import structlog
 
 from rebalance_agent.cluster.agent_topics import KafkaProducer, create_topic
-from rebalance_agent.cluster.collector_context import Context
+from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
@@ -57,7 +57,7 @@ class SnapshotStore:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         topic: str,
         owner: str,
         made_from: str,

@@ -23,9 +23,9 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED
 from rebalance_agent.pipeline.ingest.ingest_events import OWN_GROUPS, Ingested, counted, merge_rows
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
-from rebalance_agent.pipeline.ingest.log_rows import Shown, retold_rows
-from rebalance_agent.pipeline.tables.delta_tables import Tables
-from rebalance_agent.tracking.log_replay import Facts
+from rebalance_agent.pipeline.ingest.log_rows import LogRows, retold_rows
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
+from rebalance_agent.tracking.log_replay import LogFacts
 
 __all__ = [
     "OFFSETS_TOPIC",
@@ -80,7 +80,7 @@ class Gaps:
 class TopicNow:
     """The cluster, and offsets of the topic at one moment, by partition: the first, and the one after the last."""
 
-    facts: Facts
+    facts: LogFacts
     starts: Mapping[int, int]
     ends: Mapping[int, int]
 
@@ -98,7 +98,7 @@ def topic_now(properties: Mapping[str, str]) -> TopicNow:
     if not partitions:
         raise PipelineError(f"this cluster has no {OFFSETS_TOPIC} yet, or this principal may not see it")
     starts, ends = (ask(OFFSETS_TOPIC, partitions) for ask in (cluster.start_offsets, cluster.end_offsets))
-    return TopicNow(Facts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
+    return TopicNow(LogFacts(cluster_id, counts, cluster.topic_ids(counts)), starts, ends)
 
 
 def records_of_topic(spark: SparkSession, properties: Mapping[str, str], now: TopicNow) -> DataFrame:
@@ -176,9 +176,9 @@ def ranges(records: DataFrame) -> list[PartitionRange]:
     return sorted((PartitionRange(*row) for row in numbers.collect()), key=lambda each: each.partition)
 
 
-def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> DataFrame:
+def retold(records: DataFrame, facts: LogFacts, shown: LogRows | None = None) -> DataFrame:
     """Rows as `ingest.decoded` makes them: of the groups' events, and of records that break their schema."""
-    chosen = shown or Shown()
+    chosen = shown or LogRows()
 
     def tell(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from retold_rows(batches, facts, chosen)
@@ -193,7 +193,7 @@ def retold(records: DataFrame, facts: Facts, shown: Shown | None = None) -> Data
     )
 
 
-def keep(tables: Tables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
+def keep(tables: DeltaTables, rows: DataFrame, clock: Clock, *, write: bool = True) -> tuple[Ingested, list[Gaps]]:
     """Merge rows of `retold` (or only count them), and find where generations are missing."""
     rows = rows.persist(StorageLevel.DISK_ONLY)
     try:

@@ -25,7 +25,7 @@ from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED, PLACE, decode
 from rebalance_agent.pipeline.ingest.event_rows import EventRow, event_row
 from rebalance_agent.pipeline.ingest.kafka_options import source_options
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import EVENTS, EVENTS_REJECTED
 
 __all__ = [
@@ -82,7 +82,7 @@ def events_of_topic(
     return stream.load().selectExpr(*_KAFKA_COLUMNS)
 
 
-def checkpoint_of(tables: Tables, properties: Mapping[str, str], topic: str) -> str:
+def checkpoint_of(tables: DeltaTables, properties: Mapping[str, str], topic: str) -> str:
     """Where it says how far a topic was read: its own of each cluster, for offsets of one mean nothing in another.
 
     Raises:
@@ -132,7 +132,7 @@ def events_of_files(spark: SparkSession, folder: str) -> DataFrame:
     )
 
 
-def rejected_again(tables: Tables) -> DataFrame:
+def rejected_again(tables: DeltaTables) -> DataFrame:
     """What was rejected for being newer than a release was, to be read by this one."""
     newer = F.col("reason").rlike("^(newer_schema|unknown_kind):")
     return tables.read(EVENTS_REJECTED.name).where(newer).select("rejected_id", "key", "value", *PLACE)
@@ -149,7 +149,7 @@ def counted(rows: DataFrame) -> Ingested:
     return Ingested(int(counts[0]), int(counts[1])) if counts else Ingested(0, 0)
 
 
-def ingest_batch(tables: Tables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
+def ingest_batch(tables: DeltaTables, records: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Decode ``records`` and merge them; safe to be done again."""
     # In memory they would lie unpacked, and take it from those who sort and write them.
     rows = decoded(records).persist(StorageLevel.DISK_ONLY)
@@ -159,7 +159,7 @@ def ingest_batch(tables: Tables, records: DataFrame, origin: str, clock: Clock) 
         rows.unpersist()
 
 
-def merge_rows(tables: Tables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
+def merge_rows(tables: DeltaTables, rows: DataFrame, origin: str, clock: Clock) -> Ingested:
     """Merge rows of `DECODED` into both tables; they are looked at several times, so persist them."""
     now = F.lit(dt.datetime.fromtimestamp(clock.now_ms() / 1000, dt.UTC)).cast(TimestampType())
     done = counted(rows)
@@ -171,7 +171,7 @@ def merge_rows(tables: Tables, rows: DataFrame, origin: str, clock: Clock) -> In
     return done
 
 
-def read_again(tables: Tables, clock: Clock) -> Ingested:
+def read_again(tables: DeltaTables, clock: Clock) -> Ingested:
     """Read once more what was too new for the release that rejected it; what is read now is rejected no longer."""
     records = rejected_again(tables).persist(StorageLevel.DISK_ONLY)
     try:

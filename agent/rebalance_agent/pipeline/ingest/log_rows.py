@@ -14,9 +14,9 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
 from rebalance_agent.pipeline.ingest.decoding import batch_of
 from rebalance_agent.pipeline.ingest.event_rows import Reason, kept, rejected_id, row_of
-from rebalance_agent.tracking.log_replay import Facts, Misread, PastRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
 
-__all__ = ["Shown", "retold_rows"]
+__all__ = ["LogRows", "retold_rows"]
 
 _ROWS_MAX = 500
 """Rows handed back at once: as many as Spark hands over."""
@@ -26,14 +26,14 @@ _INVENTED = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LogRows:
     """Which groups count, as `NameFilter` takes them: patterns for whole names."""
 
     allow: str = ".*"
     deny: str = ""
 
 
-def retold_rows(batches: Iterable[pa.RecordBatch], facts: Facts, shown: Shown) -> Iterator[pa.RecordBatch]:
+def retold_rows(batches: Iterable[pa.RecordBatch], facts: LogFacts, shown: LogRows) -> Iterator[pa.RecordBatch]:
     """Batches of records, in order within each partition -> rows of `decoding.DECODED`."""
     shows = NameFilter(shown.allow, shown.deny)
     topic: str | None = None
@@ -60,8 +60,8 @@ def retold_rows(batches: Iterable[pa.RecordBatch], facts: Facts, shown: Shown) -
         yield batch_of(rows)
 
 
-def _row(told: Event | Misread, topic: str | None, partition: int) -> dict[str, object]:
-    if isinstance(told, Misread):
+def _row(told: Event | UnreadableRecord, topic: str | None, partition: int) -> dict[str, object]:
+    if isinstance(told, UnreadableRecord):
         record, reason = told.record, Reason("offsets_record", told.problem)
         offset = record.offset if record.offset < _INVENTED else None
         place = {"topic": topic, "partition": partition, "offset": offset, "file": None}

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from rebalance_agent.clock import Clock
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.ingest_events import Ingested, ingest_batch
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = ["StreamSettings", "ingest_stream"]
 
@@ -31,7 +31,7 @@ class StreamSettings:
 
 
 def ingest_stream(
-    tables: Tables,
+    tables: DeltaTables,
     records: DataFrame,
     settings: StreamSettings,
     clock: Clock,

@@ -13,13 +13,13 @@ from rebalance_agent.pipeline.report.fleet_totals import cost_rows, deploy_rows,
 from rebalance_agent.pipeline.report.group_totals import group_rows
 from rebalance_agent.pipeline.report.periods import periods
 from rebalance_agent.pipeline.report.report_columns import moment
-from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, Report
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, ReportData
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
 __all__ = ["collect"]
 
 
-def collect(tables: Tables, made_at: dt.datetime, *, details: int = DETAILS_MAX) -> Report:
+def collect(tables: DeltaTables, made_at: dt.datetime, *, details: int = DETAILS_MAX) -> ReportData:
     """The whole report; ``details``: how many groups get pictures of their own.
 
     Raises:
@@ -32,7 +32,7 @@ def collect(tables: Tables, made_at: dt.datetime, *, details: int = DETAILS_MAX)
     told = episodes.withColumn("period", period)
     groups, groups_in_all = group_rows(told, tables, int((until - since).total_seconds()) // period_s)
     deploys, deploys_in_all = deploy_rows(episodes)
-    return Report(
+    return ReportData(
         since=since,
         until=until,
         period_seconds=period_s,

@@ -16,12 +16,12 @@ from rebalance_agent.pipeline.report.report_rows import (
     OWNERS_MEMBERS_MAX,
     BaselineRow,
     EpisodeRow,
-    GroupDetail,
     GroupKey,
     OwnersRow,
+    ReportGroup,
     WhatIfRow,
 )
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["detail_rows"]
@@ -43,7 +43,7 @@ _EPISODE = (
 )
 
 
-def detail_rows(tables: Tables, generations: DataFrame, keys: list[GroupKey]) -> tuple[GroupDetail, ...]:
+def detail_rows(tables: DeltaTables, generations: DataFrame, keys: list[GroupKey]) -> tuple[ReportGroup, ...]:
     """What there is to draw of these groups, in their order; ``generations``: all, also such as close no rebalance."""
     if not keys:
         return ()
@@ -58,7 +58,7 @@ def detail_rows(tables: Tables, generations: DataFrame, keys: list[GroupKey]) ->
     whatif = _by_group(tables.read("whatif").join(wanted, [*GROUP]))
     baselines = _by_group(tables.read("baselines").join(wanted, [*GROUP]).orderBy("hour_of_week"))
     return tuple(
-        GroupDetail(
+        ReportGroup(
             key=key,
             episodes=tuple(_episode(each) for each in by_group[key]),
             owners=tuple(owners[key]),
@@ -101,7 +101,7 @@ def _episode(row: Row) -> EpisodeRow:
     return EpisodeRow(**values)
 
 
-def _owners(tables: Tables, generations: DataFrame) -> Mapping[GroupKey, Iterable[OwnersRow]]:
+def _owners(tables: DeltaTables, generations: DataFrame) -> Mapping[GroupKey, Iterable[OwnersRow]]:
     """Joined by the generation's event id; a generation without rows of members is left out."""
     members = tables.read("members").select(
         "event_id", F.struct("member_id", "client_id", "partitions", "instance_id", "pod").alias("member")

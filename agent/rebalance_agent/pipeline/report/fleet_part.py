@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_agent.pipeline.report.charts import Bar, Stack, bars, lanes, spark, stacks, week
 from rebalance_agent.pipeline.report.group_links import group_link, group_name
-from rebalance_agent.pipeline.report.report_rows import GroupKey, GroupRow, Report
+from rebalance_agent.pipeline.report.report_rows import GroupKey, GroupRow, ReportData
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
 from rebalance_agent.ui.svg.readable import (
     TIMES,
@@ -30,7 +30,7 @@ _STORMY_GROUPS_SHOWN = 12
 _DAY_S = 86_400
 
 
-def tiles(report: Report) -> str:
+def tiles(report: ReportData) -> str:
     """The few numbers to know first."""
     groups = report.groups
     cost = sum(each.stalled_partition_seconds for each in groups)
@@ -59,7 +59,7 @@ def tiles(report: Report) -> str:
     return f'<dl class="tiles">{items}</dl>'
 
 
-def fleet_section(report: Report) -> str:
+def fleet_section(report: ReportData) -> str:
     """All pictures of the fleet."""
     figures = [
         _cost_over_time(report),
@@ -71,12 +71,12 @@ def fleet_section(report: Report) -> str:
     return f'<section id="fleet"><h2>The fleet</h2><div class="grid">{"".join(figures)}</div></section>'
 
 
-def _per_day(report: Report) -> str:
+def _per_day(report: ReportData) -> str:
     days = max(1.0, (report.until - report.since).total_seconds() / _DAY_S)
     return f"{sum(each.rebalances for each in report.groups) / days:,.1f} a day"
 
 
-def _cost_over_time(report: Report) -> str:
+def _cost_over_time(report: ReportData) -> str:
     by_period: dict[int, list[tuple[str, float, int]]] = defaultdict(list)
     by_trigger: dict[str, float] = defaultdict(float)
     for row in report.costs:
@@ -111,19 +111,19 @@ def _cost_over_time(report: Report) -> str:
     return figure(words, picture, says=says, below=legend(shown), data=(heads, data), wide=True)
 
 
-def _period_words(report: Report, period: int) -> str:
+def _period_words(report: ReportData, period: int) -> str:
     at = report.period_at(period)
     return f"{WEEKDAYS[at.weekday()]} {day(at)}" if report.period_seconds >= _DAY_S else minute(at)
 
 
-def _period_label(report: Report, period: int) -> str:
+def _period_label(report: ReportData, period: int) -> str:
     at = report.period_at(period)
     if report.period_seconds >= _DAY_S:
         return day(at)
     return f"{at:%H:%M}" if at.hour else day(at)
 
 
-def _triggers(report: Report) -> str:
+def _triggers(report: ReportData) -> str:
     costs: dict[str, float] = defaultdict(float)
     numbers: dict[str, int] = defaultdict(int)
     for row in report.costs:
@@ -152,7 +152,7 @@ def _triggers(report: Report) -> str:
     )
 
 
-def _hours(report: Report) -> str:
+def _hours(report: ReportData) -> str:
     values = {each.hour_of_week: each.stalled_partition_seconds for each in report.week}
     tips = {
         each.hour_of_week: f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00: "
@@ -177,7 +177,7 @@ def _hours(report: Report) -> str:
     )
 
 
-def _storms(report: Report) -> str:
+def _storms(report: ReportData) -> str:
     words = "Storms"
     by_group: dict[GroupKey, list[tuple[float, int, str]]] = defaultdict(list)
     length = max(1.0, (report.until - report.since).total_seconds())
@@ -205,12 +205,12 @@ def _storms(report: Report) -> str:
     return figure(words, picture, says=says, data=(("group", "stormy hours", "rebalances in them"), data), wide=True)
 
 
-def _time_ticks(report: Report) -> list[tuple[float, str]]:
+def _time_ticks(report: ReportData) -> list[tuple[float, str]]:
     step = max(1, report.periods // 10)
     return [(period / report.periods, _period_label(report, period)) for period in range(0, report.periods, step)]
 
 
-def _deploys(report: Report) -> str:
+def _deploys(report: ReportData) -> str:
     words = "What deploys cost"
     if not report.deploys:
         return figure(words, '<p class="none">No deploy was recognised.</p>', wide=True)
@@ -260,7 +260,7 @@ _HEADS: Sequence[tuple[str, str, str]] = (
 )
 
 
-def group_table(report: Report, anchors: Mapping[GroupKey, str]) -> str:
+def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
     """Every group in a line, the worst first; a click on a heading sorts, words in the field choose."""
     heads = "".join(
         f'<th scope="col" title="{escaped(title)}">'
@@ -280,7 +280,7 @@ def group_table(report: Report, anchors: Mapping[GroupKey, str]) -> str:
     )
 
 
-def _line(report: Report, row: GroupRow, anchors: Mapping[GroupKey, str]) -> str:
+def _line(report: ReportData, row: GroupRow, anchors: Mapping[GroupKey, str]) -> str:
     kind = f"{row.group_type} · {name(row.assignor, 40)}" if row.assignor else row.group_type
     cells: Iterable[tuple[str, float | None]] = (
         (escaped(kind), None),

@@ -7,7 +7,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.pipeline.report.report_columns import epoch_ms, moment, total_cost
 from rebalance_agent.pipeline.report.report_rows import CostRow, DeployRow, StormRow, WeekRow
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["DEPLOYS_MAX", "STORMS_MAX", "cost_rows", "deploy_rows", "storm_rows", "week_rows"]
@@ -32,7 +32,7 @@ def week_rows(episodes: DataFrame) -> tuple[WeekRow, ...]:
     return tuple(WeekRow(*each) for each in sorted(rows))
 
 
-def storm_rows(tables: Tables) -> tuple[StormRow, ...]:
+def storm_rows(tables: DeltaTables) -> tuple[StormRow, ...]:
     """The hours in which storms began, the latest first."""
     rows = (
         tables.read("group_hours")

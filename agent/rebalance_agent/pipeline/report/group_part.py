@@ -13,10 +13,10 @@ from rebalance_agent.pipeline.report.report_rows import (
     EPISODES_MAX,
     OWNERS_MAX,
     EpisodeRow,
-    GroupDetail,
     GroupRow,
     OwnersRow,
-    Report,
+    ReportData,
+    ReportGroup,
     WhatIfRow,
 )
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
@@ -31,7 +31,7 @@ _CAP_OF_MEDIAN = 25  # columns higher than so many times the usual one would lea
 _PHASES = (("p-join", "join"), ("p-sync", "sync"), ("p-reconcile", "reconcile"))
 
 
-def group_section(report: Report, row: GroupRow, detail: GroupDetail, anchor: str, *, shown: bool) -> str:
+def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor: str, *, shown: bool) -> str:
     """One group's part, to be opened; the worst one is open (``shown``)."""
     figures = [
         _stall(detail),
@@ -72,7 +72,7 @@ def _advice(row: GroupRow) -> str:
     return f'<p class="advice">{heading}{escaped(name(row.sentence, 600))}</p>'
 
 
-def _stall(detail: GroupDetail) -> str:
+def _stall(detail: ReportGroup) -> str:
     words = "Stall by phase"
     episodes = [each for each in detail.episodes[-EPISODES_MAX:] if _length(each) is not None]
     if not episodes:
@@ -134,7 +134,7 @@ def _stall_words(each: EpisodeRow) -> str:
     return f", stall{basis} {duration(each.stall_seconds)}{slow}"
 
 
-def _owners(detail: GroupDetail) -> str:
+def _owners(detail: ReportGroup) -> str:
     words = "Who owned how many partitions"
     generations = detail.owners[-OWNERS_MAX:]
     if not generations:
@@ -197,7 +197,7 @@ def _dates(generations: Sequence[OwnersRow] | Sequence[EpisodeRow]) -> list[str]
     return [each if place == 0 or days[place - 1] != each else "" for place, each in enumerate(days)]
 
 
-def _skew(detail: GroupDetail) -> str:
+def _skew(detail: ReportGroup) -> str:
     words = "Skew"
     known = [each for each in detail.episodes[-EPISODES_MAX:] if each.skew_ratio is not None]
     if not known:
@@ -222,7 +222,7 @@ def _skew(detail: GroupDetail) -> str:
     return figure(words, canvas.svg(words, "skew ratio after each rebalance"), says=says, data=(heads, data))
 
 
-def _whatif(row: GroupRow, detail: GroupDetail, *, moves: bool) -> str:
+def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
     words = "What if: moves" if moves else "What if: standstill"
     replayed = [each for each in detail.whatif if each.refused is None and _result(each, moves=moves) is not None]
     if not replayed:
@@ -278,7 +278,7 @@ def _recorded(each: WhatIfRow, *, moves: bool) -> float | None:
     return each.recorded_moved if moves else each.recorded_stalled_partition_seconds
 
 
-def _baselines(detail: GroupDetail) -> str:
+def _baselines(detail: ReportGroup) -> str:
     if not detail.baselines:
         return ""
     words = "What is normal"

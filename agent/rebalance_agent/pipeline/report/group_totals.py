@@ -9,13 +9,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 
 from rebalance_agent.pipeline.report.report_columns import total_cost
 from rebalance_agent.pipeline.report.report_rows import GROUPS_MAX, GroupKey, GroupRow
-from rebalance_agent.pipeline.tables.delta_tables import Tables
+from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.schemas import GROUP
 
 __all__ = ["group_rows"]
 
 
-def group_rows(told: DataFrame, tables: Tables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
+def group_rows(told: DataFrame, tables: DeltaTables, periods_in_all: int) -> tuple[tuple[GroupRow, ...], int]:
     """The groups, the worst first, and how many there are in all.
 
     ``told``: whole rebalances, with their ``period``: a number below ``periods_in_all``.
@@ -26,7 +26,7 @@ def group_rows(told: DataFrame, tables: Tables, periods_in_all: int) -> tuple[tu
     return tuple(_group(row, sparks[row.cluster_id, row.group]) for row in worst), summed.count()
 
 
-def _summed(told: DataFrame, tables: Tables) -> DataFrame:
+def _summed(told: DataFrame, tables: DeltaTables) -> DataFrame:
     """A row for each group, with what its generations, its hours and its recommendation say."""
     when = F.struct("completed_at", "generation")
     peopled = F.when(F.col("member_count") > 0, when)

@@ -7,14 +7,14 @@ import hashlib
 
 from rebalance_agent.pipeline.report.fleet_part import fleet_section, group_table, tiles
 from rebalance_agent.pipeline.report.group_part import group_section
-from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, Report
+from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, ReportData
 from rebalance_agent.ui.svg.assets import asset
 from rebalance_agent.ui.svg.readable import escaped, minute, name
 
 __all__ = ["page"]
 
 
-def page(report: Report) -> str:
+def page(report: ReportData) -> str:
     """The report as HTML.
 
     Nothing is loaded and only the page's own script may run (the Content-Security-Policy has its digest): a name that
@@ -53,7 +53,7 @@ def page(report: Report) -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
-def _bounded(report: Report) -> Report:
+def _bounded(report: ReportData) -> ReportData:
     if len(report.groups) <= GROUPS_MAX:
         return report
     raise ValueError(f"a report tells of at most {GROUPS_MAX} groups, not of {len(report.groups)}")

@@ -16,11 +16,11 @@ __all__ = [
     "CostRow",
     "DeployRow",
     "EpisodeRow",
-    "GroupDetail",
     "GroupKey",
     "GroupRow",
     "OwnersRow",
-    "Report",
+    "ReportData",
+    "ReportGroup",
     "StormRow",
     "WeekRow",
     "WhatIfRow",
@@ -186,7 +186,7 @@ class BaselineRow:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupDetail:
+class ReportGroup:
     """What the pictures of one group show. Rows in the order of time; ``whatif`` in any."""
 
     key: GroupKey
@@ -197,7 +197,7 @@ class GroupDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ReportData:
     """A whole report. The time from ``since`` to ``until`` is divided into periods of ``period_seconds``.
 
     ``groups``: the worst first. ``groups_in_all``: how many there are, if more than are told of.
@@ -211,7 +211,7 @@ class Report:
     week: tuple[WeekRow, ...] = ()
     storms: tuple[StormRow, ...] = ()
     deploys: tuple[DeployRow, ...] = ()
-    details: tuple[GroupDetail, ...] = ()
+    details: tuple[ReportGroup, ...] = ()
     groups_in_all: int = 0
     deploys_in_all: int = 0
     made_at: dt.datetime | None = None

@@ -23,7 +23,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.tables.schemas import DRIFT_DAYS, TABLES, Table
 
-__all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "Tables"]
+__all__ = ["ATTEMPTS_MAX", "RETENTION_HOURS_MIN", "DeltaTables"]
 
 ATTEMPTS_MAX = 10
 """Two services that write the same table seldom collide more than once; after so many something else is wrong."""
@@ -42,7 +42,7 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _Result = TypeVar("_Result")
 
 
-class Tables:
+class DeltaTables:
     """The tables of `schemas.TABLES` as folders of ``folder``: a path, or any address that Spark's Hadoop can write."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:

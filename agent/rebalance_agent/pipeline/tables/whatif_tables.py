@@ -20,7 +20,16 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as all the world calls it
 from pyspark.sql.types import IntegerType, StringType, StructField, StructType
 
-from rebalance_agent.advice import Fidelity, FidelityLine, Outcome, WhatIf, fidelity, history_of, merged, what_if
+from rebalance_agent.advice import (
+    Fidelity,
+    FidelityLine,
+    StrategyOutcome,
+    WhatIf,
+    fidelity,
+    history_of,
+    merged,
+    what_if,
+)
 from rebalance_agent.advice.figures import Figures
 from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.errors import InvalidInputError
@@ -205,7 +214,7 @@ def study_of(cluster_id: str, group: str, rows: pd.DataFrame) -> Study:
 
 def _refused(cluster_id: str, group: str, reason: str) -> Study:
     """A group that no task can hold, by name."""
-    refused = tuple(Outcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
+    refused = tuple(StrategyOutcome(each.name, each.protocol, refused=reason) for each in STRATEGIES.values())
     found = WhatIf(cluster_id, group, None, RebalanceProtocol.UNKNOWN, Figures(), Figures(), refused)
     return Study(found, Fidelity(), readable=False)
 

@@ -16,12 +16,12 @@ from rebalance_agent.http.server_tls import ServerTls
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls
-from rebalance_agent.runtime.settings.roles import TakingSettings, split_address
+from rebalance_agent.runtime.settings.roles import ListeningSettings, split_address
 
 __all__ = ["events_endpoint", "events_server"]
 
 
-def events_endpoint(settings: TakingSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
+def events_endpoint(settings: ListeningSettings, clock: Clock) -> tuple[EventsSettings, ServerTls | None]:
     """Where events are posted to, who may, and the TLS around it; None without.
 
     Raises:
@@ -38,7 +38,7 @@ def events_endpoint(settings: TakingSettings, clock: Clock) -> tuple[EventsSetti
 
 
 def events_server(
-    settings: TakingSettings,
+    settings: ListeningSettings,
     accept: Callable[[Sequence[Event], int], None],
     metrics: AgentMetrics,
     clock: Clock,

@@ -10,7 +10,7 @@ from rebalance_agent.http.reloaded_files import Reloaded
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.runtime.settings.kafka_config import read_secret
-from rebalance_agent.runtime.settings.roles import AgentSettings, TakingSettings
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings
 
 __all__ = ["bearer_of", "events_tls", "token_file", "web_tls", "webhook_tls"]
 
@@ -42,7 +42,7 @@ def web_tls(settings: AgentSettings, clock: Clock) -> ServerTls | None:
     return _tls(settings.tls_cert_file, settings.tls_key_file, settings.tls_client_ca_file, "tls_", clock)
 
 
-def events_tls(settings: TakingSettings, clock: Clock) -> ServerTls | None:
+def events_tls(settings: ListeningSettings, clock: Clock) -> ServerTls | None:
     """TLS of the listener for events, if it is set.
 
     Raises:

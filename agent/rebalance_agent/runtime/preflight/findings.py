@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Finding", "Status", "exit_code"]
+__all__ = ["Finding", "FindingStatus", "exit_code"]
 
 
-class Status(StrEnum):
+class FindingStatus(StrEnum):
     """Of one thing that was checked."""
 
     OK = "ok"
@@ -29,7 +29,7 @@ class Finding:
     """
 
     name: str
-    status: Status
+    status: FindingStatus
     purpose: str = ""
     detail: str = ""
     lost: str = ""
@@ -45,4 +45,4 @@ def exit_code(findings: Iterable[Finding]) -> int:
     servers = [each.reached for each in found if each.reached is not None]
     if servers and not any(servers):
         return 2
-    return 1 if any(each.status in (Status.MISSING, Status.FAILED) for each in found) else 0
+    return 1 if any(each.status in (FindingStatus.MISSING, FindingStatus.FAILED) for each in found) else 0

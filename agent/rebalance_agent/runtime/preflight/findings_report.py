@@ -7,7 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from rebalance_agent.runtime.preflight.findings import Finding, Status, exit_code
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus, exit_code
 
 __all__ = ["closing", "json_report", "row"]
 
@@ -21,7 +21,7 @@ _VERDICTS = {0: "ok", 1: "incomplete", 2: "unreachable"}
 def row(finding: Finding) -> str:
     """A line with the status and name, and beneath it what is to be said of it."""
     lines = [f"{finding.status:<8} {finding.name}" + (f": {finding.detail}" if finding.detail else "")]
-    if finding.status in (Status.MISSING, Status.FAILED):
+    if finding.status in (FindingStatus.MISSING, FindingStatus.FAILED):
         for word, text in (("for", finding.purpose), ("without", finding.lost), ("mode", finding.mode)):
             begin = f"{INDENT}{word:<8} "
             lines += textwrap.wrap(
@@ -36,13 +36,13 @@ def closing(findings: Iterable[Finding]) -> str:
     """The counts, and what follows from them."""
     found = tuple(findings)
     counts = Counter(each.status for each in found)
-    told = ", ".join(f"{counts[status]} {status}" for status in Status if counts[status])
+    told = ", ".join(f"{counts[status]} {status}" for status in FindingStatus if counts[status])
     meaning = {
         0: "everything that is needed is there",
         1: "the agent runs without what is missing, as told above",
         2: "no server of the cluster could be reached",
     }[exit_code(found)]
-    if counts[Status.FAILED] and exit_code(found) == 1:
+    if counts[FindingStatus.FAILED] and exit_code(found) == 1:
         meaning = "correct what failed, and check again"
     lines = [f"{told}: {meaning}"]
     if any(each.fix.startswith(ACLS) for each in found):

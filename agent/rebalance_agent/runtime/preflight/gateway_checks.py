@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.gateway.gateway_server import Places
+from rebalance_agent.gateway.gateway_server import ListenAddresses
 from rebalance_agent.gateway.groups import Rules, parse_rules, stands_against
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
@@ -18,7 +18,7 @@ from rebalance_agent.gateway.transport.broker_connections import connected
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.local_checks import free_address
 from rebalance_agent.runtime.preflight.server_checks import SERVERS_MAX
 from rebalance_agent.runtime.processes.gateway import places
@@ -42,29 +42,33 @@ def gateway_findings(settings: GatewaySettings, properties: Mapping[str, str], c
     try:
         where = places(settings, properties, clock)
     except InvalidInputError as error:
-        yield Finding("gateway", Status.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}")
+        yield Finding(
+            "gateway", FindingStatus.FAILED, "clients connect to it", str(error), fix=f"correct {error.field}"
+        )
         return
     yield free_address(settings, "gateway_listen", settings.gateway_listen, "clients begin there")
     if settings.gateway_tls_cert_file:
-        yield Finding(f"file {settings.gateway_tls_cert_file}", Status.OK, detail="can be read and used")
+        yield Finding(f"file {settings.gateway_tls_cert_file}", FindingStatus.OK, detail="can be read and used")
     rules = parse_rules(settings.gateway_groups)
     for rule in rules:
         how = rule.strategy.protocol.value
-        yield Finding(f"rule {rule}", Status.OK, detail=f"for clients that give partitions up the {how} way")
+        yield Finding(f"rule {rule}", FindingStatus.OK, detail=f"for clients that give partitions up the {how} way")
     if not list(rules):
-        yield Finding("gateway_groups", Status.SKIPPED, detail="no group gets a strategy: frames are only passed on")
+        yield Finding(
+            "gateway_groups", FindingStatus.SKIPPED, detail="no group gets a strategy: frames are only passed on"
+        )
     servers = [*_reached({f"{host}:{port}": (host, port) for host, port in where.bootstrap}, where.to_brokers)]
     yield from servers
     if any(each.reached for each in servers):
         yield from _cluster(settings, Cluster(properties), where, rules)
 
 
-def _cluster(settings: GatewaySettings, cluster: Cluster, where: Places, rules: Rules) -> Iterator[Finding]:
+def _cluster(settings: GatewaySettings, cluster: Cluster, where: ListenAddresses, rules: Rules) -> Iterator[Finding]:
     try:
         brokers = cluster.brokers()
     except ClusterError as error:
         detail = f"are known as soon as a client asks for them: {error}"
-        yield Finding("brokers", Status.SKIPPED, detail=detail)
+        yield Finding("brokers", FindingStatus.SKIPPED, detail=detail)
         return
     known = dict(sorted(brokers.items())[:SERVERS_MAX])
     yield from _reached({f"broker {node}": address for node, address in known.items()}, where.to_brokers)
@@ -72,7 +76,9 @@ def _cluster(settings: GatewaySettings, cluster: Cluster, where: Places, rules: 
         yield from (_port(where.port_base + node, node, settings) for node in known)
     if len(brokers) > SERVERS_MAX:
         left = len(brokers) - SERVERS_MAX
-        yield Finding("more brokers", Status.SKIPPED, detail=f"{left} of {len(brokers)} and their ports were not tried")
+        yield Finding(
+            "more brokers", FindingStatus.SKIPPED, detail=f"{left} of {len(brokers)} and their ports were not tried"
+        )
     yield from _groups(cluster, rules)
 
 
@@ -82,33 +88,35 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         names = sorted(each.group for each in cluster.list_groups().groups if rules.of(each.group))
         described = cluster.describe_groups(names[:GROUPS_MAX]) if names else []
     except ClusterError as error:
-        yield Finding("groups", Status.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
+        yield Finding("groups", FindingStatus.SKIPPED, detail=f"whether rules fit their groups is not known: {error}")
         return
     if list(rules) and not names:
         detail = "none that a rule names is there now, or none that may be described (Describe on Group)"
-        yield Finding("groups", Status.SKIPPED, detail=detail)
+        yield Finding("groups", FindingStatus.SKIPPED, detail=detail)
     for now in described:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
         name, purpose = f"group {now.group[:200]!r}", f"gets {rule.strategy.name}"
         if problem := stands_against(rule, now):
-            yield Finding(name, Status.FAILED, purpose, problem, fix="correct --gateway-groups, or the clients")
+            yield Finding(name, FindingStatus.FAILED, purpose, problem, fix="correct --gateway-groups, or the clients")
         else:
-            yield Finding(name, Status.OK, purpose, f"{len(now.members)} members, {now.assignor or 'no assignor'}")
+            yield Finding(
+                name, FindingStatus.OK, purpose, f"{len(now.members)} members, {now.assignor or 'no assignor'}"
+            )
     if len(names) > GROUPS_MAX:
         left = len(names) - GROUPS_MAX
-        yield Finding("more groups", Status.SKIPPED, detail=f"{left} of {len(names)} were not looked at")
+        yield Finding("more groups", FindingStatus.SKIPPED, detail=f"{left} of {len(names)} were not looked at")
 
 
 def _port(port: int, node: int, settings: GatewaySettings) -> Finding:
     name, fix = f"port {port} of broker {node}", "choose another base: --gateway-port-base"
     purpose = "clients reach the broker by it"
     if port > PORT_MAX:
-        return Finding(name, Status.FAILED, purpose, "there is none of that number", fix=fix)
+        return Finding(name, FindingStatus.FAILED, purpose, "there is none of that number", fix=fix)
     host = settings.gateway_listen.rpartition(":")[0]
     found = free_address(settings, "gateway_port_base", f"{host}:{port}", purpose)
     detail, ephemeral = found.detail, ephemeral_ports()
-    if found.status is Status.OK and port in ephemeral:
+    if found.status is FindingStatus.OK and port in ephemeral:
         detail += f", but any connection may have it: the system gives out {ephemeral.start} to {ephemeral.stop - 1}"
     return Finding(name, found.status, purpose, detail, fix=fix if found.fix else "")
 
@@ -124,9 +132,9 @@ def _reached(addresses: Mapping[str, Address], tls: ssl.SSLContext | None) -> It
         full, purpose = f"gateway to {name}", "its clients' connections go there"
         if problem:
             fix = "correct bootstrap.servers, security.protocol or ssl.*"
-            yield Finding(full, Status.FAILED, purpose, problem, fix=fix, reached=False)
+            yield Finding(full, FindingStatus.FAILED, purpose, problem, fix=fix, reached=False)
         else:
-            yield Finding(full, Status.OK, purpose, f"{host}:{port} answers, {how}", reached=True)
+            yield Finding(full, FindingStatus.OK, purpose, f"{host}:{port} answers, {how}", reached=True)
 
 
 async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:

@@ -16,8 +16,8 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.listeners.events_listener import events_endpoint
 from rebalance_agent.runtime.listeners.listener_security import bearer_of, events_tls, token_file, web_tls, webhook_tls
 from rebalance_agent.runtime.preflight.diagnosis import TIMEOUT_S, connection_trouble, tls_trouble
-from rebalance_agent.runtime.preflight.findings import Finding, Status
-from rebalance_agent.runtime.settings.roles import AgentSettings, TakingSettings, split_address
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.settings.roles import AgentSettings, ListeningSettings, split_address
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
@@ -40,7 +40,7 @@ def local_findings(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     """
     yield from _files(settings, clock)
     yield free_address(settings, "listen", settings.listen, "metrics, health and the API are served there")
-    if isinstance(settings, TakingSettings) and settings.events_listen:
+    if isinstance(settings, ListeningSettings) and settings.events_listen:
         yield _events_listen(settings, clock)
     if settings.events_file:
         yield _events_file(settings)
@@ -58,7 +58,7 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
     if settings.events_webhook:
         token = settings.events_webhook_token_file
         wanted.append((token, lambda: token_file("events_webhook_token_file", token, clock)))
-    if isinstance(settings, TakingSettings) and settings.events_listen:
+    if isinstance(settings, ListeningSettings) and settings.events_listen:
         tls = settings.events_tls_cert_file or settings.events_tls_key_file or settings.events_tls_client_ca_file
         wanted += [
             (tls, lambda: events_tls(settings, clock)),
@@ -66,7 +66,9 @@ def _files(settings: AgentSettings, clock: Clock) -> Iterator[Finding]:
         ]
     for path, load in wanted:
         if path:
-            yield _built(f"file {path}", "", load) or Finding(f"file {path}", Status.OK, detail="can be read and used")
+            yield _built(f"file {path}", "", load) or Finding(
+                f"file {path}", FindingStatus.OK, detail="can be read and used"
+            )
 
 
 def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | None:
@@ -74,11 +76,11 @@ def _built(name: str, purpose: str, build: Callable[[], object]) -> Finding | No
     try:
         build()
     except InvalidInputError as error:
-        return Finding(name, Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
+        return Finding(name, FindingStatus.FAILED, purpose, str(error), fix=f"correct {error.field}")
     return None
 
 
-def _events_listen(settings: TakingSettings, clock: Clock) -> Finding:
+def _events_listen(settings: ListeningSettings, clock: Clock) -> Finding:
     purpose = "members' events are posted there"
     refused = _built(f"events_listen {settings.events_listen}", purpose, lambda: events_endpoint(settings, clock))
     return refused or free_address(settings, "events_listen", settings.events_listen, purpose)
@@ -95,12 +97,16 @@ def free_address(settings: AgentSettings, setting: str, address: str, purpose: s
             probe.bind(where)
     except OSError as error:
         if _agent_answers(settings):
-            return Finding(name, Status.OK, purpose, "an agent listens there now")
+            return Finding(name, FindingStatus.OK, purpose, "an agent listens there now")
         flag = "--" + setting.replace("_", "-")
         return Finding(
-            name, Status.FAILED, purpose, f"cannot be listened on: {error.strerror}", fix=f"choose another: {flag}"
+            name,
+            FindingStatus.FAILED,
+            purpose,
+            f"cannot be listened on: {error.strerror}",
+            fix=f"choose another: {flag}",
         )
-    return Finding(name, Status.OK, purpose, "is free")
+    return Finding(name, FindingStatus.OK, purpose, "is free")
 
 
 def _agent_answers(settings: AgentSettings) -> bool:
@@ -139,10 +145,10 @@ def _events_file(settings: AgentSettings) -> Finding:
     if _missing(path):
         # Not made to see whether it can be: a check changes nothing.
         if not os.access(Path(os.path.realpath(path)).parent, os.W_OK | os.X_OK):
-            return Finding(name, Status.FAILED, purpose, "cannot be written", fix=fix)
+            return Finding(name, FindingStatus.FAILED, purpose, "cannot be written", fix=fix)
     elif refused := _built(name, purpose, lambda: EventsFile(path, bytes_max, files_max)):
         return replace(refused, fix=fix)
-    return Finding(name, Status.OK, purpose, "can be written")
+    return Finding(name, FindingStatus.OK, purpose, "can be written")
 
 
 def _missing(path: str) -> bool:
@@ -174,5 +180,5 @@ def _webhook(settings: AgentSettings, clock: Clock) -> Finding:
     if not trouble and target.scheme == "https":
         trouble = tls_trouble(target.host, target.port, webhook_tls(settings, clock).get())
     if trouble:
-        return Finding(name, Status.FAILED, purpose, trouble[0], fix=trouble[1])
-    return Finding(name, Status.OK, purpose, "takes connections; nothing was posted")
+        return Finding(name, FindingStatus.FAILED, purpose, trouble[0], fix=trouble[1])
+    return Finding(name, FindingStatus.OK, purpose, "takes connections; nothing was posted")

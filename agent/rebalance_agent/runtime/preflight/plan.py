@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.local_checks import local_findings
 from rebalance_agent.runtime.preflight.rights_checks import rights_findings
-from rebalance_agent.runtime.preflight.server_checks import Reached, other_brokers, reach, servers_of
+from rebalance_agent.runtime.preflight.server_checks import ReachableServers, other_brokers, reach, servers_of
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import AgentSettings
 from rebalance_agent.runtime.sinks.publisher import events_producer
@@ -28,17 +28,17 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
             return  # its clients log in, and it may have no login of its own
     servers = servers_of(properties)
     if not servers:
-        yield Finding("cluster", Status.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
+        yield Finding("cluster", FindingStatus.SKIPPED, detail="no bootstrap.servers are set: the agent idles")
         return
     if settings.events_topic:
         yield from _refused_producer(settings.events_topic, properties)
-    reached: list[Reached] = []
+    reached: list[ReachableServers] = []
     for each in reach(servers, properties, clock):
         reached.append(each)
         yield each.finding
     clusters = {each.cluster_id for each in reached if each.finding.reached}
     if not clusters:
-        yield Finding("cluster", Status.SKIPPED, detail="no server could be reached, so nothing more is known")
+        yield Finding("cluster", FindingStatus.SKIPPED, detail="no server could be reached, so nothing more is known")
         return
     brokers = {node: address for each in reached for node, address in (each.brokers or {}).items()}
     yield _cluster(clusters, brokers)
@@ -47,7 +47,7 @@ def findings(settings: AgentSettings, properties: Mapping[str, str], clock: Cloc
     try:
         yield from rights_findings(settings, properties, clock)
     except ClusterError as error:
-        yield Finding("rights", Status.FAILED, detail=str(error), fix="look after the cluster, and check again")
+        yield Finding("rights", FindingStatus.FAILED, detail=str(error), fix="look after the cluster, and check again")
 
 
 def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Finding]:
@@ -56,11 +56,13 @@ def _refused_producer(topic: str, properties: Mapping[str, str]) -> Iterator[Fin
         events_producer(properties)
     except InvalidInputError as error:
         purpose = "events are published there, each once"
-        yield Finding(f"events_topic {topic}", Status.FAILED, purpose, str(error), fix=f"correct {error.field}")
+        yield Finding(f"events_topic {topic}", FindingStatus.FAILED, purpose, str(error), fix=f"correct {error.field}")
 
 
 def _cluster(clusters: set[str], brokers: Mapping[int, str]) -> Finding:
     if len(clusters) > 1:
         several = f"the servers belong to different clusters: {', '.join(sorted(clusters))}"
-        return Finding("cluster", Status.FAILED, detail=several, fix="leave one cluster's in bootstrap.servers")
-    return Finding("cluster", Status.OK, detail=f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}")
+        return Finding("cluster", FindingStatus.FAILED, detail=several, fix="leave one cluster's in bootstrap.servers")
+    return Finding(
+        "cluster", FindingStatus.OK, detail=f"id {min(clusters)}, {len(brokers)} broker{'s' * (len(brokers) != 1)}"
+    )

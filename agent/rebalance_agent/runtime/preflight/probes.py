@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
-from rebalance_agent.cluster.access import Operations, Presence, TopicAccess
+from rebalance_agent.cluster.access import Existence, Operations, TopicAccess
 from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right
 
-__all__ = ["Asked", "Proof", "Verdict", "prove"]
+__all__ = ["Asked", "ProbeResult", "RightsProbe", "prove"]
 
 CREATED_PARTITIONS = 1
 """Of the topic whose creation is only checked: a number that no policy forbids."""
 
 
 class Asked(Protocol):
-    """What is used of `cluster.access.Access`."""
+    """What is used of `cluster.access.AccessCheck`."""
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
         """Of each topic whether it is there, and what is allowed on it."""
@@ -31,7 +31,7 @@ class Asked(Protocol):
         """Whether groups of any name may be described."""
         ...
 
-    def group(self, name: str) -> Operations | Presence:
+    def group(self, name: str) -> Operations | Existence:
         """What is allowed on a group."""
         ...
 
@@ -40,7 +40,7 @@ class Asked(Protocol):
         ...
 
 
-class Verdict(Enum):
+class ProbeResult(Enum):
     """Of one right."""
 
     HELD = "held"
@@ -52,14 +52,14 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class RightsProbe:
     """A verdict and, where it is not plain, why."""
 
-    verdict: Verdict
+    verdict: ProbeResult
     detail: str = ""
 
 
-def prove(rights: Iterable[Right], asked: Asked) -> dict[Right, Proof]:
+def prove(rights: Iterable[Right], asked: Asked) -> dict[Right, RightsProbe]:
     """A proof of each right, in order.
 
     Raises:
@@ -70,39 +70,43 @@ def prove(rights: Iterable[Right], asked: Asked) -> dict[Right, Proof]:
     return {right: _proof(right, topics, asked) for right in rights}
 
 
-def _proof(right: Right, topics: Mapping[str, TopicAccess], asked: Asked) -> Proof:
+def _proof(right: Right, topics: Mapping[str, TopicAccess], asked: Asked) -> RightsProbe:
     if right.name == EVERYTHING:
         sees = asked.sees_every_group if right.resource == "Group" else asked.sees_every_topic
-        return Proof(Verdict.HELD) if sees() else _some(right)
+        return RightsProbe(ProbeResult.HELD) if sees() else _some(right)
     if right.resource == "Group":
         operations = asked.group(right.name)
-        return Proof(Verdict.MISSING) if isinstance(operations, Presence) else _among(right, operations)
+        return RightsProbe(ProbeResult.MISSING) if isinstance(operations, Existence) else _among(right, operations)
     topic = topics[right.name]
     if right.operation == "Create":
         return _creation(right, topic, asked)
-    if topic.presence is Presence.ABSENT:
-        return Proof(Verdict.UNTOLD, "the topic is not there yet: ask again when it is")
-    return Proof(Verdict.MISSING) if topic.presence is Presence.HIDDEN else _among(right, topic.operations)
+    if topic.presence is Existence.ABSENT:
+        return RightsProbe(ProbeResult.UNTOLD, "the topic is not there yet: ask again when it is")
+    return RightsProbe(ProbeResult.MISSING) if topic.presence is Existence.HIDDEN else _among(right, topic.operations)
 
 
-def _creation(right: Right, topic: TopicAccess, asked: Asked) -> Proof:
-    if topic.presence is Presence.THERE:
-        return Proof(Verdict.NEEDLESS, "the topic is there")
+def _creation(right: Right, topic: TopicAccess, asked: Asked) -> RightsProbe:
+    if topic.presence is Existence.THERE:
+        return RightsProbe(ProbeResult.NEEDLESS, "the topic is there")
     if asked.may_create(right.name, CREATED_PARTITIONS):
-        return Proof(Verdict.HELD)
+        return RightsProbe(ProbeResult.HELD)
     # A topic that is hidden may be there all the same: then another right is missing, and not this one.
-    return Proof(Verdict.MISSING) if topic.presence is Presence.ABSENT else Proof(Verdict.UNTOLD, "the topic is hidden")
+    return (
+        RightsProbe(ProbeResult.MISSING)
+        if topic.presence is Existence.ABSENT
+        else RightsProbe(ProbeResult.UNTOLD, "the topic is hidden")
+    )
 
 
-def _some(right: Right) -> Proof:
+def _some(right: Right) -> RightsProbe:
     if right.some_do:
-        return Proof(Verdict.UNTOLD, "not to all: those that this principal may describe are seen")
-    return Proof(Verdict.MISSING)
+        return RightsProbe(ProbeResult.UNTOLD, "not to all: those that this principal may describe are seen")
+    return RightsProbe(ProbeResult.MISSING)
 
 
-def _among(right: Right, operations: Operations) -> Proof:
+def _among(right: Right, operations: Operations) -> RightsProbe:
     if operations is None:
-        return Proof(Verdict.UNTOLD, "these brokers do not tell what is allowed")
+        return RightsProbe(ProbeResult.UNTOLD, "these brokers do not tell what is allowed")
     # KIP-430's names have underscores where kafka-acls.sh has capitals: describe_configs, DescribeConfigs.
     held = {each.replace("_", "") for each in operations}
-    return Proof(Verdict.HELD if right.operation.lower() in held else Verdict.MISSING)
+    return RightsProbe(ProbeResult.HELD if right.operation.lower() in held else ProbeResult.MISSING)

@@ -11,8 +11,8 @@ from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
 from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
-from rebalance_agent.runtime.preflight.findings import Finding, Status
-from rebalance_agent.runtime.preflight.probes import Proof, Verdict, prove
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
+from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
 from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
@@ -26,10 +26,10 @@ READ_MAX = 100
 NOWHERE = -1
 
 _STATUS = {
-    Verdict.HELD: Status.OK,
-    Verdict.MISSING: Status.MISSING,
-    Verdict.UNTOLD: Status.SKIPPED,
-    Verdict.NEEDLESS: Status.SKIPPED,
+    ProbeResult.HELD: FindingStatus.OK,
+    ProbeResult.MISSING: FindingStatus.MISSING,
+    ProbeResult.UNTOLD: FindingStatus.SKIPPED,
+    ProbeResult.NEEDLESS: FindingStatus.SKIPPED,
 }
 
 
@@ -44,7 +44,7 @@ def rights_findings(settings: AgentSettings, properties: Mapping[str, str], cloc
     principal, servers = principal_of(properties), properties.get("bootstrap.servers", "")
     for right, proof in prove(rights, cluster.access).items():
         seen = _seen(right, proof, settings, properties, cluster, clock)
-        missing = seen.verdict is Verdict.MISSING
+        missing = seen.verdict is ProbeResult.MISSING
         yield Finding(
             str(right),
             _STATUS[seen.verdict],
@@ -58,44 +58,48 @@ def rights_findings(settings: AgentSettings, properties: Mapping[str, str], cloc
 
 def _seen(
     right: Right,
-    proof: Proof,
+    proof: RightsProbe,
     settings: AgentSettings,
     properties: Mapping[str, str],
     cluster: Cluster,
     clock: Clock,
-) -> Proof:
+) -> RightsProbe:
     """The proof with what was seen of the thing itself."""
-    if proof.verdict is Verdict.MISSING:
+    if proof.verdict is ProbeResult.MISSING:
         return proof
     if (right.operation, right.name) == ("Read", OFFSETS_TOPIC):
         return _read(properties, clock)
     if right.name == EVERYTHING and isinstance(settings, ObserverSettings):
         if right.resource == "Topic":
-            return Proof(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are seen"))
+            return RightsProbe(proof.verdict, _and(proof.detail, f"{len(cluster.identify()[1])} topics are seen"))
         listed = cluster.list_groups().groups
         shows = NameFilter(settings.groups_allow, settings.groups_deny)
         count = sum(shows(each.group) for each in listed)
-        return Proof(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
+        return RightsProbe(proof.verdict, _and(proof.detail, f"{len(listed)} groups are listed, {count} of them shown"))
     return proof
 
 
-def _read(properties: Mapping[str, str], clock: Clock) -> Proof:
+def _read(properties: Mapping[str, str], clock: Clock) -> RightsProbe:
     try:
         with TopicReader(properties, OFFSETS_TOPIC, {}) as reader:
             partitions = reader.partitions()
             if not partitions:
-                return Proof(Verdict.UNTOLD, "the topic is not there yet: brokers create it for the first group")
+                return RightsProbe(
+                    ProbeResult.UNTOLD, "the topic is not there yet: brokers create it for the first group"
+                )
             reader.begin(dict.fromkeys(range(partitions), BEGINNING))
             # A record moves its partition's position from here, and so does the end of an empty partition.
             reader.positions = dict.fromkeys(range(partitions), NOWHERE)
             end = clock.monotonic() + READ_S
             while set(reader.positions.values()) == {NOWHERE}:
                 if clock.monotonic() > end:
-                    return Proof(Verdict.UNTOLD, f"nothing came of its {partitions} partitions within {READ_S:g} s")
+                    return RightsProbe(
+                        ProbeResult.UNTOLD, f"nothing came of its {partitions} partitions within {READ_S:g} s"
+                    )
                 reader.read(READ_MAX, READ_WAIT_S)
     except AccessDeniedError:
-        return Proof(Verdict.MISSING)
-    return Proof(Verdict.HELD, f"read of one of its {partitions} partitions")
+        return RightsProbe(ProbeResult.MISSING)
+    return RightsProbe(ProbeResult.HELD, f"read of one of its {partitions} partitions")
 
 
 def _and(detail: str, more: str) -> str:

@@ -11,11 +11,11 @@ import structlog
 
 from rebalance_agent.cluster.acls import principal_of
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.runtime.preflight.probes import Asked, Verdict, prove
+from rebalance_agent.runtime.preflight.probes import Asked, ProbeResult, prove
 from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, Right, acl_command, agent_rights
 from rebalance_agent.runtime.settings.roles import AgentSettings
 
-__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "RightsWatch", "Told", "watch_rights"]
+__all__ = ["RIGHTS_PART", "RIGHTS_WATCH_S", "HealthReporter", "RightsWatch", "watch_rights"]
 
 RIGHTS_WATCH_S = 60.0
 """Rights are given by people: asking more often only fills the brokers' audit log."""
@@ -31,7 +31,7 @@ JOIN_S = 2.0
 """Longest wait at stop for a question that is on its way."""
 
 
-class Told(Protocol):
+class HealthReporter(Protocol):
     """What is used of `runtime.processes.logged_health.LoggedHealth`."""
 
     def degraded(self, modes: Mapping[str, str | None], commands: Mapping[str, str]) -> None:
@@ -54,7 +54,7 @@ class RightsWatch:
         self,
         rights: Iterable[Right],
         asked: Asked,
-        told: Told,
+        told: HealthReporter,
         principal: str,
         servers: str,
         denied: Callable[[], Mapping[str, str]] = dict,
@@ -86,8 +86,8 @@ class RightsWatch:
         commands: dict[str, str] = {}
         denied = self._denied()
         for right, proof in proofs.items():
-            refused = proof.verdict is Verdict.UNTOLD and right.mode in denied
-            if (proof.verdict is Verdict.MISSING or refused) and modes[right.mode] is None:
+            refused = proof.verdict is ProbeResult.UNTOLD and right.mode in denied
+            if (proof.verdict is ProbeResult.MISSING or refused) and modes[right.mode] is None:
                 modes[right.mode] = f"{right} is missing: {right.lost}"
                 commands[right.mode] = acl_command(right, self._principal, self._servers)
         self._told.degraded(modes, commands)
@@ -103,7 +103,7 @@ def watch_rights(
     settings: AgentSettings,
     properties: Mapping[str, str],
     asked: Asked,
-    told: Told,
+    told: HealthReporter,
     stack: ExitStack,
     denied: Callable[[], Mapping[str, str]] = dict,
 ) -> None:

@@ -20,10 +20,10 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.acls import mechanism_of
 from rebalance_agent.cluster.admin_answers import REQUEST_TIMEOUT_S
 from rebalance_agent.runtime.preflight.diagnosis import diagnose, split_server
-from rebalance_agent.runtime.preflight.findings import Finding, Status
+from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.settings.kafka_config import without_secrets
 
-__all__ = ["SERVERS_MAX", "Reached", "other_brokers", "reach", "servers_of"]
+__all__ = ["SERVERS_MAX", "ReachableServers", "other_brokers", "reach", "servers_of"]
 
 SERVERS_MAX = 50
 """Servers that are tried one by one; in a larger cluster the rest are left out, and the report says so."""
@@ -44,7 +44,7 @@ _TRANSIENT = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._T
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ReachableServers:
     """What was found of a server, and of the cluster behind it: its id and the brokers' addresses by node id."""
 
     finding: Finding
@@ -57,19 +57,21 @@ def servers_of(properties: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, map(str.strip, properties.get("bootstrap.servers", "").split(",")))))
 
 
-def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[Reached]:
+def reach(servers: Sequence[str], properties: Mapping[str, str], clock: Clock) -> Iterator[ReachableServers]:
     """Try each of ``servers``, several at once; in the order in which they end."""
     yield from _in_parallel(
         [partial(_reach, f"server {server}", server, properties, clock) for server in servers[:SERVERS_MAX]]
     )
     if len(servers) > SERVERS_MAX:
         left = len(servers) - SERVERS_MAX
-        yield Reached(Finding("more servers", Status.SKIPPED, detail=f"{left} of {len(servers)} were not tried"))
+        yield ReachableServers(
+            Finding("more servers", FindingStatus.SKIPPED, detail=f"{left} of {len(servers)} were not tried")
+        )
 
 
 def other_brokers(
     brokers: Mapping[int, str], tried: Iterable[str], properties: Mapping[str, str], clock: Clock
-) -> Iterator[Reached]:
+) -> Iterator[ReachableServers]:
     """Try the addresses that brokers gave for themselves (``advertised.listeners``), except those already ``tried``."""
     known = set(tried)
     others = [(node, address) for node, address in sorted(brokers.items()) if address not in known]
@@ -81,14 +83,14 @@ def other_brokers(
     )
 
 
-def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) -> Reached:
+def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) -> ReachableServers:
     try:
         host, port = split_server(server)
     except ValueError:
         finding = Finding(
-            name, Status.FAILED, detail="is not host:port", fix="correct bootstrap.servers", reached=False
+            name, FindingStatus.FAILED, detail="is not host:port", fix="correct bootstrap.servers", reached=False
         )
-        return Reached(finding)
+        return ReachableServers(finding)
     begun = clock.monotonic()
     told: list[KafkaError] = []
     settings: dict[str, Any] = {**properties, "bootstrap.servers": server, "error_cb": told.append}
@@ -97,10 +99,12 @@ def _reach(name: str, server: str, properties: Mapping[str, str], clock: Clock) 
         answer = _await(admin, told, clock)
     except KafkaException as error:
         what, fix = diagnose(host, port, properties, without_secrets(_reason(told, error.args[0]), properties))
-        return Reached(Finding(name, Status.FAILED, detail=what, fix=fix, reached=False))
+        return ReachableServers(Finding(name, FindingStatus.FAILED, detail=what, fix=fix, reached=False))
     took_ms = round((clock.monotonic() - begun) * 1000)
-    finding = Finding(name, Status.OK, detail=f"{_security(properties)}; answered in {took_ms} ms", reached=True)
-    return Reached(finding, answer.cluster_id or "", {node.id: f"{node.host}:{node.port}" for node in answer.nodes})
+    finding = Finding(name, FindingStatus.OK, detail=f"{_security(properties)}; answered in {took_ms} ms", reached=True)
+    return ReachableServers(
+        finding, answer.cluster_id or "", {node.id: f"{node.host}:{node.port}" for node in answer.nodes}
+    )
 
 
 def _await(admin: AdminClient, told: list[KafkaError], clock: Clock) -> Any:  # noqa: ANN401 - the client's own type

@@ -13,14 +13,14 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import ClusterError, InvalidInputError
-from rebalance_agent.gateway.gateway_counters import Counts
-from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway, Places
-from rebalance_agent.gateway.groups import Groups, parse_rules
+from rebalance_agent.gateway.gateway_counters import GatewayCounters
+from rebalance_agent.gateway.gateway_server import CONNECTIONS_MAX, Gateway, ListenAddresses
+from rebalance_agent.gateway.groups import GroupInterceptors, parse_rules
 from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
 from rebalance_agent.http.loopback import is_loopback
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.processes.sidecar import Sidecar
 from rebalance_agent.runtime.settings.broker_tls import broker_tls
@@ -42,7 +42,7 @@ KAFKA_PORT = 9092
 ANY_ADDRESS = ("0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 
 
-def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> Places:
+def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Clock) -> ListenAddresses:
     """Where to listen and connect.
 
     Raises:
@@ -59,7 +59,7 @@ def places(settings: GatewaySettings, properties: Mapping[str, str], clock: Cloc
     advertised = settings.gateway_advertised_host or host
     if advertised in ANY_ADDRESS:
         raise InvalidInputError("gateway_advertised_host", f"is missing: clients cannot connect to {host}")
-    return Places(
+    return ListenAddresses(
         _servers(properties["bootstrap.servers"]),
         (host, port),
         advertised,
@@ -82,8 +82,10 @@ class GatewayRole:
         self._clock = clock or SystemClock()
         self._log = structlog.get_logger("rebalance_agent.gateway")
         self._places = places(settings, properties, self._clock)
-        self._counts = Counts(TextFormat(settings.cluster_name))
-        self._sidecar = Sidecar(settings, properties, clock=clock, role=Role.GATEWAY, pages=(self._counts.text,))
+        self._counts = GatewayCounters(TextFormat(settings.cluster_name))
+        self._sidecar = Sidecar(
+            settings, properties, clock=clock, role=ExporterRole.GATEWAY, pages=(self._counts.text,)
+        )
         self._gateway: Gateway | None = None
         self._failure: BaseException | None = None
 
@@ -133,7 +135,7 @@ class GatewayRole:
 
     async def _serve(self, stop: threading.Event, listening: threading.Event) -> None:
         _allow_descriptors()
-        groups = Groups(
+        groups = GroupInterceptors(
             parse_rules(self._settings.gateway_groups),
             self._emit,
             self._clock,

@@ -8,8 +8,8 @@ from contextlib import ExitStack
 
 import structlog
 
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
@@ -21,7 +21,7 @@ from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.export.text import TextFormat
 from rebalance_agent.metrics.group_samples import SeriesLimits
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.polls.baseline_reader import Baselines, BaselinesReader
 from rebalance_agent.runtime.listeners.events_listener import events_server
@@ -31,12 +31,12 @@ from rebalance_agent.runtime.preflight.rights_watch import watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.processes.memory import GIVE_BACK_EVERY_S, give_back
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
-from rebalance_agent.runtime.processes.ticker import Pulse
+from rebalance_agent.runtime.processes.ticker import Ticker
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, split_address
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
-from rebalance_agent.runtime.sinks.pending_events import Relay
-from rebalance_agent.runtime.watch.cluster_watch import Watch, watch_context, watch_parts
+from rebalance_agent.runtime.sinks.pending_events import PendingEvents
+from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.runtime.watch.episode_log import log_event
 from rebalance_agent.tracking.views import GroupView
 from rebalance_agent.ui.page.site import GroupPages, Site
@@ -59,7 +59,7 @@ class Observer:
         self._settings = settings
         self._properties = properties
         self._clock = clock or SystemClock()
-        self._watch: Watch | None = None
+        self._watch: ClusterWatch | None = None
         self._stopped = float("-inf")
         self._log = structlog.get_logger("rebalance_agent.observer")
         readiness = Readiness()
@@ -73,14 +73,14 @@ class Observer:
         self._baselines = Baselines()
         normal = BaselinesPage(self._baselines, self.views, self._clock, text)
         self._phases = PhaseMetrics(text)
-        self._history = History()
+        self._history = EpisodeHistory()
         self._configured = "bootstrap.servers" in properties
         self._metrics = AgentMetrics(
-            Role.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
+            ExporterRole.OBSERVER, readiness, configured=self._configured, folded=lambda: self._page.folded, text=text
         )
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         host, port = split_address(settings.listen)
-        api = Api(self.views, self._history, self._clock)
+        api = GroupsApi(self.views, self._history, self._clock)
         web = WebApp(
             (self._page.pieces, normal.text, self._phases.text, self._metrics.text),
             readiness,
@@ -99,7 +99,7 @@ class Observer:
             counted=self._metrics.connection_cut,
         )
         self._sinks = SinkSet(settings, self._metrics, self._clock)
-        self._posted = Relay(Workload(), lambda number: self._metrics.events_dropped("agent", number))
+        self._posted = PendingEvents(Workload(), lambda number: self._metrics.events_dropped("agent", number))
         self._posts = (
             events_server(settings, self._accept, self._metrics, self._clock) if settings.events_listen else None
         )
@@ -160,7 +160,7 @@ class Observer:
                 each.publish(event, cluster_id)
             self._history.observe(event)
 
-        watch = Watch(
+        watch = ClusterWatch(
             context,
             self._settings,
             cluster_id,
@@ -173,7 +173,7 @@ class Observer:
         watch.start(stack)
         last.callback(lambda: watch.close(self._left_s()))
         self._watch = watch
-        giving_back = Pulse(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
+        giving_back = Ticker(GIVE_BACK_EVERY_S, give_back, "memory", self._clock)
         giving_back.start()
         stack.callback(giving_back.stop)
         if topic := self._settings.baselines_topic:

@@ -17,7 +17,7 @@ from apscheduler.jobstores.base import JobLookupError
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.runtime.processes.ticker import Pulse
+from rebalance_agent.runtime.processes.ticker import Ticker
 
 __all__ = ["Schedule"]
 
@@ -57,7 +57,7 @@ class Schedule:
         """Nothing is called before `start`."""
         self._clock = clock
         self._ahead_s = self._ahead()
-        self._look = Pulse(LOOK_S, self._look_at_clocks, "clocks", clock)
+        self._look = Ticker(LOOK_S, self._look_at_clocks, "clocks", clock)
         # Its executors tell of every single call. That a poll took longer than its interval is ordinary on a busy
         # cluster, and its duration is a metric.
         logging.getLogger("apscheduler").setLevel(logging.ERROR)

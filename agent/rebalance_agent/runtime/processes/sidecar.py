@@ -16,7 +16,7 @@ from rebalance_agent.http.server import HttpServer
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.member_metrics import MemberMetrics
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import WHERE_MAX, Event, Workload
 from rebalance_agent.runtime.listeners.events_listener import events_server
 from rebalance_agent.runtime.listeners.listener_security import bearer_of, web_tls
@@ -27,7 +27,7 @@ from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster,
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import SidecarSettings, split_address
 from rebalance_agent.runtime.sinks.configured_sinks import SinkSet
-from rebalance_agent.runtime.sinks.pending_events import Relay
+from rebalance_agent.runtime.sinks.pending_events import PendingEvents
 from rebalance_agent.ui.page.site import Site
 
 __all__ = ["Sidecar", "workload"]
@@ -55,7 +55,7 @@ class Sidecar:
         *,
         where: Workload | None = None,
         clock: Clock | None = None,
-        role: Role = Role.SIDECAR,
+        role: ExporterRole = ExporterRole.SIDECAR,
         pages: Sequence[Page] = (),
     ) -> None:
         """``properties`` are librdkafka's, complete. ``pages`` are shown on /metrics, too, by a gateway (``role``).
@@ -77,8 +77,8 @@ class Sidecar:
         self._metrics.configured(self._configured)
         self._health = LoggedHealth(readiness, self._metrics.reconnected)
         where = where or workload()
-        self._kafka = Relay(where, self._dropped) if self._configured and settings.events_topic else None
-        self._local = Relay(where, self._dropped)
+        self._kafka = PendingEvents(where, self._dropped) if self._configured and settings.events_topic else None
+        self._local = PendingEvents(where, self._dropped)
         host, port = split_address(settings.listen)
         web = WebApp(
             (self._members.text, *pages, self._metrics.text),

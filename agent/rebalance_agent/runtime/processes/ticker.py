@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from rebalance_agent.clock import Clock
 
-__all__ = ["Pulse"]
+__all__ = ["Ticker"]
 
 _log = logging.getLogger(__name__)
 
 
-class Pulse:
+class Ticker:
     """One call at an interval. It never overlaps itself, and calls that were missed are not made up for."""
 
     def __init__(self, seconds: float, call: Callable[[], None], name: str, clock: Clock) -> None:

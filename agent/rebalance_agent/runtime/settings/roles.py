@@ -22,9 +22,9 @@ __all__ = [
     "ENV_PREFIX",
     "HIDDEN_GROUPS",
     "AgentSettings",
+    "ListeningSettings",
     "ObserverSettings",
     "SidecarSettings",
-    "TakingSettings",
     "overlap",
     "split_address",
 ]
@@ -195,7 +195,7 @@ class AgentSettings(BaseSettings):
         return (init_settings,)
 
 
-class TakingSettings(AgentSettings):
+class ListeningSettings(AgentSettings):
     """Of a role that takes events by POST, too."""
 
     events_listen: _PerhapsAddress = Field(
@@ -221,7 +221,7 @@ class TakingSettings(AgentSettings):
         return self
 
 
-class ObserverSettings(TakingSettings):
+class ObserverSettings(ListeningSettings):
     """``rebalance-agent observe``."""
 
     groups_allow: _Pattern = Field(".*", description="regular expression of the groups to show (whole name)")
@@ -272,7 +272,7 @@ class ObserverSettings(TakingSettings):
         return self
 
 
-class SidecarSettings(TakingSettings):
+class SidecarSettings(ListeningSettings):
     """``rebalance-agent sidecar``."""
 
     listen: _Address = Field("0.0.0.0:29308", description="where /metrics, /healthz, /readyz and /config are served")

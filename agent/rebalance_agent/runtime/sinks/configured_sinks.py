@@ -12,7 +12,7 @@ from rebalance_agent.runtime.settings.roles import AgentSettings
 from rebalance_agent.runtime.sinks.file_sink import EventsFile
 from rebalance_agent.runtime.sinks.publisher import EVENTS_PARTITIONS, Publisher
 from rebalance_agent.runtime.sinks.queued_sink import QueuedSink
-from rebalance_agent.runtime.sinks.sinks import Fanout, Sink, SinkCounts
+from rebalance_agent.runtime.sinks.sinks import Sink, SinkCounts, SinkFanout
 from rebalance_agent.runtime.sinks.webhook_sink import Webhook, webhook_target
 
 __all__ = ["FILE", "KAFKA", "WEBHOOK", "SinkSet"]
@@ -50,12 +50,12 @@ class SinkSet:
         """Whether there is a sink besides Kafka."""
         return bool(self._local)
 
-    def open(self, stack: ExitStack) -> Fanout:
+    def open(self, stack: ExitStack) -> SinkFanout:
         """Start those that need no cluster; ``stack`` ends these and Kafka together, within ``stop_seconds``."""
         stack.callback(self._close)
         return self._started(self._local)
 
-    def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> Fanout:
+    def connect(self, properties: Mapping[str, str], cluster: TopicCreator) -> SinkFanout:
         """Start Kafka, if events go there.
 
         Raises:
@@ -73,14 +73,14 @@ class SinkSet:
         )
         return self._started([(KAFKA, self.publisher)])
 
-    def _started(self, sinks: list[tuple[str, Sink]]) -> Fanout:
-        fanout = Fanout(sinks, self._counts.events_dropped)
+    def _started(self, sinks: list[tuple[str, Sink]]) -> SinkFanout:
+        fanout = SinkFanout(sinks, self._counts.events_dropped)
         fanout.start()
         self._open += sinks
         return fanout
 
     def _close(self) -> None:
-        Fanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
+        SinkFanout(self._open, self._counts.events_dropped).close(self._settings.stop_seconds)
 
 
 def _webhook(settings: AgentSettings, clock: Clock) -> Webhook:

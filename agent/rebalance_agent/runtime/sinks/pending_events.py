@@ -13,7 +13,7 @@ import structlog
 from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent, Workload
 
-__all__ = ["HELD_BYTES_MAX", "HELD_MAX", "Relay"]
+__all__ = ["HELD_BYTES_MAX", "HELD_MAX", "PendingEvents"]
 
 HELD_MAX = 10_000
 """Events kept until the cluster answers: days of one pod's rebalances."""
@@ -22,7 +22,7 @@ HELD_BYTES_MAX = 64 * 1024 * 1024
 """Bytes of their lines, as many as the publisher keeps. In memory an event may be a thousand times its line."""
 
 
-class Relay:
+class PendingEvents:
     """Thread-safe; `put` never blocks. Before `connect` the newest events are held, as far as the bounds allow.
 
     Every event is passed on, or counted as dropped.

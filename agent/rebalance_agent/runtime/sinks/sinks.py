@@ -10,7 +10,7 @@ import structlog
 
 from rebalance_agent.model.events import Event
 
-__all__ = ["Fanout", "Sink", "SinkCounts"]
+__all__ = ["Sink", "SinkCounts", "SinkFanout"]
 
 
 class Sink(Protocol):
@@ -41,7 +41,7 @@ class SinkCounts(Protocol):
         ...
 
 
-class Fanout:
+class SinkFanout:
     """Starts sinks, hands every event to every one of them in their order, and ends them together."""
 
     def __init__(self, sinks: Sequence[tuple[str, Sink]], dropped: Callable[[str, int], None]) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
-from rebalance_agent.audit.audited_group import Place
-from rebalance_agent.audit.entries import Record
+from rebalance_agent.audit.audited_group import RecordPosition
+from rebalance_agent.audit.entries import LogRecord
 from rebalance_agent.audit.ledger import Ledger
 from rebalance_agent.audit.lifetime_counters import COUNTERS
 from rebalance_agent.clock import Clock
@@ -55,7 +55,7 @@ class VerifiedCluster:
         """Topic ids and their topics, as of now."""
         return {identity: name for name, identity in self._cluster.topic_ids(self._counts).items()}
 
-    def events(self, topic: str, tell: Callable[[Event, Place], None]) -> int:
+    def events(self, topic: str, tell: Callable[[Event, RecordPosition], None]) -> int:
         """Tell every event that is in the topic; from when on retention has deleted none (epoch ms).
 
         Where it left nothing of a partition that is as of now: nobody knows which groups' events were there, and until
@@ -79,7 +79,7 @@ class VerifiedCluster:
             except InvalidInputError:
                 self.unread += 1  # of a newer release, or somebody else's
                 continue
-            tell(event, Place(topic, number, message.offset()))
+            tell(event, RecordPosition(topic, number, message.offset()))
         return max(since_ms.values(), default=0)
 
     def post(self, *ledgers: Ledger) -> None:
@@ -97,7 +97,7 @@ class VerifiedCluster:
                 for ledger in ledgers:
                     ledger.skip(partition, offset, timestamp_ms)
                 continue
-            record = Record(Place(OFFSETS_TOPIC, partition, offset), timestamp_ms, key, message.value())
+            record = LogRecord(RecordPosition(OFFSETS_TOPIC, partition, offset), timestamp_ms, key, message.value())
             for ledger in ledgers:
                 ledger.post(record)
 

@@ -7,31 +7,31 @@ from contextlib import ExitStack
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.collector_context import POLL_NAMES, Context, Health, Meters
+from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Health, Meters
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
-from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import Progress
+from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OFFSETS_TOPIC, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
 from rebalance_agent.polls.list_groups import list_poll
 from rebalance_agent.polls.member_events import MEMBERS_PART, MemberEvents
-from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, OffsetsLimit
+from rebalance_agent.polls.record_size_limit import LIMIT_EVERY_S, RecordSizeLimit
 from rebalance_agent.polls.topic_metadata import TopicsPoll
 from rebalance_agent.polls.vanished import VANISHED_EVERY_S, VanishedGroups
 from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY
 from rebalance_agent.runtime.processes.schedule import Schedule
-from rebalance_agent.runtime.processes.ticker import Pulse
+from rebalance_agent.runtime.processes.ticker import Ticker
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.watch.core import Core
-from rebalance_agent.runtime.watch.observer_share import Fleet, fleet_parts
+from rebalance_agent.runtime.watch.observer_share import ObserverShare, fleet_parts
 from rebalance_agent.tracking.observations import MemberReported, Observation, PartitionsOwned, topics_named
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.tracker import REBALANCING, Tracker
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["Watch", "watch_context", "watch_parts"]
+__all__ = ["ClusterWatch", "watch_context", "watch_parts"]
 
 TAIL_CHECK_S = 2.0
 """How often the tail's position is compared with the topic's end: how soon a dead tail is noticed."""
@@ -59,25 +59,25 @@ def watch_context(
     health: Health,
     meters: Meters,
     clock: Clock,
-) -> Context:
+) -> CollectorContext:
     """What a watch works with; connects in the background."""
     shows = NameFilter(settings.groups_allow, settings.groups_deny)
-    return Context(properties, Cluster(properties), inbox, health, meters, clock, shows)
+    return CollectorContext(properties, Cluster(properties), inbox, health, meters, clock, shows)
 
 
-class Watch:
+class ClusterWatch:
     """Collectors, tracker and schedule. ``publish`` gets every event, in order, and must not block."""
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         settings: ObserverSettings,
         cluster_id: str,
         publish: Callable[[Event], None],
         refresh: Callable[[], None],
         *,
         reported: Callable[[MemberEvent | AssignEvent], None] = lambda _report: None,
-        progress: Progress | None = None,
+        progress: PublishProgress | None = None,
         snapshot_written: Callable[[int, int], None] = lambda _now_ms, _size_bytes: None,
     ) -> None:
         """Nothing runs before `start`.
@@ -86,7 +86,7 @@ class Watch:
         the tracker. ``progress`` of the events on their way to Kafka, if they are; ``snapshot_written`` as in
         `SnapshotStore`.
         """
-        self._fleet = fleet = Fleet(context, settings, progress, snapshot_written)
+        self._fleet = fleet = ObserverShare(context, settings, progress, snapshot_written)
         self._context = context = fleet.context
         self._to_publish = publish
         self._reported = reported
@@ -119,7 +119,7 @@ class Watch:
         self._schedule = Schedule(context.clock)
         self._describe = DescribePoll(context, wanted=lambda: self._tail.late)
         listing = list_poll("list", REBALANCING, context)
-        self._pulse = Pulse(settings.list_interval_ms / 1000, listing, "list", context.clock)
+        self._pulse = Ticker(settings.list_interval_ms / 1000, listing, "list", context.clock)
         every = self._schedule.every
         every(settings.list_all_interval_seconds, list_poll("list_all", (), context, self._listed), "list_all")
         every(settings.topics_interval_seconds, self._topics.poll, "topics")
@@ -128,7 +128,7 @@ class Watch:
             every(settings.lag_interval_seconds, loads.poll, "loads")
         every(TAIL_CHECK_S, self._tail.check, "tail_check")
         every(REFRESH_S, refresh, "refresh")
-        every(LIMIT_EVERY_S, OffsetsLimit(context), "offsets_limit")
+        every(LIMIT_EVERY_S, RecordSizeLimit(context), "offsets_limit")
         every(VANISHED_EVERY_S, self._vanished, "vanished")
 
     def views(self) -> tuple[GroupView, ...]:

@@ -16,12 +16,12 @@ from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
 from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 from rebalance_agent.runtime.sinks.split_events import whole_events
-from rebalance_agent.tracking.log_replay import Facts, Misread, PastRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
 
-__all__ = ["Past", "read_past"]
+__all__ = ["GroupPast", "read_past"]
 
 
-class Past(NamedTuple):
+class GroupPast(NamedTuple):
     """``events`` in order; ``source`` in words for a person; ``known``: the group was seen at all."""
 
     events: tuple[Event, ...]
@@ -29,7 +29,7 @@ class Past(NamedTuple):
     known: bool
 
 
-def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> Past:
+def read_past(properties: Mapping[str, str], events_topic: str, group: str, clock: Clock) -> GroupPast:
     """What can be had of the group's rebalances: from ``events_topic`` where it holds some, else from the records.
 
     Raises:
@@ -42,9 +42,9 @@ def read_past(properties: Mapping[str, str], events_topic: str, group: str, cloc
             whole_events(_published(properties, cluster, events_topic, counts, f"{cluster_id}:{group}", clock))
         )
         if any(isinstance(event, GenerationEvent) for event in events):
-            return Past(events, f"the topic {events_topic}", known=True)
+            return GroupPast(events, f"the topic {events_topic}", known=True)
     if not counts.get(OFFSETS_TOPIC):
-        return Past((), f"{OFFSETS_TOPIC}, which is not there", known=False)
+        return GroupPast((), f"{OFFSETS_TOPIC}, which is not there", known=False)
     return _replayed(properties, cluster, cluster_id, counts, group, clock)
 
 
@@ -68,9 +68,9 @@ def _replayed(
     counts: Mapping[str, int],
     group: str,
     clock: Clock,
-) -> Past:
+) -> GroupPast:
     """What the topic still holds, told again: compaction has taken what is older than its last segment."""
-    facts = Facts(cluster_id, counts, cluster.topic_ids(counts))
+    facts = LogFacts(cluster_id, counts, cluster.topic_ids(counts))
     partition = offsets_partition(group, counts[OFFSETS_TOPIC])
     known = False
 
@@ -80,12 +80,12 @@ def _replayed(
         return name == group
 
     records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
-    events = tuple(told for told in retell(records, facts, is_it) if not isinstance(told, Misread))
+    events = tuple(told for told in retell(records, facts, is_it) if not isinstance(told, UnreadableRecord))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
     )
-    return Past(events, source, known)
+    return GroupPast(events, source, known)
 
 
 def _past_record(message: TopicRecord) -> PastRecord:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Self
 
-from rebalance_agent.api.groups_api import Api
-from rebalance_agent.api.history import History
+from rebalance_agent.api.groups_api import GroupsApi
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
 from rebalance_agent.clock import Clock, SystemClock
@@ -16,13 +16,13 @@ from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
-from rebalance_agent.metrics.metric import Role
+from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.runtime.processes.process import CLUSTER, identify_cluster
 from rebalance_agent.runtime.settings.roles import ObserverSettings
-from rebalance_agent.runtime.watch.cluster_watch import Watch, watch_context, watch_parts
+from rebalance_agent.runtime.watch.cluster_watch import ClusterWatch, watch_context, watch_parts
 from rebalance_agent.tracking.views import GroupView
 
-__all__ = ["DirectWatch"]
+__all__ = ["InProcessWatch"]
 
 JOIN_S = 10.0
 """Longest wait at the end for what runs: each part bounds its own by less."""
@@ -37,7 +37,7 @@ LOOK_S = 0.05
 """How often `settled` looks whether all parts are ready."""
 
 
-class DirectWatch:
+class InProcessWatch:
     """Used in a ``with`` block. Answers what the API answers, from this process's own watch."""
 
     def __init__(self, settings: ObserverSettings, properties: Mapping[str, str], clock: Clock | None = None) -> None:
@@ -47,10 +47,10 @@ class DirectWatch:
         self._properties = properties
         self._clock = clock or SystemClock()
         self._readiness = Readiness((CLUSTER, *watch_parts(settings)))
-        self._history = History()
-        self._api = Api(self._views, self._history, self._clock)
+        self._history = EpisodeHistory()
+        self._api = GroupsApi(self._views, self._history, self._clock)
         self._inbox = Inbox()
-        self._watch: Watch | None = None
+        self._watch: ClusterWatch | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="direct", daemon=True)
 
@@ -116,13 +116,13 @@ class DirectWatch:
         return self._watch.views() if self._watch else ()
 
     def _run(self) -> None:
-        meters = AgentMetrics(Role.OBSERVER, self._readiness, configured=True)
+        meters = AgentMetrics(ExporterRole.OBSERVER, self._readiness, configured=True)
         context = watch_context(self._properties, self.settings, self._inbox, self._readiness, meters, self._clock)
         cluster_id = identify_cluster(context.cluster, self._readiness, self._stop)
         if self._stop.is_set():
             return
         heard = self._history.observe
-        watch = Watch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
+        watch = ClusterWatch(context, self.settings, cluster_id, heard, lambda: None, reported=heard)
         with ExitStack() as stack:
             watch.start(stack)
             self._watch = watch

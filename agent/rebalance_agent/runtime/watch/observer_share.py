@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from rebalance_agent.cluster.collector_context import Context
-from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, Everything, Shared
+from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, FullOwnership, SharedOwnership
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
-from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import Progress, SnapshotKeeper
+from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress, SnapshotSchedule
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
 from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
-__all__ = ["Fleet", "fleet_parts"]
+__all__ = ["ObserverShare", "fleet_parts"]
 
 JOIN_S = 2.0
 """Longest wait at stop for the thread of the membership: it looks several times a second, and then says goodbye."""
@@ -24,7 +24,7 @@ def fleet_parts(settings: ObserverSettings) -> tuple[str, ...]:
     return (OWNERSHIP_PART,) if settings.replicas_group else ()
 
 
-class Fleet:
+class ObserverShare:
     """``ownership``, ``store`` (None where nothing is kept) and ``whole`` are for the tail, ``context`` for all others.
 
     ``context`` shows only the groups that are owned, so that each is reported by one replica. The tail shows all that
@@ -33,15 +33,17 @@ class Fleet:
 
     def __init__(
         self,
-        context: Context,
+        context: CollectorContext,
         settings: ObserverSettings,
-        progress: Progress | None,
+        progress: PublishProgress | None,
         written: Callable[[int, int], None],
     ) -> None:
         """``progress`` of the events that are published, ``written`` as in `SnapshotStore`."""
         group, filters = settings.replicas_group, f"groups {settings.groups_allow!r} without {settings.groups_deny!r}"
         self.ownership = (
-            Shared(context.properties, OFFSETS_TOPIC, group, context.health, self._stored) if group else Everything()
+            SharedOwnership(context.properties, OFFSETS_TOPIC, group, context.health, self._stored)
+            if group
+            else FullOwnership()
         )
         self.whole = context
         shows, owns = context.shows, self.ownership.owns
@@ -53,12 +55,12 @@ class Fleet:
         )
         self._progress = progress
         self._clock = context.clock
-        self._keeper: SnapshotKeeper | None = None
+        self._keeper: SnapshotSchedule | None = None
 
-    def keep(self, unsettled: Callable[[str], bool]) -> SnapshotKeeper | None:
+    def keep(self, unsettled: Callable[[str], bool]) -> SnapshotSchedule | None:
         """What decides when snapshots are written, of a tracker that says which groups are ``unsettled``."""
         if self.store is not None:
-            self._keeper = SnapshotKeeper(self.store, Coverage(unsettled), self._progress, self._clock)
+            self._keeper = SnapshotSchedule(self.store, Coverage(unsettled), self._progress, self._clock)
         return self._keeper
 
     @property
@@ -71,7 +73,7 @@ class Fleet:
 
     def start(self) -> None:
         """Join the other replicas."""
-        if isinstance(self.ownership, Shared):
+        if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.start()
 
     def close(self, timeout: float, *, whole: bool) -> None:
@@ -84,6 +86,6 @@ class Fleet:
         if self.store:
             self.store.close(timeout)
         # Only now: whoever takes over what was still ours begins with that snapshot.
-        if isinstance(self.ownership, Shared):
+        if isinstance(self.ownership, SharedOwnership):
             self.ownership.worker.stop()
             self.ownership.worker.join(JOIN_S)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka import broker_ready as wire
-from rebalance_agent.testing.kafka.broker_settings import HOST, Node, meta_properties, render
-from rebalance_agent.testing.kafka.java import Runtime, java_environment
+from rebalance_agent.testing.kafka.broker_settings import HOST, BrokerNode, meta_properties, render
+from rebalance_agent.testing.kafka.java import JavaRuntime, java_environment
 from rebalance_agent.testing.kafka.java_process import GuardedProcess
 
 __all__ = ["Broker"]
@@ -22,7 +22,7 @@ _PROBE_GROUP = "embedded-kafka-ready"
 class Broker:
     """A broker of the embedded cluster, running or not."""
 
-    def __init__(self, node: Node, log_path: Path) -> None:
+    def __init__(self, node: BrokerNode, log_path: Path) -> None:
         """Nothing is written or started yet."""
         self.node = node
         self.log_path = log_path
@@ -57,7 +57,7 @@ class Broker:
         (directory / "data" / "bootstrap.checkpoint").write_bytes(bootstrap_checkpoint)
         (directory / "server.properties").write_text(render(properties), encoding="ascii")
 
-    def launch(self, runtime: Runtime, flags: Sequence[str], remove: Sequence[Path]) -> None:
+    def launch(self, runtime: JavaRuntime, flags: Sequence[str], remove: Sequence[Path]) -> None:
         """Start the process; `answers` tells when it is ready."""
         with self.log_path.open("ab") as log:
             self._log_start = log.tell()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rebalance_agent.testing.kafka.listeners import Listener
 
-__all__ = ["HOST", "Node", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
+__all__ = ["HOST", "BrokerNode", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
 
 HOST = "127.0.0.1"
 # Below the range that Linux (32768) and macOS (49152) take for outgoing connections: else, while a broker is
@@ -30,7 +30,7 @@ _AUTHORIZER = {
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class BrokerNode:
     """One broker: its ``node.id``, its ports, and the directory that holds all that it writes.
 
     ``ports``: those of further listeners, by name; ``fronts``: those that clients are told instead, where they differ.
@@ -74,7 +74,7 @@ def kafka_uuid() -> str:
     return text
 
 
-def quorum(nodes: Sequence[Node]) -> list[Node]:
+def quorum(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
     """The nodes that are also controllers: the first one, or the first three of three and more.
 
     Two would be worse than one: with static voters, losing either of two stops the quorum.
@@ -88,8 +88,8 @@ def meta_properties(cluster_id: str, node_id: int) -> dict[str, str]:
 
 
 def server_properties(
-    node: Node,
-    nodes: Sequence[Node],
+    node: BrokerNode,
+    nodes: Sequence[BrokerNode],
     overrides: Mapping[str, str],
     listeners: Mapping[str, Listener] | None = None,
     *,

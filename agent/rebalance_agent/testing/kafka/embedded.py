@@ -15,7 +15,7 @@ from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka.broker import Broker
 from rebalance_agent.testing.kafka.broker_settings import HOST
-from rebalance_agent.testing.kafka.java import Runtime, java_runtime
+from rebalance_agent.testing.kafka.java import JavaRuntime, java_runtime
 from rebalance_agent.testing.kafka.java_tool import run_java
 from rebalance_agent.testing.kafka.layout import Layout
 from rebalance_agent.testing.kafka.listeners import Listener
@@ -86,7 +86,7 @@ class EmbeddedKafka:
         self._flags = (HEAP, *jvm_flags)
         self._offsets_topic = offsets_topic
         self._clock: Clock = clock if clock is not None else SystemClock()
-        self._runtime: Runtime | None = None
+        self._runtime: JavaRuntime | None = None
         self._root: Path | None = None
         self._brokers: dict[int, Broker] = {}
         self._owner = 0
@@ -256,7 +256,7 @@ class EmbeddedKafka:
 
     # -- inside ------------------------------------------------------------------------------------------------
 
-    def _java(self) -> Runtime:
+    def _java(self) -> JavaRuntime:
         if self._runtime is None:
             self._runtime = java_runtime()
         return self._runtime

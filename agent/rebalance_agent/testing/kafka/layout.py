@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rebalance_agent.testing.errors import BrokerError
 from rebalance_agent.testing.kafka.broker import Broker
-from rebalance_agent.testing.kafka.broker_settings import Node, free_ports, kafka_uuid, server_properties
+from rebalance_agent.testing.kafka.broker_settings import BrokerNode, free_ports, kafka_uuid, server_properties
 from rebalance_agent.testing.kafka.listeners import Listener, check_listeners
 
 __all__ = ["Layout"]
@@ -59,7 +59,7 @@ class Layout:
         fronted = [name for name, listener in self.listeners.items() if listener.fronted]
         ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)
         nodes = [
-            Node(
+            BrokerNode(
                 each,
                 ports.pop(),
                 ports.pop(),

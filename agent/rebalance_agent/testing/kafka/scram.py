@@ -34,7 +34,7 @@ def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> 
         UserScramCredentialUpsertion,
     )
 
-    from rebalance_agent.cluster.admin_answers import Asking  # noqa: PLC0415
+    from rebalance_agent.cluster.admin_answers import AdminAnswers  # noqa: PLC0415
 
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     # A request each: Kafka refuses one that names a user twice, which may be there with two mechanisms.
@@ -44,7 +44,7 @@ def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> 
             UserScramCredentialUpsertion(user, kind, password.encode()) for user, password in users.items()
         ]
         try:
-            for future in Asking(TIMEOUT_S)(admin.alter_user_scram_credentials, changes).values():
+            for future in AdminAnswers(TIMEOUT_S)(admin.alter_user_scram_credentials, changes).values():
                 future.result()
         except KafkaException as error:
             raise BrokerError(f"the users of SCRAM could not be stored: {error.args[0].str()}") from None

@@ -12,8 +12,14 @@ from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment
 from rebalance_agent.testing.simulation.agenda import Agenda
 from rebalance_agent.testing.simulation.member_registry import Registry
-from rebalance_agent.testing.simulation.stalled_partitions import Ledger
-from rebalance_agent.testing.simulation.timeline import Generation, Refusal, Replacement, StateChange, Timeline
+from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
+from rebalance_agent.testing.simulation.timeline import (
+    Refusal,
+    SimulatedGeneration,
+    SimulatedReplacement,
+    StateChange,
+    Timeline,
+)
 
 __all__ = ["Chronicle"]
 
@@ -30,17 +36,17 @@ class _Beginning:
 class Chronicle:
     """One group's story; the partitions' is in the ``ledger``."""
 
-    def __init__(self, agenda: Agenda, ledger: Ledger) -> None:
+    def __init__(self, agenda: Agenda, ledger: StalledPartitions) -> None:
         """Nothing has happened; the ``agenda`` knows the time."""
         self._agenda = agenda
         self._ledger = ledger
-        self._generations: list[Generation] = []
-        self._aborted: list[Generation] = []
+        self._generations: list[SimulatedGeneration] = []
+        self._aborted: list[SimulatedGeneration] = []
         self._refusals: list[Refusal] = []
-        self._replacements: list[Replacement] = []
+        self._replacements: list[SimulatedReplacement] = []
         self._states: list[StateChange] = []
         self._beginning = _Beginning(Trigger.GROUP_STARTED, "", 0)
-        self._running: Generation | None = None
+        self._running: SimulatedGeneration | None = None
         self._started_ms: int | None = None
 
     def entered(self, state: GroupState) -> None:
@@ -56,7 +62,7 @@ class Chronicle:
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
         """The join phase ended, with these members or with none."""
         now_ms, begun, members = self._agenda.now_ms, self._beginning, registry.members
-        generation = Generation(
+        generation = SimulatedGeneration(
             number=number,
             trigger=begun.trigger,
             cause=begun.cause,
@@ -92,7 +98,9 @@ class Chronicle:
 
     def replaced(self, member: str, generation: int, old_member_id: str, member_id: str) -> None:
         """A static member returned without a rebalance."""
-        self._replacements.append(Replacement(self._agenda.now_ms, member, generation, old_member_id, member_id))
+        self._replacements.append(
+            SimulatedReplacement(self._agenda.now_ms, member, generation, old_member_id, member_id)
+        )
 
     def refused(self, member: str, explanation: str) -> None:
         """A member's process ends because the coordinator will not have it."""

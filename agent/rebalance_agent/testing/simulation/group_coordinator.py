@@ -13,10 +13,10 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.testing.simulation.agenda import Agenda
 from rebalance_agent.testing.simulation.chronicle import Chronicle
-from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, JoinRequest, Party, SyncRequest
+from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, JoinRequest, Party, SyncRequest
 from rebalance_agent.testing.simulation.member_registry import Registered
 from rebalance_agent.testing.simulation.rounds import Rounds
-from rebalance_agent.testing.simulation.script import Settings
+from rebalance_agent.testing.simulation.script import SimulationSettings
 
 __all__ = ["Coordinator"]
 
@@ -27,7 +27,7 @@ NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 class Coordinator:
     """One group."""
 
-    def __init__(self, agenda: Agenda, settings: Settings, chronicle: Chronicle) -> None:
+    def __init__(self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle) -> None:
         """A group that nobody has joined; the ``chronicle`` is told what happens."""
         self._agenda = agenda
         self._settings = settings
@@ -59,25 +59,25 @@ class Coordinator:
     def sync(self, request: SyncRequest, party: Party) -> None:
         """SyncGroup."""
         answer = self.heartbeat(request.member_id, request.generation, request.instance_id)
-        if answer is not Answer.NONE:
+        if answer is not GroupError.NONE:
             self._rounds.send(partial(party.synced, answer, {}))
             return
         member = self._rounds.registry.members[request.member_id]
         member.syncing = True
         self._rounds.synced(member)
         if self._rounds.state is GroupState.STABLE:
-            self._rounds.answer_sync(member, Answer.NONE)
+            self._rounds.answer_sync(member, GroupError.NONE)
         elif member.member_id == self._rounds.registry.leader and request.plan is not None:
             self._rounds.store(request.plan)
 
-    def heartbeat(self, member_id: str, generation: int, instance_id: str | None) -> Answer:
+    def heartbeat(self, member_id: str, generation: int, instance_id: str | None) -> GroupError:
         """Heartbeat."""
         if member_id not in self._rounds.registry.members:
             return self._unknown(instance_id)
         if generation != self._rounds.generation:
-            return Answer.ILLEGAL_GENERATION
+            return GroupError.ILLEGAL_GENERATION
         preparing = self._rounds.state is GroupState.PREPARING_REBALANCE
-        return Answer.REBALANCE_IN_PROGRESS if preparing else Answer.NONE
+        return GroupError.REBALANCE_IN_PROGRESS if preparing else GroupError.NONE
 
     def leave(self, member_id: str) -> None:
         """LeaveGroup."""
@@ -114,7 +114,7 @@ class Coordinator:
         old = self._rounds.registry.of_instance(request.instance_id)
         if request.instance_id is None:
             self._rounds.newcomers[member_id] = request.session_timeout_ms
-            self._rounds.reply(party, JoinReply(Answer.MEMBER_ID_REQUIRED, member_id))
+            self._rounds.reply(party, JoinReply(GroupError.MEMBER_ID_REQUIRED, member_id))
         elif old is None:
             self._add(member_id, request, party)
         else:
@@ -142,7 +142,7 @@ class Coordinator:
         self._rounds.registry.replace(old, new)
         self._rounds.synced(old)
         if old.joined_ms is not None:
-            self._rounds.reply(old.party, JoinReply(Answer.FENCED_INSTANCE_ID))
+            self._rounds.reply(old.party, JoinReply(GroupError.FENCED_INSTANCE_ID))
         old.party.expelled()
         if self._rounds.state is not GroupState.STABLE:
             self._rounds.rebalance(Trigger.MEMBER_REPLACED, party.name)
@@ -155,12 +155,12 @@ class Coordinator:
     def _refuse(self, request: JoinRequest, party: Party) -> None:
         explanation = explain_inconsistent_protocols(party.name, tuple(request.offers), self._rounds.registry.offers())
         self._rounds.reply(
-            party, JoinReply(Answer.INCONSISTENT_GROUP_PROTOCOL, request.member_id, explanation=explanation)
+            party, JoinReply(GroupError.INCONSISTENT_GROUP_PROTOCOL, request.member_id, explanation=explanation)
         )
 
-    def _unknown(self, instance_id: str | None) -> Answer:
+    def _unknown(self, instance_id: str | None) -> GroupError:
         fenced = self._rounds.registry.of_instance(instance_id) is not None
-        return Answer.FENCED_INSTANCE_ID if fenced else Answer.UNKNOWN_MEMBER_ID
+        return GroupError.FENCED_INSTANCE_ID if fenced else GroupError.UNKNOWN_MEMBER_ID
 
     # -- leaving -----------------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import GroupAssignment, MemberSubscription
 
-__all__ = ["Answer", "JoinReply", "JoinRequest", "Party", "SyncRequest"]
+__all__ = ["GroupError", "JoinReply", "JoinRequest", "Party", "SyncRequest"]
 
 
-class Answer(StrEnum):
+class GroupError(StrEnum):
     """Kafka's error codes, as far as they occur here."""
 
     NONE = "NONE"
@@ -49,7 +49,7 @@ class JoinReply:
     A static leader that returns to a stable group skips (KIP-814). ``explanation`` belongs to a refusal.
     """
 
-    answer: Answer
+    answer: GroupError
     member_id: str = ""
     generation: int = -1
     strategy: str = ""
@@ -80,7 +80,7 @@ class Party(Protocol):
         """The JoinGroup was answered."""
         ...
 
-    def synced(self, answer: Answer, partitions: TopicPartitions) -> None:
+    def synced(self, answer: GroupError, partitions: TopicPartitions) -> None:
         """The SyncGroup was answered."""
         ...
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rebalance_agent.testing.simulation.script import SimulatedMember
 
-__all__ = ["Rhythm"]
+__all__ = ["HeartbeatTimes"]
 
 
-class Rhythm:
+class HeartbeatTimes:
     """Heartbeats at every interval since it joined; polls at every end of processing since its last callback."""
 
     def __init__(self, spec: SimulatedMember) -> None:

@@ -13,9 +13,9 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.subscription import GroupAssignment
 from rebalance_agent.testing.simulation.agenda import Agenda, Appointment
 from rebalance_agent.testing.simulation.chronicle import Chronicle
-from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, Party
+from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, Party
 from rebalance_agent.testing.simulation.member_registry import Registered, Registry
-from rebalance_agent.testing.simulation.script import Settings
+from rebalance_agent.testing.simulation.script import SimulationSettings
 
 __all__ = ["Rounds"]
 
@@ -27,7 +27,7 @@ class Rounds:
     """
 
     def __init__(
-        self, agenda: Agenda, settings: Settings, chronicle: Chronicle, expire: Callable[[Registered], None]
+        self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle, expire: Callable[[Registered], None]
     ) -> None:
         """An empty group; ``expire`` is called when a member's session ends, the ``chronicle`` told what happens."""
         self._agenda = agenda
@@ -66,7 +66,7 @@ class Rounds:
             for member in list(self.registry.members.values()):
                 member.assignment = {}
                 if member.syncing:
-                    self.answer_sync(member, Answer.REBALANCE_IN_PROGRESS)
+                    self.answer_sync(member, GroupError.REBALANCE_IN_PROGRESS)
         self._first_round = self.state is GroupState.EMPTY
         self._joined_in_first_round = False
         self._missed.clear()
@@ -143,7 +143,7 @@ class Rounds:
         self.enter(GroupState.STABLE)
         for member in self.registry.members.values():
             if member.syncing:
-                self.answer_sync(member, Answer.NONE)
+                self.answer_sync(member, GroupError.NONE)
 
     def synced(self, member: Registered) -> None:
         """Wait for this member no more."""
@@ -171,7 +171,7 @@ class Rounds:
         self.reply(
             member.party,
             JoinReply(
-                Answer.NONE,
+                GroupError.NONE,
                 member.member_id,
                 self.generation,
                 self.strategy,
@@ -188,10 +188,10 @@ class Rounds:
         """Let an answer arrive after its way."""
         self._agenda.after(self._settings.latency_ms, answer)
 
-    def answer_sync(self, member: Registered, answer: Answer) -> None:
+    def answer_sync(self, member: Registered, answer: GroupError) -> None:
         """Answer a member's SyncGroup, with its assignment if that is the answer."""
         member.syncing = False
-        partitions = member.assignment if answer is Answer.NONE else {}
+        partitions = member.assignment if answer is GroupError.NONE else {}
         self.send(partial(member.party.synced, answer, partitions))
         if member.silent:
             self.expire_at(member, self._agenda.now_ms + member.request.session_timeout_ms)

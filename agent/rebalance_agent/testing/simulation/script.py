@@ -15,8 +15,8 @@ __all__ = [
     "Delete",
     "Join",
     "Leave",
-    "Settings",
     "SimulatedMember",
+    "SimulationSettings",
     "Step",
     "Subscribe",
     "TopicGrows",
@@ -116,7 +116,7 @@ Step = Join | Leave | Crash | Subscribe | TopicGrows | Delete
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SimulationSettings:
     """What is not a member's: the broker's part, and how long to look.
 
     - ``initial_rebalance_delay_ms``: Kafka's ``group.initial.rebalance.delay.ms``.
@@ -135,7 +135,7 @@ def restart(at_ms: int, member: SimulatedMember, down_ms: int = 0) -> tuple[Leav
     return Leave(at_ms, member.name), Join(at_ms + down_ms, member)
 
 
-def check_script(script: Sequence[Step], settings: Settings, present: set[str] | None = None) -> list[Step]:
+def check_script(script: Sequence[Step], settings: SimulationSettings, present: set[str] | None = None) -> list[Step]:
     """The steps in the order of their time; those of one time as they were given.
 
     ``present``: who is there before the first step; afterwards, who is there after the last one.

@@ -14,14 +14,14 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION, GroupAssignment, GroupSubscription
-from rebalance_agent.testing.simulation.group_messages import Answer, JoinReply, JoinRequest, SyncRequest
-from rebalance_agent.testing.simulation.heartbeat_times import Rhythm
+from rebalance_agent.testing.simulation.group_messages import GroupError, JoinReply, JoinRequest, SyncRequest
+from rebalance_agent.testing.simulation.heartbeat_times import HeartbeatTimes
 from rebalance_agent.testing.simulation.member_subscription import offers
 from rebalance_agent.testing.simulation.script import SimulatedMember
 from rebalance_agent.testing.simulation.stalled_partitions import minus
 from rebalance_agent.testing.simulation.world import World
 
-__all__ = ["Member"]
+__all__ = ["MemberProcess"]
 
 
 class _Phase(Enum):
@@ -33,7 +33,7 @@ class _Phase(Enum):
     GONE = auto()
 
 
-class Member:
+class MemberProcess:
     """One process of a member, from its start to its end.
 
     It works on ``_held``; ``_assigned`` is what it was assigned last, and what it tells the leader.
@@ -52,7 +52,7 @@ class Member:
         self._snapshot: dict[str, int] | None = None
         self._reason = Trigger.MEMBER_JOINED
         self._rejoin_wanted = self._lost = self._beat_planned = self._news = self._fenced = False
-        self._rhythm = Rhythm(spec)
+        self._rhythm = HeartbeatTimes(spec)
 
     @property
     def name(self) -> str:
@@ -92,32 +92,32 @@ class Member:
         """The JoinGroup was answered."""
         if self._phase is not _Phase.JOINING:
             self._world.coordinator.silence(reply.member_id, self._world.now_ms)
-        elif reply.answer is Answer.NONE:
+        elif reply.answer is GroupError.NONE:
             self._member_id, self._generation = reply.member_id, reply.generation
             self._rhythm.beats_from(self._world.now_ms)
             self._news = self._fenced = False
             self._phase = _Phase.SYNCING
             self._sync(reply)
-        elif reply.answer is Answer.MEMBER_ID_REQUIRED:
+        elif reply.answer is GroupError.MEMBER_ID_REQUIRED:
             self._member_id = reply.member_id
             self._send_join()
-        elif reply.answer is Answer.UNKNOWN_MEMBER_ID:
+        elif reply.answer is GroupError.UNKNOWN_MEMBER_ID:
             self._forget()
             self._rejoin()
         else:
             self._end(reply.answer, reply.explanation)
 
-    def synced(self, answer: Answer, partitions: TopicPartitions) -> None:
+    def synced(self, answer: GroupError, partitions: TopicPartitions) -> None:
         """The SyncGroup was answered."""
         if self._phase is not _Phase.SYNCING:
             return
-        if answer is Answer.NONE:
+        if answer is GroupError.NONE:
             self._apply(partitions)
-        elif answer is Answer.FENCED_INSTANCE_ID:
+        elif answer is GroupError.FENCED_INSTANCE_ID:
             self._end(answer)
         else:
-            if answer is not Answer.REBALANCE_IN_PROGRESS:
-                self._forget(keep_id=answer is Answer.ILLEGAL_GENERATION)
+            if answer is not GroupError.REBALANCE_IN_PROGRESS:
+                self._forget(keep_id=answer is GroupError.ILLEGAL_GENERATION)
             self._rejoin()
 
     def rebalancing(self) -> None:
@@ -217,11 +217,11 @@ class Member:
         if self._phase not in {_Phase.CALLBACK, _Phase.POLLING}:
             return
         answer = self._world.coordinator.heartbeat(self._member_id, self._generation, self._spec.instance_id)
-        if answer is Answer.FENCED_INSTANCE_ID:
+        if answer is GroupError.FENCED_INSTANCE_ID:
             self._end(answer)
-        elif answer is not Answer.NONE:
-            if answer is not Answer.REBALANCE_IN_PROGRESS:
-                self._forget(keep_id=answer is Answer.ILLEGAL_GENERATION)
+        elif answer is not GroupError.NONE:
+            if answer is not GroupError.REBALANCE_IN_PROGRESS:
+                self._forget(keep_id=answer is GroupError.ILLEGAL_GENERATION)
             self._rejoin_wanted = True
             self._plan_poll()
 
@@ -275,10 +275,10 @@ class Member:
         self._phase = _Phase.GONE
         self._world.coordinator.silence(self._member_id, self._rhythm.last_beat_ms(self._world.now_ms))
 
-    def _end(self, answer: Answer, explanation: str = "") -> None:
+    def _end(self, answer: GroupError, explanation: str = "") -> None:
         """An error that the application gets, and that ends it."""
         self.crash()
-        if answer is Answer.FENCED_INSTANCE_ID:
+        if answer is GroupError.FENCED_INSTANCE_ID:
             explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"
         self._world.chronicle.refused(self.name, explanation)
 

@@ -13,14 +13,14 @@ from rebalance_agent.testing.simulation.script import (
     Crash,
     Join,
     Leave,
-    Settings,
+    SimulationSettings,
     Step,
     Subscribe,
     TopicGrows,
     check_script,
 )
-from rebalance_agent.testing.simulation.simulated_member import Member
-from rebalance_agent.testing.simulation.stalled_partitions import Ledger
+from rebalance_agent.testing.simulation.simulated_member import MemberProcess
+from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 from rebalance_agent.testing.simulation.timeline import Timeline
 from rebalance_agent.testing.simulation.world import World
 
@@ -33,15 +33,15 @@ APPOINTMENTS_MAX = 20_000_000
 class Simulation:
     """A classic group whose script comes in pieces: of a long story only the latest piece is kept in memory."""
 
-    def __init__(self, topics: Mapping[str, TopicMetadata], settings: Settings | None = None) -> None:
+    def __init__(self, topics: Mapping[str, TopicMetadata], settings: SimulationSettings | None = None) -> None:
         """A group that nobody has joined."""
-        self._settings = settings or Settings()
-        self._agenda, self._ledger = Agenda(), Ledger()
+        self._settings = settings or SimulationSettings()
+        self._agenda, self._ledger = Agenda(), StalledPartitions()
         self._chronicle = Chronicle(self._agenda, self._ledger)
         coordinator = Coordinator(self._agenda, self._settings, self._chronicle)
         latency_ms = self._settings.latency_ms
         self._world = World(self._agenda, self._ledger, self._chronicle, coordinator, latency_ms, dict(topics))
-        self._members: dict[str, Member] = {}
+        self._members: dict[str, MemberProcess] = {}
         self._present: set[str] = set()
 
     def play(self, script: Sequence[Step], until_ms: int, *, ends: bool = False) -> Timeline:
@@ -60,22 +60,24 @@ class Simulation:
         return self._chronicle.take(settled=settled)
 
 
-def simulate(topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: Settings | None = None) -> Timeline:
+def simulate(
+    topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: SimulationSettings | None = None
+) -> Timeline:
     """What a classic group goes through when ``script`` happens to it; equal scripts give equal timelines.
 
     Raises:
         InvalidInputError: a value is out of its bounds, or a step is about a member that is not there then, or is.
         AssignmentError: a member names an unknown strategy, or configures one with what it does not take.
     """
-    settings = settings or Settings()
+    settings = settings or SimulationSettings()
     last_ms = max((step.at_ms for step in script), default=0)
     return Simulation(topics, settings).play(script, last_ms + settings.patience_ms, ends=True)
 
 
-def _take(step: Step, world: World, members: dict[str, Member]) -> None:
+def _take(step: Step, world: World, members: dict[str, MemberProcess]) -> None:
     """Let a step happen."""
     if isinstance(step, Join):
-        members[step.member.name] = Member(step.member, world)
+        members[step.member.name] = MemberProcess(step.member, world)
         members[step.member.name].start()
     elif isinstance(step, Leave):
         members.pop(step.name).close()

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.testing.simulation.timeline import Handover, Stall
+from rebalance_agent.testing.simulation.timeline import SimulatedHandover, SimulatedStall
 
-__all__ = ["Ledger", "minus"]
+__all__ = ["StalledPartitions", "minus"]
 
 _Stop = tuple[int, str | None]  # since when nobody works on it, and who did before
 
 
-class Ledger:
+class StalledPartitions:
     """Keeps account of every partition. A redundant strategy's partition stalls when its last owner stops."""
 
     def __init__(self) -> None:
         """Nobody works on anything."""
-        self.stalls: list[Stall] = []
-        self.handovers: list[Handover] = []
+        self.stalls: list[SimulatedStall] = []
+        self.handovers: list[SimulatedHandover] = []
         self._owners: dict[str, dict[int, int]] = {}
         self._idle: dict[str, dict[int, _Stop]] = {}
 
@@ -26,7 +26,7 @@ class Ledger:
         """``member``, which worked on these, does so no more."""
         if not partitions:
             return
-        self.handovers.append(Handover(now_ms, member, took=False, partitions=partitions))
+        self.handovers.append(SimulatedHandover(now_ms, member, took=False, partitions=partitions))
         for topic, numbers in partitions.items():
             owners, idle = self._owners[topic], self._idle.setdefault(topic, {})
             for number in numbers:
@@ -38,7 +38,7 @@ class Ledger:
         """``member`` works on these from now on."""
         if not partitions:
             return
-        self.handovers.append(Handover(now_ms, member, took=True, partitions=partitions))
+        self.handovers.append(SimulatedHandover(now_ms, member, took=True, partitions=partitions))
         ended: list[tuple[str, int, _Stop]] = []
         for topic, numbers in partitions.items():
             owners, idle = self._owners.setdefault(topic, {}), self._idle.get(topic, {})
@@ -87,7 +87,7 @@ class Ledger:
                 together.setdefault(stop, {}).setdefault(topic, []).append(number)
         for (since_ms, owner), topics in together.items():
             partitions = {topic: tuple(sorted(topics[topic])) for topic in sorted(topics)}
-            self.stalls.append(Stall(partitions, since_ms, now_ms, owner, next_owner))
+            self.stalls.append(SimulatedStall(partitions, since_ms, now_ms, owner, next_owner))
 
 
 def minus(these: TopicPartitions, those: TopicPartitions) -> TopicPartitions:

@@ -10,11 +10,19 @@ from rebalance_agent.model.group import GroupState
 from rebalance_agent.model.partitions import TopicPartitions, count_partitions
 from rebalance_agent.model.subscription import MemberSubscription
 
-__all__ = ["Generation", "Handover", "Refusal", "Replacement", "Stall", "StateChange", "Timeline"]
+__all__ = [
+    "Refusal",
+    "SimulatedGeneration",
+    "SimulatedHandover",
+    "SimulatedReplacement",
+    "SimulatedStall",
+    "StateChange",
+    "Timeline",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class SimulatedGeneration:
     """One generation.
 
     ``trigger`` and ``cause`` (a member's name, or nothing) say why it began at ``start_ms``. The join phase ended at
@@ -56,7 +64,7 @@ class Generation:
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class SimulatedStall:
     """Partitions that nobody worked on, all for the same time.
 
     From the moment ``owner`` stopped (its revoked callback began, it died, or it was expelled) to the moment the
@@ -73,7 +81,7 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True)
-class Handover:
+class SimulatedHandover:
     """A member began (``took``) or ceased to work on partitions."""
 
     at_ms: int
@@ -92,7 +100,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Replacement:
+class SimulatedReplacement:
     """A static member that came back under a new member id without a new generation (KIP-345)."""
 
     at_ms: int
@@ -118,12 +126,12 @@ class Timeline:
     the group came to rest; else it was looked at until ``end_ms`` and would have gone on.
     """
 
-    generations: tuple[Generation, ...]
-    aborted: tuple[Generation, ...]
-    stalls: tuple[Stall, ...]
-    handovers: tuple[Handover, ...]
+    generations: tuple[SimulatedGeneration, ...]
+    aborted: tuple[SimulatedGeneration, ...]
+    stalls: tuple[SimulatedStall, ...]
+    handovers: tuple[SimulatedHandover, ...]
     refusals: tuple[Refusal, ...]
-    replacements: tuple[Replacement, ...]
+    replacements: tuple[SimulatedReplacement, ...]
     states: tuple[StateChange, ...]
     settled: bool
     end_ms: int
@@ -138,5 +146,5 @@ class Timeline:
         """The sum over all partitions."""
         return sum(self._length_ms(stall) * count_partitions(stall.partitions) for stall in self.stalls)
 
-    def _length_ms(self, stall: Stall) -> int:
+    def _length_ms(self, stall: SimulatedStall) -> int:
         return (self.end_ms if stall.resumed_ms is None else stall.resumed_ms) - stall.stopped_ms

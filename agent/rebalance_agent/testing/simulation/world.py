@@ -9,7 +9,7 @@ from rebalance_agent.model.subscription import TopicMetadata
 from rebalance_agent.testing.simulation.agenda import Agenda
 from rebalance_agent.testing.simulation.chronicle import Chronicle
 from rebalance_agent.testing.simulation.group_coordinator import Coordinator
-from rebalance_agent.testing.simulation.stalled_partitions import Ledger
+from rebalance_agent.testing.simulation.stalled_partitions import StalledPartitions
 
 __all__ = ["World"]
 
@@ -19,7 +19,7 @@ class World:
     """Time, the group's coordinator, the records of what happens, and the cluster's topics as they are now."""
 
     agenda: Agenda
-    ledger: Ledger
+    ledger: StalledPartitions
     chronicle: Chronicle
     coordinator: Coordinator
     latency_ms: int

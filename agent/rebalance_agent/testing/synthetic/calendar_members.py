@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from rebalance_agent.model.events import Workload
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.simulation import SimulatedMember
-from rebalance_agent.testing.synthetic.fleet_plan import Plan
+from rebalance_agent.testing.synthetic.fleet_plan import GroupPlan
 from rebalance_agent.testing.synthetic.hourly_load import load_at
 
-__all__ = ["Person", "Roster"]
+__all__ = ["CalendarMembers", "Person"]
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own: without vowels there are no words
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
@@ -35,10 +35,10 @@ class Person:
         return self.spec.name
 
 
-class Roster:
+class CalendarMembers:
     """Makes members, and remembers them for as long as the group's records may speak of them."""
 
-    def __init__(self, plan: Plan, rng: random.Random) -> None:
+    def __init__(self, plan: GroupPlan, rng: random.Random) -> None:
         """Nobody is there."""
         self._plan = plan
         self._rng = rng

@@ -12,19 +12,19 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, TopicMetadata
 from rebalance_agent.testing.simulation import (
     Crash,
-    Generation,
-    Handover,
     Leave,
-    Replacement,
-    Settings,
+    SimulatedGeneration,
+    SimulatedHandover,
+    SimulatedReplacement,
     Simulation,
+    SimulationSettings,
     Step,
     Timeline,
     TopicGrows,
 )
-from rebalance_agent.testing.synthetic.calendar_members import Roster
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan
-from rebalance_agent.testing.synthetic.reported_events import Teller
+from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan
+from rebalance_agent.testing.synthetic.reported_events import MemberReporter
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed, ListedGroup, Observation, TopicsSeen
 from rebalance_agent.tracking.tracker import REBALANCING
 
@@ -40,16 +40,16 @@ _SUBSCRIPTION_VERSION = 3
 class ClassicPlay:
     """One classic group. Times of steps are since the history's beginning, those of observations are epochs."""
 
-    def __init__(self, fleet: Fleet, plan: Plan, roster: Roster, rng: random.Random) -> None:
+    def __init__(self, fleet: FleetPlan, plan: GroupPlan, roster: CalendarMembers, rng: random.Random) -> None:
         """A group that nobody has joined; the ``roster`` knows its members."""
         self._since_ms = fleet.since_ms
         self._plan = plan
         self._roster = roster
         self._rng = rng
-        self._teller = Teller(fleet, plan, rng) if plan.reports else None
+        self._teller = MemberReporter(fleet, plan, rng) if plan.reports else None
         self._counts = dict(plan.topics)
         topics = {topic: TopicMetadata(count) for topic, count in plan.topics.items()}
-        self._simulation = Simulation(topics, Settings(latency_ms=_LATENCY_MS))
+        self._simulation = Simulation(topics, SimulationSettings(latency_ms=_LATENCY_MS))
         self._last: ClassicGroup | None = None
         self._preparing_ms: int | None = None
         self._generation, self._ids = -1, dict[str, str]()
@@ -70,9 +70,9 @@ class ClassicPlay:
 
     def _records(self, timeline: Timeline) -> Iterator[GroupRecord]:
         """Its generations, returns of static members among them."""
-        happened: list[Generation | Replacement] = [*timeline.generations, *timeline.replacements]
+        happened: list[SimulatedGeneration | SimulatedReplacement] = [*timeline.generations, *timeline.replacements]
         for each in sorted(happened, key=_at_ms):
-            if isinstance(each, Generation):
+            if isinstance(each, SimulatedGeneration):
                 if each.number == 1 and self._last is None:
                     yield self._record(each.start_ms, self._nobody())
                 self._last = self._value(each)
@@ -88,7 +88,7 @@ class ClassicPlay:
         """What the coordinator writes when the first member of a new group joins."""
         return ClassicGroup(self._plan.name, "consumer", 0, None, None, -1, ())
 
-    def _value(self, each: Generation) -> ClassicGroup:
+    def _value(self, each: SimulatedGeneration) -> ClassicGroup:
         return ClassicGroup(
             group=self._plan.name,
             protocol_type="consumer",
@@ -99,7 +99,7 @@ class ClassicPlay:
             members=tuple(self._member(each, member_id, name) for member_id, name in each.members.items()),
         )
 
-    def _member(self, generation: Generation, member_id: str, name: str) -> ClassicMember:
+    def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> ClassicMember:
         person, wanted = self._roster.at(generation.joined_ms, name), generation.subscriptions[member_id]
         return ClassicMember(
             member_id=member_id,
@@ -114,7 +114,7 @@ class ClassicPlay:
             assignment=ConsumerAssignment(_SUBSCRIPTION_VERSION, generation.assignment.get(member_id, {})),
         )
 
-    def _returned(self, last: ClassicGroup, back: Replacement) -> ClassicGroup:
+    def _returned(self, last: ClassicGroup, back: SimulatedReplacement) -> ClassicGroup:
         """The same generation, written again with a static member's new id (KIP-345)."""
         person = self._roster.at(back.at_ms, back.member)
         members = tuple(
@@ -161,13 +161,13 @@ class ClassicPlay:
 
     # Members' own events
 
-    def _reports(self, teller: Teller, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
+    def _reports(self, teller: MemberReporter, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
         crashed = {(step.at_ms, step.name) for step in steps if isinstance(step, Crash)}
         left = {(step.at_ms, step.name) for step in steps if isinstance(step, Leave)}
         expelled = {(each.joined_ms, name) for each in timeline.generations for name in each.expelled}
-        happened: list[Generation | Handover] = [*timeline.generations, *timeline.handovers]
+        happened: list[SimulatedGeneration | SimulatedHandover] = [*timeline.generations, *timeline.handovers]
         for each in sorted(happened, key=_at_ms):
-            if isinstance(each, Generation):
+            if isinstance(each, SimulatedGeneration):
                 self._generation = each.number
                 self._ids = {name: member_id for member_id, name in each.members.items()} | self._ids_of_gone(each)
                 if each.leader is not None:
@@ -176,11 +176,11 @@ class ClassicPlay:
             elif (each.at_ms, each.member) not in crashed | expelled and each.member in self._ids:
                 yield from self._callbacks(teller, each, leaving=(each.at_ms, each.member) in left)
 
-    def _ids_of_gone(self, generation: Generation) -> dict[str, str]:
+    def _ids_of_gone(self, generation: SimulatedGeneration) -> dict[str, str]:
         """Members that this generation goes on without have still callbacks to run."""
         return {name: key for name, key in self._ids.items() if name not in generation.members.values()}
 
-    def _callbacks(self, teller: Teller, each: Handover, *, leaving: bool) -> Iterator[Observation]:
+    def _callbacks(self, teller: MemberReporter, each: SimulatedHandover, *, leaving: bool) -> Iterator[Observation]:
         person, member_id = self._roster.at(each.at_ms, each.member), self._ids[each.member]
         if each.took:
             span_ms = (each.at_ms - person.spec.assigned_ms, each.at_ms)
@@ -194,7 +194,7 @@ class ClassicPlay:
             yield teller.tell(Callback.LEFT, person, member_id, self._generation, (ended_ms, ended_ms), {})
 
 
-def _at_ms(each: Generation | Replacement | Handover) -> int:
-    if isinstance(each, Generation):
+def _at_ms(each: SimulatedGeneration | SimulatedReplacement | SimulatedHandover) -> int:
+    if isinstance(each, SimulatedGeneration):
         return each.joined_ms if each.synced_ms is None else each.synced_ms
     return each.at_ms

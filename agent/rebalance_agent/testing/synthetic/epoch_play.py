@@ -27,9 +27,9 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
 from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.synthetic.calendar_members import Person, Roster
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan, stable_id
-from rebalance_agent.testing.synthetic.reported_events import Teller
+from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, Person
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
+from rebalance_agent.testing.synthetic.reported_events import MemberReporter
 from rebalance_agent.testing.synthetic.target_assignments import Targets, by_range, shared, uniform
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, Observation, TopicsSeen
 
@@ -68,13 +68,13 @@ class _Member:
 class EpochPlay:
     """One group. Times of steps are since the history's beginning, those of observations are epochs."""
 
-    def __init__(self, fleet: Fleet, plan: Plan, roster: Roster, rng: random.Random) -> None:
+    def __init__(self, fleet: FleetPlan, plan: GroupPlan, roster: CalendarMembers, rng: random.Random) -> None:
         """A group that nobody has joined; the ``roster`` knows its members."""
         self._since_ms = fleet.since_ms
         self._plan = plan
         self._roster = roster
         self._rng = rng
-        self._teller = Teller(fleet, plan, rng) if plan.reports else None
+        self._teller = MemberReporter(fleet, plan, rng) if plan.reports else None
         self._agenda = Agenda()
         self._counts = dict(plan.topics)
         self._ids = {topic: stable_id(fleet.seed, plan.name, topic) for topic in plan.topics}

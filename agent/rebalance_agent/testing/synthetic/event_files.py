@@ -20,10 +20,10 @@ from pathlib import Path
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event, GenerationEvent
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
 from rebalance_agent.testing.synthetic.group_history import history
 
-__all__ = ["FILES_MAX", "PROCESSES_MAX", "Made", "synthesize", "write_file"]
+__all__ = ["FILES_MAX", "PROCESSES_MAX", "SynthesisResult", "synthesize", "write_file"]
 
 FILES_MAX = 256
 """Enough that every core of a Spark cluster has its own, and not so many that each is small."""
@@ -36,7 +36,7 @@ _COLLECT_EVERY = 100_000  # new objects; Python's 700 spends a tenth of the time
 
 
 @dataclass(slots=True)
-class Made:
+class SynthesisResult:
     """What was written: ``groups``, ``files``, their ``bytes``, and events by kind and generations by group type."""
 
     groups: int = 0
@@ -55,7 +55,7 @@ class Made:
         """How many events of all kinds."""
         return self.kinds.total()
 
-    def add(self, other: Made) -> None:
+    def add(self, other: SynthesisResult) -> None:
         """Count what another process made."""
         self.groups += other.groups
         self.files += other.files
@@ -70,7 +70,9 @@ class Made:
             self.types[event.group_type.value] += 1
 
 
-def synthesize(fleet: Fleet, folder: Path, processes: int, tell: Callable[[Made], None]) -> Made:
+def synthesize(
+    fleet: FleetPlan, folder: Path, processes: int, tell: Callable[[SynthesisResult], None]
+) -> SynthesisResult:
     """Write ``events-*.ndjson.gz`` into ``folder``; ``tell`` is called with what there is after each file.
 
     Raises:
@@ -82,7 +84,7 @@ def synthesize(fleet: Fleet, folder: Path, processes: int, tell: Callable[[Made]
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.glob("events-*")):
         raise InvalidInputError("out", f"{folder} has events already; name a new folder")
-    made = Made()
+    made = SynthesisResult()
     with_groups = _shares(fleet)
     for each in _alone(fleet, folder, with_groups) if processes == 1 else _many(fleet, folder, with_groups, processes):
         made.add(each)
@@ -90,21 +92,21 @@ def synthesize(fleet: Fleet, folder: Path, processes: int, tell: Callable[[Made]
     return made
 
 
-def _shares(fleet: Fleet) -> list[range]:
+def _shares(fleet: FleetPlan) -> list[range]:
     """The numbers of the groups in each file."""
     each = -(-fleet.groups // FILES_MAX)
     return [range(first, min(first + each, fleet.groups)) for first in range(0, fleet.groups, each)]
 
 
-def _alone(fleet: Fleet, folder: Path, shares: list[range]) -> Iterator[Made]:
+def _alone(fleet: FleetPlan, folder: Path, shares: list[range]) -> Iterator[SynthesisResult]:
     return (write_file(fleet, folder, place, share) for place, share in enumerate(shares))
 
 
-def _many(fleet: Fleet, folder: Path, shares: list[range], processes: int) -> Iterator[Made]:
+def _many(fleet: FleetPlan, folder: Path, shares: list[range], processes: int) -> Iterator[SynthesisResult]:
     # Started anew, not forked: whoever calls this may have threads.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process) as pool:
         left = enumerate(shares)
-        running: set[Future[Made]] = {
+        running: set[Future[SynthesisResult]] = {
             pool.submit(write_file, fleet, folder, place, share) for place, share in islice(left, 2 * processes)
         }
         try:
@@ -123,11 +125,11 @@ def _start_process() -> None:
     gc.set_threshold(_COLLECT_EVERY)
 
 
-def write_file(fleet: Fleet, folder: Path, place: int, share: range) -> Made:
+def write_file(fleet: FleetPlan, folder: Path, place: int, share: range) -> SynthesisResult:
     """Write the file number ``place``; it has its name when it is complete."""
     path = folder / f"events-{place:05}.ndjson.gz"
     unfinished = path.with_suffix(".unfinished")
-    made = Made(groups=len(share), files=1)
+    made = SynthesisResult(groups=len(share), files=1)
     try:
         with unfinished.open("wb") as raw, gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as file:
             for number in share:
@@ -140,7 +142,7 @@ def write_file(fleet: Fleet, folder: Path, place: int, share: range) -> Made:
     return made
 
 
-def _write_group(fleet: Fleet, number: int, file: gzip.GzipFile, made: Made) -> None:
+def _write_group(fleet: FleetPlan, number: int, file: gzip.GzipFile, made: SynthesisResult) -> None:
     for event in history(fleet, number):
         file.write(json_line(event) + b"\n")
         made.count(event)

@@ -14,7 +14,17 @@ from typing import TypeVar
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["DAYS_MAX", "GROUPS_MAX", "MEMBERS_MAX", "Fleet", "Plan", "Rhythm", "chance", "draw_plan", "stable_id"]
+__all__ = [
+    "DAYS_MAX",
+    "GROUPS_MAX",
+    "MEMBERS_MAX",
+    "FleetPlan",
+    "GroupPlan",
+    "MembershipPattern",
+    "chance",
+    "draw_plan",
+    "stable_id",
+]
 
 GROUPS_MAX = 100_000
 """More groups than a cluster has."""
@@ -33,7 +43,7 @@ _Choice = TypeVar("_Choice")
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetPlan:
     """What to make: ``groups`` groups over ``days`` days that begin at ``since_ms``, the midnight of a Monday."""
 
     groups: int
@@ -55,7 +65,7 @@ class Fleet:
         return stable_id("cluster", self.seed)
 
 
-class Rhythm(StrEnum):
+class MembershipPattern(StrEnum):
     """What decides when members come and go, besides accidents."""
 
     STEADY = "steady"
@@ -64,7 +74,7 @@ class Rhythm(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class GroupPlan:
     """One group as it will be. Durations in milliseconds; ``..._per_day`` are expected numbers.
 
     ``topics``: name -> partitions. ``static``: members have instance ids. ``reports``: its members have sidecars.
@@ -78,7 +88,7 @@ class Plan:
     assignor: str
     topics: Mapping[str, int]
     members: int
-    rhythm: Rhythm = Rhythm.STEADY
+    rhythm: MembershipPattern = MembershipPattern.STEADY
     static: bool = False
     reports: bool = False
     pods: bool = True
@@ -121,7 +131,7 @@ def stable_id(*parts: object) -> str:
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def draw_plan(fleet: Fleet, number: int) -> Plan:
+def draw_plan(fleet: FleetPlan, number: int) -> GroupPlan:
     """The plan of one group: the same for the same seed and number, whatever other groups there are."""
     rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - nobody is to be kept from guessing
     service, role = rng.choice(_SERVICES), rng.choice(_ROLES)
@@ -134,14 +144,16 @@ def draw_plan(fleet: Fleet, number: int) -> Plan:
     static = group_type is GroupType.CLASSIC and not clustered and chance(rng, 15)
     busy = chance(rng, 8)
     assignor = "range" if clustered else _assignor(rng, group_type)
-    return Plan(
+    return GroupPlan(
         number=number,
         name=f"{service}-{role}-{number}",
         group_type=group_type,
         assignor=assignor,
         topics=topics,
         members=members,
-        rhythm=_weighted(rng, ((Rhythm.STEADY, 55), (Rhythm.SCALED, 35), (Rhythm.NIGHTLY, 10))),
+        rhythm=_weighted(
+            rng, ((MembershipPattern.STEADY, 55), (MembershipPattern.SCALED, 35), (MembershipPattern.NIGHTLY, 10))
+        ),
         static=static,
         reports=chance(rng, 25),
         pods=static or chance(rng, 60),

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
-from rebalance_agent.testing.synthetic.calendar_members import Person, Roster
-from rebalance_agent.testing.synthetic.fleet_plan import MEMBERS_MAX, Plan, Rhythm, chance
+from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, Person
+from rebalance_agent.testing.synthetic.fleet_plan import MEMBERS_MAX, GroupPlan, MembershipPattern, chance
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
 
 __all__ = ["DAY_MS", "PARTITIONS_MAX", "Calendar"]
@@ -30,9 +30,9 @@ _BACKOFF_MAX_MS = 300_000  # Kubernetes' own, between restarts of what crashes a
 class Calendar:
     """A group's days, to be asked for in their order. Times are milliseconds since the history's beginning."""
 
-    def __init__(self, plan: Plan, rng: random.Random) -> None:
+    def __init__(self, plan: GroupPlan, rng: random.Random) -> None:
         """Nothing has happened; ``rng`` decides what will."""
-        self.roster = Roster(plan, rng)
+        self.roster = CalendarMembers(plan, rng)
         self._plan = plan
         self._rng = rng
         self._counts = dict(plan.topics)
@@ -54,13 +54,13 @@ class Calendar:
     def _drawn(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
         """What is to happen, and when it would."""
         plan = self._plan
-        if plan.rhythm is Rhythm.NIGHTLY:
+        if plan.rhythm is MembershipPattern.NIGHTLY:
             jitter_ms = self._rng.randrange(600_000)
             yield begins_ms + _NIGHT_BEGINS_MS + jitter_ms, self._all_start
             yield begins_ms + _NIGHT_ENDS_MS + jitter_ms, self._all_end
         elif begins_ms == 0:
             yield self._rng.randrange(60_000), self._all_start
-        if plan.rhythm is Rhythm.SCALED:
+        if plan.rhythm is MembershipPattern.SCALED:
             for hour in range(24):
                 yield begins_ms + hour * HOUR_MS + self._rng.randrange(600_000), self._scale
         for at_ms in self._moments(begins_ms, plan.deploys_per_day):
@@ -162,7 +162,7 @@ class Calendar:
 
     def _wanted(self, at_ms: int) -> int:
         plan = self._plan
-        scaled = plan.rhythm is Rhythm.SCALED
+        scaled = plan.rhythm is MembershipPattern.SCALED
         return min(MEMBERS_MAX, max(1, round(plan.members * load_at(at_ms)) if scaled else plan.members))
 
     def _start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> Join:

@@ -9,7 +9,7 @@ from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.synthetic.classic_play import ClassicPlay
 from rebalance_agent.testing.synthetic.epoch_play import EpochPlay
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan, draw_plan
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, draw_plan
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, Calendar
 from rebalance_agent.tracking.observations import (
     EpochRecord,
@@ -26,7 +26,9 @@ __all__ = ["history"]
 _SETTLED_MS = 3_600_000  # after the last day: by then everything has been said
 
 
-def history(fleet: Fleet, number: int, tracker: Tracker | None = None, plan: Plan | None = None) -> Iterator[Event]:
+def history(
+    fleet: FleetPlan, number: int, tracker: Tracker | None = None, plan: GroupPlan | None = None
+) -> Iterator[Event]:
     """All events of group ``number``, in the order in which they are published; a day of them is in memory.
 
     ``tracker`` is told, and knows the group as it is in the end; without one it is a tracker of its own. ``plan``: what
@@ -51,7 +53,7 @@ def history(fleet: Fleet, number: int, tracker: Tracker | None = None, plan: Pla
     yield from _tick(tracker, fleet.since_ms + fleet.days * DAY_MS + _SETTLED_MS)
 
 
-def _play(fleet: Fleet, plan: Plan, calendar: Calendar, rng: random.Random) -> ClassicPlay | EpochPlay:
+def _play(fleet: FleetPlan, plan: GroupPlan, calendar: Calendar, rng: random.Random) -> ClassicPlay | EpochPlay:
     kind = ClassicPlay if plan.group_type is GroupType.CLASSIC else EpochPlay
     return kind(fleet, plan, calendar.roster, rng)
 

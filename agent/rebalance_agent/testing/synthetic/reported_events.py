@@ -7,20 +7,20 @@ from collections import Counter
 
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
-from rebalance_agent.testing.simulation import Generation
+from rebalance_agent.testing.simulation import SimulatedGeneration
 from rebalance_agent.testing.synthetic.calendar_members import Person
-from rebalance_agent.testing.synthetic.fleet_plan import Fleet, Plan, stable_id
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
 from rebalance_agent.tracking.observations import MemberReported
 
-__all__ = ["Teller"]
+__all__ = ["MemberReporter"]
 
 _DELAYS_MS = (20, 400)  # a sidecar sends its events in small batches
 
 
-class Teller:
+class MemberReporter:
     """Makes one group's reports. Times handed in are since the history's beginning, those of events are epochs."""
 
-    def __init__(self, fleet: Fleet, plan: Plan, rng: random.Random) -> None:
+    def __init__(self, fleet: FleetPlan, plan: GroupPlan, rng: random.Random) -> None:
         """Nobody has said anything."""
         self._fleet = fleet
         self._plan = plan
@@ -58,7 +58,7 @@ class Teller:
         )
         return MemberReported(ended_ms + self._rng.randrange(*_DELAYS_MS), event)
 
-    def decide(self, person: Person, each: Generation, partitions: int) -> MemberReported:
+    def decide(self, person: Person, each: SimulatedGeneration, partitions: int) -> MemberReported:
         """``person`` led a generation, and ran the strategy for it."""
         process, at_ms = self._process(person), self._fleet.since_ms + each.joined_ms
         event = AssignEvent(

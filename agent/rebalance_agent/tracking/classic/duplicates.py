@@ -6,13 +6,13 @@ from rebalance_agent.model.group import ClassicGroup
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.observations import GroupRecord
 
-__all__ = ["CLOCK_STEP_MS", "News"]
+__all__ = ["CLOCK_STEP_MS", "RecordDeduplicator"]
 
 CLOCK_STEP_MS = 600_000
 """A live record so much older than the one before it is new: the brokers' clock was set."""
 
 
-class News:
+class RecordDeduplicator:
     """Knows the latest record of one group, and what else was written in the same moment."""
 
     def __init__(self) -> None:

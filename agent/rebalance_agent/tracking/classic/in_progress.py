@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import ClassicMember, GroupState, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import Generation, Window
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
-__all__ = ["Running"]
+__all__ = ["InProgress"]
 
 _FOREVER_MS = 1 << 62
 
@@ -41,7 +41,7 @@ class _Begun:
         return offset_ms if self.offset_ms is None else min(offset_ms, self.offset_ms)
 
     def set_back(self, by_ms: int) -> None:
-        """As of `Running`."""
+        """As of `InProgress`."""
         if self.evidence is not Evidence.RECORD:
             self.earliest_ms -= by_ms
             self.latest_ms -= by_ms
@@ -50,7 +50,7 @@ class _Begun:
         self.gone_due_ms = None if self.gone_due_ms is None else self.gone_due_ms - by_ms
 
 
-class Running:
+class InProgress:
     """What runs in one group, if anything."""
 
     def __init__(self) -> None:
@@ -80,7 +80,12 @@ class Running:
         return sum(self._stalled.values())
 
     def begin(
-        self, state: GroupState, window: Window, last: Generation | None, log: MemberLog, offset_ms: int | None = None
+        self,
+        state: GroupState,
+        window: TimeBounds,
+        last: Generation | None,
+        log: MemberReports,
+        offset_ms: int | None = None,
     ) -> bool:
         """The group is seen rebalancing, for the first time or again; True if that changes anything.
 
@@ -108,7 +113,7 @@ class Running:
             begun.unbroken = begun.unbroken and waits
             begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
-    def hear(self, member_id: str, last: Generation | None, log: MemberLog) -> bool:
+    def hear(self, member_id: str, last: Generation | None, log: MemberReports) -> bool:
         """A member reported something; True if that changes what stands still."""
         member = next((each for each in last.members if each.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
@@ -139,7 +144,7 @@ class Running:
         self.end()
         self._lost = lost
 
-    def window(self, offset_ms: int, until_ms: int) -> Window | None:
+    def window(self, offset_ms: int, until_ms: int) -> TimeBounds | None:
         """When it began, in the coordinator's time.
 
         ``offset_ms``: how far the observer's clock is ahead now, at most. ``until_ms``: the end of its join phase.
@@ -148,12 +153,12 @@ class Running:
         if begun is None:
             return None
         if begun.evidence is Evidence.RECORD:
-            return Window(begun.earliest_ms, begun.latest_ms, begun.evidence)
+            return TimeBounds(begun.earliest_ms, begun.latest_ms, begun.evidence)
         offset_ms = begun.ahead_ms(offset_ms)
         # Both are too early where records are read late: the one as long as none was read in time, the other if polls
         # took the next rebalance for this one.
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
-        return Window(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
+        return TimeBounds(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
 
     def is_another(self, generation: Generation, offset_ms: int) -> bool:
         """Whether it was seen to run only after this old record: it is another rebalance. ``offset_ms``: as above."""
@@ -168,8 +173,8 @@ class Running:
         return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
-def _stalled(member: ClassicMember, last: Generation, log: MemberLog) -> int:
-    span = Span(last.number, last.number, last.timestamp_ms, _FOREVER_MS)
+def _stalled(member: ClassicMember, last: Generation, log: MemberReports) -> int:
+    span = ReportSpan(last.number, last.number, last.timestamp_ms, _FOREVER_MS)
     if stops := log.stops(member, span):
         return len(stops)
     silent = last.protocol is RebalanceProtocol.EAGER and not log.knows(member.member_id)

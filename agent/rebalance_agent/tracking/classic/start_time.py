@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rebalance_agent.tracking.classic.in_progress import Running
-from rebalance_agent.tracking.completed_generation import Generation, Window
+from rebalance_agent.tracking.classic.in_progress import InProgress
+from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = ["CLOCKS_APART_MS", "joined_ms", "start"]
 
@@ -27,7 +27,9 @@ def joined_ms(before: Generation | None, generation: Generation) -> int | None:
     return min(said_ms, generation.timestamp_ms)
 
 
-def start(before: Generation | None, generation: Generation, running: Running, around: Surroundings) -> Window | None:
+def start(
+    before: Generation | None, generation: Generation, running: InProgress, around: TrackerContext
+) -> TimeBounds | None:
     """When members were asked to rejoin: not before ``before``, not after the join phase. None: no poll tells."""
     offset_ms = around.offset.ms or 0
     until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
@@ -42,4 +44,4 @@ def start(before: Generation | None, generation: Generation, running: Running, a
         return None
     earliest_ms = max(window.earliest_ms, before.timestamp_ms) if before else window.earliest_ms
     latest_ms = min(max(window.latest_ms, earliest_ms), until_ms)
-    return Window(min(earliest_ms, latest_ms), latest_ms, window.evidence)
+    return TimeBounds(min(earliest_ms, latest_ms), latest_ms, window.evidence)

@@ -14,38 +14,38 @@ from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.generation_diff import identity, owners
 from rebalance_agent.model.group import ClassicGroup, GroupState
 from rebalance_agent.tracking.classic.aborted import aborted_events, leaps, missing_between
-from rebalance_agent.tracking.classic.duplicates import News
-from rebalance_agent.tracking.classic.in_progress import Running
+from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
+from rebalance_agent.tracking.classic.in_progress import InProgress
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
-    Window,
+    TimeBounds,
     infer_protocol,
     subscribed_topics,
 )
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.last_seen import ClassicSigns
-from rebalance_agent.tracking.tracked_group import Following
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracked_group import TrackedGroup
+from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
 
 __all__ = ["ClassicState"]
 
 
-class ClassicState(Following):
+class ClassicState(TrackedGroup):
     """One group. Times handed in are the observer's."""
 
-    def __init__(self, group: str, around: Surroundings, now_ms: int, heir_of: Following | None = None) -> None:
+    def __init__(self, group: str, around: TrackerContext, now_ms: int, heir_of: TrackedGroup | None = None) -> None:
         """Begin without any record; ``heir_of``: the group of another type that goes on as this one."""
         super().__init__(group, around, now_ms, heir_of)
         self._origin = heir_of.last if heir_of else None
         self._converted = heir_of.number if heir_of else None
         self._last_live = False
-        self._news = News()
+        self._news = RecordDeduplicator()
         self._sizes: Mapping[str, int] = {}
-        self._running = Running()
+        self._running = InProgress()
         self._signs = ClassicSigns()
 
     @property
@@ -108,7 +108,7 @@ class ClassicState(Following):
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
         """A record shows that a rebalance begins."""
-        window = Window(timestamp_ms, timestamp_ms, Evidence.RECORD)
+        window = TimeBounds(timestamp_ms, timestamp_ms, Evidence.RECORD)
         self._running.begin(GroupState.PREPARING_REBALANCE, window, last, self._log)
 
     def _begin_converted(self, generation: Generation) -> None:
@@ -123,7 +123,7 @@ class ClassicState(Following):
         """A poll shows it in a rebalancing state, unless it speaks of the time before the last record."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
-        window = Window(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
+        window = TimeBounds(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
         self._running.show(state, poll.asked_ms, leaps=self._around.polls.leaps(poll.asked_ms))
         if self._running.begin(state, window, self.last, self._log, self._around.offset.ms):
             self._count_stalled(poll.answered_ms)
@@ -175,7 +175,7 @@ class ClassicState(Following):
             )
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
-        """The observer's clock was set back from ``latest_ms``: see `Following`; what runs goes on running."""
+        """The observer's clock was set back from ``latest_ms``: see `TrackedGroup`; what runs goes on running."""
         self._running.set_back(latest_ms - now_ms)
         yield from super().restart(latest_ms, now_ms)
 

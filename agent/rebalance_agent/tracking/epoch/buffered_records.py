@@ -9,7 +9,7 @@ from __future__ import annotations
 from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch
 from rebalance_agent.tracking.observations import EpochRecord
 
-__all__ = ["EARLY_MAX", "FIRST_EPOCH", "Early"]
+__all__ = ["EARLY_MAX", "FIRST_EPOCH", "BufferedRecords"]
 
 EARLY_MAX = 1_000
 """Records of a group that are kept: one of 200 members starts with as many."""
@@ -18,7 +18,7 @@ FIRST_EPOCH = 2
 """Groups start with epoch 1, or 2 where their coordinator counts the empty group as the first one (Kafka 4.3)."""
 
 
-class Early:
+class BufferedRecords:
     """Keeps the live records of one group, while there are no others."""
 
     def __init__(self) -> None:

@@ -25,11 +25,11 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import ClassicGroup, ClassicMember
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.epoch.backlog import Backlog
 from rebalance_agent.tracking.observations import EpochRecord
 
-__all__ = ["SESSION_TIMEOUT_MS", "Roll"]
+__all__ = ["SESSION_TIMEOUT_MS", "EpochGroupRecords"]
 
 SESSION_TIMEOUT_MS = 45_000
 """Brokers' default of ``group.consumer.session.timeout.ms`` (and of share and streams groups'): no record tells it.
@@ -44,7 +44,7 @@ _AWAY = sys.maxsize
 _Key = tuple[type[EpochFact], str]
 
 
-class Roll:
+class EpochGroupRecords:
     """The facts of one group."""
 
     def __init__(self) -> None:
@@ -151,16 +151,16 @@ class Roll:
             self._topics = frozenset((*self._wishes, *resolved, *sources))
         return self._topics
 
-    def named_topics(self, catalogue: TopicCatalogue) -> set[str]:
+    def named_topics(self, catalogue: ClusterTopics) -> set[str]:
         """The names, as far as known, of the topics that members have partitions of."""
         return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
 
-    def unnamed(self, had: Collection[str], catalogue: TopicCatalogue) -> frozenset[str]:
+    def unnamed(self, had: Collection[str], catalogue: ClusterTopics) -> frozenset[str]:
         """The ids of topics that have no name yet: of those that members have partitions of, or ``had``."""
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
 
-    def snapshot(self, group: str, catalogue: TopicCatalogue, assigned_ms: int) -> ClassicGroup:
+    def snapshot(self, group: str, catalogue: ClusterTopics, assigned_ms: int) -> ClassicGroup:
         """The group as one generation: the members with what they have now, partitions by their topics' names."""
         everything = {topic for topics in self._sources.values() for topic in topics}
         wanted = {
@@ -196,7 +196,7 @@ class Roll:
             members=members,
         )
 
-    def named(self, partitions: TopicPartitions, catalogue: TopicCatalogue) -> TopicPartitions:
+    def named(self, partitions: TopicPartitions, catalogue: ClusterTopics) -> TopicPartitions:
         """``partitions`` by topic name: ids are looked up, a task stands for that partition of all its topics."""
         numbers: dict[str, set[int]] = {}
         for key, some in partitions.items():

@@ -15,28 +15,28 @@ from rebalance_agent.model.generation_diff import diff_generations, owners
 from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import looks_alike
-from rebalance_agent.tracking.cluster_topics import Served
+from rebalance_agent.tracking.cluster_topics import PartitionChanges
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
-    Handover,
-    Window,
+    PartitionHandover,
+    TimeBounds,
     subscribed_topics,
 )
-from rebalance_agent.tracking.epoch.buffered_records import Early
-from rebalance_agent.tracking.epoch.epoch_records import Roll
+from rebalance_agent.tracking.epoch.buffered_records import BufferedRecords
+from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.last_seen import EpochSigns
-from rebalance_agent.tracking.tracked_group import Following
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracked_group import TrackedGroup
+from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
 
 __all__ = ["EpochState"]
 
 
-class EpochState(Following):
+class EpochState(TrackedGroup):
     """One group whose coordinator assigns. Times handed in are the observer's."""
 
     def __init__(
@@ -44,9 +44,9 @@ class EpochState(Following):
         group: str,
         group_type: GroupType,
         partition: int,
-        around: Surroundings,
+        around: TrackerContext,
         now_ms: int,
-        heir_of: Following | None = None,
+        heir_of: TrackedGroup | None = None,
     ) -> None:
         """Begin without any record; until the group is known as a whole there is no view.
 
@@ -59,7 +59,7 @@ class EpochState(Following):
         self._inherits = heir_of is not None
         self._inherited = heir_of is not None and heir_of.known
         self._converted: int | None = None
-        self._roll = Roll()
+        self._roll = EpochGroupRecords()
         self._handovers = Handovers()
         self._signs = EpochSigns()
         self._whole = False
@@ -68,8 +68,8 @@ class EpochState(Following):
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
         self._replayed = self._returning = self._amid_batch = False
-        self._served = Served()
-        self._early = Early()
+        self._served = PartitionChanges()
+        self._early = BufferedRecords()
 
     @property
     def early(self) -> tuple[EpochRecord, ...]:
@@ -130,7 +130,7 @@ class EpochState(Following):
         """All records that the group had have been read."""
         if self._whole:
             return
-        self._whole, self._early, self._portrait = True, Early(), None
+        self._whole, self._early, self._portrait = True, BufferedRecords(), None
         for _ in self._look(now_ms, live=False):
             pass  # what was before is where it starts from; nothing is said of it
 
@@ -233,7 +233,7 @@ class EpochState(Following):
             seen_ms=now_ms,
             protocol=RebalanceProtocol.COOPERATIVE,
             topics=self._sizes(value),
-            start=None if started_ms is None else Window(started_ms, started_ms, Evidence.RECORD),
+            start=None if started_ms is None else TimeBounds(started_ms, started_ms, Evidence.RECORD),
             joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
             returned=returned,
             group_type=self.group_type,
@@ -252,14 +252,14 @@ class EpochState(Following):
         if live and peopled:
             yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
 
-    def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], Handover]:
+    def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
         """The ways of all that a member has: put down once it was asked to rejoin, taken up again when it had."""
         current, heard_ms = self._roll.current(name), self._signs.heard_ms(name)
         if current is None or started_ms is None or heard_ms is None:
             return {}
-        return dict.fromkeys(current.held, Handover(started_ms, heard_ms, heard_ms))
+        return dict.fromkeys(current.held, PartitionHandover(started_ms, heard_ms, heard_ms))
 
-    def _by_name(self, ways: dict[tuple[str, int], Handover]) -> dict[tuple[str, int], Handover]:
+    def _by_name(self, ways: dict[tuple[str, int], PartitionHandover]) -> dict[tuple[str, int], PartitionHandover]:
         named = {}
         for (key, number), way in ways.items():
             for topic, numbers in self._roll.named({key: (number,)}, self._around.topics).items():

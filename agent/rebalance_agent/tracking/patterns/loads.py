@@ -18,7 +18,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.views import MemberLoad
 
-__all__ = ["ARCS_MAX", "GroupLoads", "LoadBook", "Skews", "least_highest_load", "skew_ratio"]
+__all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "least_highest_load", "skew_ratio"]
 
 ARCS_MAX = 40_000
 """Kinds of topics x kinds of members up to which the densest level is looked for: some 40 ms."""
@@ -46,7 +46,7 @@ class Skews(NamedTuple):
     rate: float | None = None
 
 
-class LoadBook:
+class LoadHistory:
     """One group's loads, and the skews that follow from them."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from math import expm1
 
 from rebalance_agent.model.generation_diff import Partition
 
-__all__ = ["SMOOTHED_SECONDS", "Production"]
+__all__ = ["SMOOTHED_SECONDS", "ProduceRates"]
 
 SMOOTHED_SECONDS = 60.0
 """Time constant of the rate: a burst of one period hardly shows, a change of load shows after a minute or two."""
@@ -25,7 +25,7 @@ class _Grown:
     weight: float = 0.0
 
 
-class Production:
+class ProduceRates:
     """Follows the ends of partitions, of those only that were in the last measurement."""
 
     def __init__(self) -> None:

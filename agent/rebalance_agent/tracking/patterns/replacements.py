@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from rebalance_agent.model.events import GenerationEvent, Workload
 from rebalance_agent.model.group import HasIds
-from rebalance_agent.tracking.member_reports import Told
+from rebalance_agent.tracking.member_reports import ReportedMember
 
 __all__ = [
     "PAIR_MS",
     "WAITING_MAX",
-    "Rebalance",
     "Replacement",
     "Replacements",
+    "SettledRebalance",
     "Tell",
     "stem",
 ]
@@ -28,12 +28,12 @@ WAITING_MAX = 4_096
 """Members remembered that went, or came, without a counterpart: twice the largest groups. Beyond it none is added."""
 
 
-Tell = Callable[[str], Told]
+Tell = Callable[[str], ReportedMember]
 """Member id -> what it told, also of members that went a while ago."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rebalance:
+class SettledRebalance:
     """One settled episode, by the coordinator's clock. ``members``: how many there were before."""
 
     at_ms: int
@@ -45,7 +45,7 @@ class Rebalance:
     stall_seconds: float | None
 
     @classmethod
-    def of(cls, members: int, events: Sequence[GenerationEvent]) -> Rebalance:
+    def of(cls, members: int, events: Sequence[GenerationEvent]) -> SettledRebalance:
         """From its generations' events, the closing one last."""
         first, closing = events[0], events[-1]
         return cls(
@@ -63,11 +63,11 @@ class Rebalance:
 class _Change:
     """A member that went or came in a rebalance."""
 
-    rebalance: Rebalance
+    rebalance: SettledRebalance
     member_id: str
     instance_id: str | None
     kind: str
-    told: Told
+    told: ReportedMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,8 @@ class Replacement:
     come: str
     before: Workload
     after: Workload
-    first: Rebalance
-    last: Rebalance
+    first: SettledRebalance
+    last: SettledRebalance
 
     @property
     def new_image(self) -> bool:
@@ -103,7 +103,7 @@ class Replacements:
         self._starts_until_ms = 0
 
     def see(
-        self, rebalance: Rebalance, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell
+        self, rebalance: SettledRebalance, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell
     ) -> list[Replacement]:
         """The replacements that are complete with this episode's ``events``; ``before`` it these members were there."""
         self._gone.forget(rebalance.at_ms - PAIR_MS)
@@ -197,7 +197,7 @@ def stem(client_id: str) -> str:
     return "-".join(itertools.takewhile(lambda piece: not re.search(r"\d", piece), pieces))
 
 
-def _change(rebalance: Rebalance, member: HasIds, tell: Tell) -> _Change:
+def _change(rebalance: SettledRebalance, member: HasIds, tell: Tell) -> _Change:
     return _Change(rebalance, member.member_id, member.instance_id, stem(member.client_id), tell(member.member_id))
 
 

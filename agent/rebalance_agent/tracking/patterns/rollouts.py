@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from rebalance_agent.model.events import GenerationEvent, event_id
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.tracking.patterns.replacements import PAIR_MS, Rebalance, Replacement, Replacements, Tell
+from rebalance_agent.tracking.patterns.replacements import PAIR_MS, Replacement, Replacements, SettledRebalance, Tell
 
 __all__ = ["ENOUGH", "LEAST", "LENGTH_MAX_MS", "QUIET_MS", "REBALANCES_MAX", "SUCCESSORS_MAX", "WINDOW_MS", "Rollouts"]
 
@@ -58,8 +58,8 @@ IMAGES_MAX = 8
 class _Running:
     """A rollout that was recognised, and what it cost up to its ``last`` rebalance."""
 
-    first: Rebalance
-    last: Rebalance
+    first: SettledRebalance
+    last: SettledRebalance
     due_ms: int = 0
     replaced: int = 0
     rebalances: int = 0
@@ -80,7 +80,7 @@ class _Running:
             if where.workload is not None:
                 self.workloads = {*self.workloads, where.workload}
 
-    def add(self, rebalance: Rebalance) -> None:
+    def add(self, rebalance: SettledRebalance) -> None:
         """One rebalance more is part of it."""
         self.rebalances += 1
         self.stalled_partition_seconds += rebalance.stalled_partition_seconds
@@ -97,7 +97,7 @@ class Rollouts:
         self._replacements = Replacements()
         self._successors: dict[str, int] = {}
         self._counted: list[Replacement] = []
-        self._rebalances: list[Rebalance] = []
+        self._rebalances: list[SettledRebalance] = []
         self._running: _Running | None = None
 
     @property
@@ -113,7 +113,7 @@ class Rollouts:
         Returns:
             The rollout, if it was recognised just now.
         """
-        rebalance = Rebalance.of(len(before), events)
+        rebalance = SettledRebalance.of(len(before), events)
         self._forget(rebalance.at_ms)
         self._rebalances.append(rebalance)
         del self._rebalances[:-REBALANCES_MAX]
@@ -172,7 +172,7 @@ class Rollouts:
             self._rebalances.pop(0)
 
 
-def _at(rebalance: Rebalance) -> int:
+def _at(rebalance: SettledRebalance) -> int:
     return rebalance.at_ms
 
 

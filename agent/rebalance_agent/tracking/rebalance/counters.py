@@ -9,10 +9,10 @@ from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.tracking.views import STALL_BUCKETS, Counters, Exemplar, StallHistogram
 
-__all__ = ["Ledger"]
+__all__ = ["CounterTotals"]
 
 
-class Ledger:
+class CounterTotals:
     """Counts one group. Times are the observer's, in epoch milliseconds; steps backwards count nothing."""
 
     def __init__(self, now_ms: int) -> None:

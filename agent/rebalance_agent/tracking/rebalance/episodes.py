@@ -12,12 +12,12 @@ from rebalance_agent.tracking.completed_generation import (
     Generation,
     announces_followup,
 )
-from rebalance_agent.tracking.member_reports import MemberLog
+from rebalance_agent.tracking.member_reports import MemberReports
 from rebalance_agent.tracking.patterns.flapping import Flapping
 from rebalance_agent.tracking.patterns.rollouts import Rollouts
-from rebalance_agent.tracking.rebalance.counters import Ledger
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.rebalance.settle import Settlement, revise, settle
-from rebalance_agent.tracking.tracker_context import Surroundings
+from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
@@ -62,7 +62,7 @@ class _Settled:
 class Episodes:
     """Takes completed generations, gives events. Times are the observer's."""
 
-    def __init__(self, around: Surroundings, log: MemberLog, ledger: Ledger) -> None:
+    def __init__(self, around: TrackerContext, log: MemberReports, ledger: CounterTotals) -> None:
         """``log`` is what the members say, ``ledger`` where settled episodes are counted."""
         self.open: Episode | None = None
         self.shown: Settlement | None = None

@@ -14,13 +14,13 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation, LastSign
 
-__all__ = ["SIGNS_MAX", "ClassicSigns", "Commits", "EpochSigns"]
+__all__ = ["SIGNS_MAX", "ClassicSigns", "EpochSigns", "LastCommits"]
 
 SIGNS_MAX = 4_096
 """Members of one group remembered to have gone before it came to rest: twice the largest groups. Then the oldest go."""
 
 
-class Commits:
+class LastCommits:
     """When a group committed last, by partition; only those groups are heard that are followed for their lag."""
 
     def __init__(self) -> None:
@@ -49,7 +49,9 @@ class ClassicSigns:
         """Begin with nobody heard."""
         self._heard_ms: dict[str, int] = {}
 
-    def gone(self, before: Generation, staying: Collection[str], commits: Commits, at_ms: int) -> dict[str, LastSign]:
+    def gone(
+        self, before: Generation, staying: Collection[str], commits: LastCommits, at_ms: int
+    ) -> dict[str, LastSign]:
         """The last signs of the members of ``before`` that are not ``staying`` at ``at_ms``, by their ids."""
         return {
             member.member_id: LastSign(

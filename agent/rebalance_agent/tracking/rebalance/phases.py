@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rebalance_agent.model.episode import Evidence, Phases
-from rebalance_agent.tracking.completed_generation import Generation, Window
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
 __all__ = ["phases_of"]
 
 
-def phases_of(before: Generation | None, generation: Generation, log: MemberLog) -> Phases:
+def phases_of(before: Generation | None, generation: Generation, log: MemberReports) -> Phases:
     """What is known of the phases that led from ``before`` to ``generation``, each with its evidence."""
     started = _started(before, generation, log)
     return Phases(
@@ -22,12 +22,12 @@ def phases_of(before: Generation | None, generation: Generation, log: MemberLog)
     )
 
 
-def _started(before: Generation | None, generation: Generation, log: MemberLog) -> Window | None:
+def _started(before: Generation | None, generation: Generation, log: MemberReports) -> TimeBounds | None:
     """When the coordinator asked members to rejoin: the poll that saw it, unless a member reacted even before."""
     window = generation.start
     if generation.returned or before is None or not log:
         return window
-    span = Span.between(before, generation)
+    span = ReportSpan.between(before, generation)
     staying = {member.member_id for member in generation.members}
     first = min(
         (
@@ -43,4 +43,4 @@ def _started(before: Generation | None, generation: Generation, log: MemberLog) 
         return window
     # Nobody was asked before the generation that it begins from.
     first_ms = max(first.asked_ms, window.earliest_ms if window else before.timestamp_ms)
-    return Window(first_ms, first_ms, first.evidence or Evidence.MEMBERS)
+    return TimeBounds(first_ms, first_ms, first.evidence or Evidence.MEMBERS)

@@ -11,9 +11,9 @@ from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_
 from rebalance_agent.model.generation_diff import identity, owners
 from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 from rebalance_agent.tracking.rebalance.phases import phases_of
 from rebalance_agent.tracking.rebalance.quality import judge_generation
@@ -72,7 +72,7 @@ class _Moves:
     noop: bool
 
 
-def settle(cluster_id: str, episode: Episode, log: MemberLog, topics: TopicCatalogue) -> Settlement:
+def settle(cluster_id: str, episode: Episode, log: MemberReports, topics: ClusterTopics) -> Settlement:
     """Say what is known now. Pure: the same episode and reports give the same events."""
     phases = [phases_of(before, after, log) for before, after in episode.steps()]
     slowness = find_slowness(episode, phases[0].started_ms, log)
@@ -122,8 +122,8 @@ def _closing(
     phases: Phases,
     moves: list[_Moves],
     slowness: Slowness,
-    log: MemberLog,
-    topics: TopicCatalogue,
+    log: MemberReports,
+    topics: ClusterTopics,
 ) -> GenerationEvent:
     """The last generation's event, which speaks for the whole episode."""
     whole = difference(episode.before, episode.last)
@@ -152,7 +152,7 @@ def _event(
     phases: Phases,
     causes: tuple[Trigger, ...],
     moves: _Moves,
-    log: MemberLog,
+    log: MemberReports,
     *,
     slowness: Slowness | None = None,
 ) -> GenerationEvent:
@@ -215,7 +215,7 @@ def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
     return quality.moved_min + sum(identity(had[each]) not in staying for each in had.keys() & served.keys())
 
 
-def _causes(episode: Episode, index: int, log: MemberLog, topics: TopicCatalogue) -> tuple[Trigger, ...]:
+def _causes(episode: Episode, index: int, log: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     before, after = episode.steps()[index]
     if before is None and not episode.known:
         return (Trigger.UNKNOWN,)
@@ -230,12 +230,12 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
 
 
-def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Moves:
+def _moves(before: Generation | None, after: Generation, log: MemberReports) -> _Moves:
     """Partitions that changed hands in one generation. An eager one takes everything from everyone and hands it out."""
     diff = difference(before, after)
     lost = 0
     if before and diff.gone:
-        span = Span.between(before, after)
+        span = ReportSpan.between(before, after)
         how = {member.member_id: log.departure(member, span, after.departures) for member in diff.gone}
         failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
         lost = sum(count_partitions(member.assigned) for member in failed)
@@ -246,7 +246,7 @@ def _moves(before: Generation | None, after: Generation, log: MemberLog) -> _Mov
     return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
 
 
-def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberLog) -> MemberSnapshot:
+def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberReports) -> MemberSnapshot:
     wanted = member.subscription
     return MemberSnapshot(
         member_id=member.member_id,

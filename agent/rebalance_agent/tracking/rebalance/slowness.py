@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Episode, Generation
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 
@@ -28,7 +28,7 @@ class Slowness:
     stop_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def find_slowness(episode: Episode, started_ms: int | None, log: MemberLog) -> Slowness:
+def find_slowness(episode: Episode, started_ms: int | None, log: MemberReports) -> Slowness:
     """Look at every join phase of the episode; ``started_ms`` is the episode's start, without which nothing is long.
 
     Where the coordinator records who is to give up what, the member that took longest for it is the slow one.
@@ -54,9 +54,9 @@ def find_slowness(episode: Episode, started_ms: int | None, log: MemberLog) -> S
     return Slowness(worst[1], max(0, worst[0] - started_ms) / 1000, stops)
 
 
-def _revocations(before: Generation, after: Generation, log: MemberLog) -> tuple[dict[str, int], dict[str, int]]:
+def _revocations(before: Generation, after: Generation, log: MemberReports) -> tuple[dict[str, int], dict[str, int]]:
     """When the members that stayed entered their first revoked callback, and left their last one."""
-    span = Span.between(before, after)
+    span = ReportSpan.between(before, after)
     staying = {member.member_id for member in after.members}
     entered: dict[str, int] = {}
     returned: dict[str, int] = {}

@@ -18,11 +18,11 @@ from rebalance_agent.tracking.completed_generation import (
     Departure,
     Episode,
     Generation,
-    Handover,
     LastSign,
-    Window,
+    PartitionHandover,
+    TimeBounds,
 )
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
 __all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
 
@@ -57,7 +57,7 @@ class _Unknown(Exception):  # noqa: N818 - not an error: a moment that nobody ca
     pass
 
 
-def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
+def measure_stall(episode: Episode, log: MemberReports) -> Stall | None:
     """The stall of a closed episode; None where nobody knows the start, what was before, or what is assigned.
 
     With ``basis`` bound, ``seconds`` is an upper bound, and so is ``partition_seconds`` but for one thing: it leaves
@@ -78,7 +78,7 @@ def measure_stall(episode: Episode, log: MemberLog) -> Stall | None:
     )
 
 
-def _standstills(episode: Episode, log: MemberLog) -> Iterator[_Standstill]:
+def _standstills(episode: Episode, log: MemberReports) -> Iterator[_Standstill]:
     idle: dict[Partition, _Moment] = {}
     for before, generation in episode.steps():
         step = _Step(episode, before, generation, log)
@@ -120,13 +120,13 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
     } - back
 
 
-def _given(way: Handover) -> _Moment:
+def _given(way: PartitionHandover) -> _Moment:
     """When somebody had it who was to have it."""
     at_ms = way.given_ms or 0
     return _Moment(at_ms, at_ms, exact=False)
 
 
-def _handed_on(way: Handover, following: Handover) -> _Moment:
+def _handed_on(way: PartitionHandover, following: PartitionHandover) -> _Moment:
     """When who had it from ``way`` stopped: if nobody saw that it was asked to, at any time that it had it."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
     return _Moment((way.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
@@ -142,23 +142,23 @@ def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
 class _Step:
     """One generation of the episode: when each of its partitions stopped or resumed."""
 
-    def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberLog) -> None:
+    def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberReports) -> None:
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._generation = generation
         self._log = log
-        self._span = Span.between(before, episode.last) if before else None
+        self._span = ReportSpan.between(before, episode.last) if before else None
         self._alive = {member.member_id for member in generation.members}
         self._stops: dict[str, dict[Partition, int]] = {}
         self._resumes: dict[str, dict[Partition, int]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
-    def ways(self, partition: Partition) -> tuple[Handover, ...]:
+    def ways(self, partition: Partition) -> tuple[PartitionHandover, ...]:
         """On which it stood still, as far as the coordinator records them; at least one, which may say nothing."""
         way = self._generation.handovers.get(partition, _NO_WAY)
         return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
 
-    def stopped(self, partition: Partition, owner: ClassicMember, handover: Handover) -> _Moment:
+    def stopped(self, partition: Partition, owner: ClassicMember, handover: PartitionHandover) -> _Moment:
         """When ``owner``, of the generation before, stopped working on it, which then went this way."""
         if owner.member_id not in self._stops:
             self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
@@ -184,7 +184,7 @@ class _Step:
         # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
         return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
 
-    def appeared(self, way: Handover) -> _Moment:
+    def appeared(self, way: PartitionHandover) -> _Moment:
         """When a partition that nobody had, and that then went this way, could first have been worked on."""
         if not self._fresh and way.released_ms is not None:
             # Given up in an earlier episode, for a static member that was away, or in this one, by who never had it.
@@ -202,7 +202,7 @@ class _Step:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
-    def resumed(self, partition: Partition, owner: ClassicMember, way: Handover) -> _Moment:
+    def resumed(self, partition: Partition, owner: ClassicMember, way: PartitionHandover) -> _Moment:
         """When ``owner``, of this generation, could work on it, which came this way."""
         if owner.member_id not in self._resumes:
             self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
@@ -228,7 +228,7 @@ class _Step:
     def _departure(self, owner: ClassicMember) -> Departure:
         return self._log.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
 
-    def _start(self) -> Window:
+    def _start(self) -> TimeBounds:
         if self._generation.start is None:
             raise _Unknown
         return self._generation.start
@@ -236,7 +236,7 @@ class _Step:
 
 _FOREVER_MS = 1 << 62
 
-_NO_WAY = Handover()
+_NO_WAY = PartitionHandover()
 
 
 def _joined_ms(generation: Generation) -> int:

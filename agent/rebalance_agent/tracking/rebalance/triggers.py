@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.generation_diff import GenerationDiff
 from rebalance_agent.model.group import ClassicMember
-from rebalance_agent.tracking.cluster_topics import TopicCatalogue
+from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
-from rebalance_agent.tracking.member_reports import MemberLog, Span
+from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 from rebalance_agent.tracking.rebalance.diff_cache import difference
 
 __all__ = ["episode_causes", "generation_causes", "in_precedence"]
@@ -26,7 +26,7 @@ def in_precedence(causes: Iterable[Trigger]) -> tuple[Trigger, ...]:
     return tuple(sorted(set(causes), key=TRIGGER_PRECEDENCE.index))
 
 
-def episode_causes(episode: Episode, log: MemberLog, topics: TopicCatalogue) -> tuple[Trigger, ...]:
+def episode_causes(episode: Episode, log: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     """The causes of the whole episode: those of its generations; a follow-up's own rejoin is not one of them."""
     if not episode.known:
         return (Trigger.UNKNOWN,)
@@ -38,13 +38,13 @@ def episode_causes(episode: Episode, log: MemberLog, topics: TopicCatalogue) -> 
 
 
 def generation_causes(
-    before: Generation | None, after: Generation, log: MemberLog, topics: TopicCatalogue
+    before: Generation | None, after: Generation, log: MemberReports, topics: ClusterTopics
 ) -> tuple[Trigger, ...]:
     """The causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
         return (Trigger.GROUP_STARTED,)
     diff = difference(before, after)
-    span = Span.between(before, after)
+    span = ReportSpan.between(before, after)
     causes = {_BY_DEPARTURE[log.departure(member, span, after.departures)] for member in diff.gone}
     if diff.replaced:
         causes.add(Trigger.MEMBER_REPLACED)
@@ -56,7 +56,7 @@ def generation_causes(
     return in_precedence(causes or {Trigger.REJOIN})
 
 
-def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, topics: TopicCatalogue) -> set[Trigger]:
+def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, topics: ClusterTopics) -> set[Trigger]:
     causes: set[Trigger] = set()
     for old, new in diff.resubscribed:
         was, now = _subscribed(old), _subscribed(new)

@@ -17,12 +17,12 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
-from rebalance_agent.ui.page.trouble import Level, Past, Trouble, trouble
+from rebalance_agent.ui.page.trouble import Level, RecentRebalances, Trouble, trouble
 from rebalance_agent.ui.sentences.words import plural, printable, stall_text
 from rebalance_agent.ui.svg.pieces import trigger_name
 from rebalance_agent.ui.svg.readable import escaped, name
 
-__all__ = ["PAGE_ROWS", "Fleet", "Wanted", "group_link", "listing", "wanted"]
+__all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "wanted"]
 
 PAGE_ROWS = 100
 """Groups of one page: as many as anybody reads, and some 60 kB before they are compressed."""
@@ -46,7 +46,7 @@ _NUMBERS = frozenset(("members", "skew", "stall", "hour"))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ListQuery:
     """What the page's address asks for. ``match``: a part of the name, or a shell pattern; ``state``: "" is any."""
 
     match: str = ""
@@ -63,15 +63,15 @@ class Wanted:
         return f"./?{query}" if query else "./"
 
 
-_USUAL = Wanted()
+_USUAL = ListQuery()
 
 
-class Fleet(NamedTuple):
+class FleetSummary(NamedTuple):
     """``groups`` of ``total``, and what those that rebalanced in the last hour went through, by name."""
 
     groups: Sequence[GroupSummary]
     total: int
-    past: Mapping[str, Past]
+    past: Mapping[str, RecentRebalances]
     now_ms: int
 
 
@@ -81,7 +81,7 @@ class _Row(NamedTuple):
     trouble: Trouble
 
 
-def wanted(given: Mapping[str, str]) -> Wanted:
+def wanted(given: Mapping[str, str]) -> ListQuery:
     """Checked parameters of the address.
 
     Raises:
@@ -97,7 +97,7 @@ def wanted(given: Mapping[str, str]) -> Wanted:
         raise InvalidInputError("sort", f"must be one of {', '.join((_WORST, _HOUR, *SORT_KEYS))}")
     if not (offset.isascii() and offset.isdigit() and len(offset) <= len(str(OFFSET_MAX))):
         raise InvalidInputError("offset", f"must be a whole number up to {OFFSET_MAX}")
-    return Wanted(match, state, sort, int(offset))
+    return ListQuery(match, state, sort, int(offset))
 
 
 def group_link(group: str) -> str:
@@ -105,7 +105,7 @@ def group_link(group: str) -> str:
     return f"group?name={quote(group, safe='', errors='surrogatepass')}"
 
 
-def listing(fleet: Fleet, want: Wanted) -> tuple[str, str]:
+def listing(fleet: FleetSummary, want: ListQuery) -> tuple[str, str]:
     """The page's title, which a tab shows, and its content: the fleet in numbers, what is wanted of it, the groups."""
     rows = [_row(each, fleet) for each in fleet.groups]
     hurts = sum(each.trouble.level is Level.HURTS for each in rows)
@@ -119,12 +119,12 @@ def listing(fleet: Fleet, want: Wanted) -> tuple[str, str]:
     )
 
 
-def _row(group: GroupSummary, fleet: Fleet) -> _Row:
-    lately = fleet.past.get(group.group, Past())
+def _row(group: GroupSummary, fleet: FleetSummary) -> _Row:
+    lately = fleet.past.get(group.group, RecentRebalances())
     return _Row(group, lately.hour, trouble(group, lately, fleet.now_ms))
 
 
-def _numbers(fleet: Fleet, rows: Sequence[_Row], hurts: int) -> str:
+def _numbers(fleet: FleetSummary, rows: Sequence[_Row], hurts: int) -> str:
     beyond = fleet.total - len(rows)
     more = f"{plural(beyond, 'group')} beyond the first {len(rows):,} by name are not on this page; the API has all."
     look = sum(each.trouble.level is Level.LOOK for each in rows)
@@ -139,7 +139,7 @@ def _numbers(fleet: Fleet, rows: Sequence[_Row], hurts: int) -> str:
     ) + (note(more, "look") if beyond > 0 else "")
 
 
-def _form(want: Wanted) -> str:
+def _form(want: ListQuery) -> str:
     states = (("", "any state"), (RUNNING, "rebalances now"), *((each, each) for each in values_of(GroupState)))
     options = "".join(
         f'<option value="{escaped(value)}"{" selected" if value == want.state else ""}>{escaped(text)}</option>'
@@ -154,7 +154,7 @@ def _form(want: Wanted) -> str:
     )
 
 
-def _found(want: Wanted, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
+def _found(want: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
     if not rows:
         return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
     if not shown:
@@ -165,7 +165,7 @@ def _found(want: Wanted, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
     return f'<p class="found">{many}, by {escaped(order.lower())}</p>'
 
 
-def _table(rows: Sequence[_Row], want: Wanted) -> str:
+def _table(rows: Sequence[_Row], want: ListQuery) -> str:
     head = "".join(_heading(first, key, title, want) for first, key, title in _COLUMNS)
     body = "".join(f'<tr class="l{each.trouble.level.value}">{_cells(each)}</tr>' for each in rows)
     return (
@@ -175,7 +175,7 @@ def _table(rows: Sequence[_Row], want: Wanted) -> str:
     )
 
 
-def _heading(first: str, key: str, title: str, want: Wanted) -> str:
+def _heading(first: str, key: str, title: str, want: ListQuery) -> str:
     here = want.sort.removeprefix("-") == key
     other = want.sort.removeprefix("-") if want.sort.startswith("-") else f"-{want.sort}"
     link = want.address(sort=other if here else first)
@@ -216,7 +216,7 @@ def _last(last: LastRebalance | None) -> str:
     return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else "none yet"
 
 
-def _pages(want: Wanted, total: int) -> str:
+def _pages(want: ListQuery, total: int) -> str:
     links = []
     if want.offset:
         before = want.address(offset=max(0, want.offset - PAGE_ROWS))
@@ -227,7 +227,7 @@ def _pages(want: Wanted, total: int) -> str:
     return f'<nav class="pages" aria-label="More groups">{"".join(links)}</nav>' if links else ""
 
 
-def _chooser(want: Wanted) -> Callable[[_Row], bool]:
+def _chooser(want: ListQuery) -> Callable[[_Row], bool]:
     text = want.match if re.search(r"[*?\[]", want.match) else f"*{want.match}*"
     matches = re.compile(fnmatch.translate(text), re.IGNORECASE).match
 

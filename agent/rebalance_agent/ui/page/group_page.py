@@ -9,12 +9,12 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.ui.page.owners_timeline import timeline
 from rebalance_agent.ui.page.page_frame import ago, cells, chips, note, notes, unknown
-from rebalance_agent.ui.page.timeline_columns import Column
+from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.page.trouble import standstill
-from rebalance_agent.ui.sentences.explanation import Paragraph, Told
+from rebalance_agent.ui.sentences.explanation import Explanation, Paragraph
 from rebalance_agent.ui.sentences.group_detail import (
     MOVE_HEADINGS,
-    Closer,
+    GroupCloseUp,
     member_table,
     move_rows,
     moves_title,
@@ -48,7 +48,7 @@ _REBALANCE_HEADINGS = (
 """As `watch` has them, in words: here is room."""
 
 
-def group_content(closer: Closer, columns: Sequence[Column], unread: int, told: Told) -> str:
+def group_content(closer: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, told: Explanation) -> str:
     """The page's content. ``unread``: older rebalances that the timeline will have the next time."""
     summary = closer.detail.summary
     return (
@@ -122,7 +122,7 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
 
 
-def _words(told: Told) -> str:
+def _words(told: Explanation) -> str:
     if not told.rebalances:
         return note("No rebalance has settled since this agent watches; what was before is unknown.")
     advice = note(f"<strong>Advice</strong> {escaped(told.advice)}", "advice") if told.advice else ""
@@ -139,7 +139,7 @@ def _sentences(told: Paragraph) -> str:
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 
-def _rebalances(closer: Closer) -> str:
+def _rebalances(closer: GroupCloseUp) -> str:
     if not closer.rebalances:
         return note("None is remembered.")
     rows = [
@@ -154,7 +154,7 @@ def _rebalances(closer: Closer) -> str:
     return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
 
 
-def _moves(closer: Closer) -> str:
+def _moves(closer: GroupCloseUp) -> str:
     rows = move_rows(closer)
     title = moves_title(closer, rows)
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
@@ -165,7 +165,7 @@ def _moves(closer: Closer) -> str:
     return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
 
 
-def _members(closer: Closer) -> str:
+def _members(closer: GroupCloseUp) -> str:
     headings, rows = member_table(closer)
     if not rows:
         return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")

@@ -14,14 +14,14 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.page_frame import clock
-from rebalance_agent.ui.page.timeline_columns import COLUMNS_MAX, Column
+from rebalance_agent.ui.page.timeline_columns import COLUMNS_MAX, TimelineColumn
 from rebalance_agent.ui.page.trouble import standstill
 from rebalance_agent.ui.sentences.words import plural, stall_text
 from rebalance_agent.ui.svg.canvas import Canvas, Scale
 from rebalance_agent.ui.svg.pieces import trigger_class, trigger_name
 from rebalance_agent.ui.svg.readable import TIMES, UNKNOWN, name
 
-__all__ = ["SIGNS", "SLIM", "WIDE", "Sheet", "drawn", "rows_of"]
+__all__ = ["SIGNS", "SLIM", "WIDE", "PictureLayout", "drawn", "rows_of"]
 
 SIGNS = {
     Trigger.GROUP_STARTED: "▸",
@@ -41,7 +41,7 @@ SIGNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class PictureLayout:
     """What a picture is drawn on, in units of some pixel each, and the most of it: the last ``columns``, and ``rows``.
 
     Names have ``letters`` and stand in the ``left`` before their bars, or ``over`` them. ``now``: room at the right for
@@ -59,10 +59,10 @@ class Sheet:
     skew: bool
 
 
-WIDE = Sheet(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
+WIDE = PictureLayout(1_080.0, 172.0, 0.0, 44.0, 26.0, 24, columns=COLUMNS_MAX, rows=60, skew=True)
 """A desk's screen. More members would be lines thinner than a letter."""
 
-SLIM = Sheet(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
+SLIM = PictureLayout(300.0, 0.0, 15.0, 24.0, 36.0, 40, columns=8, rows=24, skew=False)
 """A telephone's, or a desk's much enlarged: nothing has to be pushed aside to see whose bar it is."""
 
 _TOP, _SKEW, _BELOW = 34.0, 46.0, 24.0
@@ -92,7 +92,7 @@ class _Lines:
         self.bottom = _TOP + (tall + over) * rows
 
 
-def rows_of(columns: Sequence[Column], sheet: Sheet) -> tuple[list[str], int]:
+def rows_of(columns: Sequence[TimelineColumn], sheet: PictureLayout) -> tuple[list[str], int]:
     """Members from top to bottom as they came, and how many there are besides."""
     presence: Counter[str] = Counter()
     for each in columns:
@@ -104,7 +104,7 @@ def rows_of(columns: Sequence[Column], sheet: Sheet) -> tuple[list[str], int]:
     return sorted(chosen, key=lambda each: (came[each], each)), beyond
 
 
-def drawn(columns: Sequence[Column], running: RunningRebalance | None, sheet: Sheet, title: str) -> str:
+def drawn(columns: Sequence[TimelineColumn], running: RunningRebalance | None, sheet: PictureLayout, title: str) -> str:
     """The picture as SVG; ``columns`` are oldest first and at most the sheet's, and some member is in them."""
     rows, _ = rows_of(columns, sheet)
     lines, places = _Lines(len(rows), sheet.over), _places(columns, sheet, running=running is not None)
@@ -123,7 +123,7 @@ def drawn(columns: Sequence[Column], running: RunningRebalance | None, sheet: Sh
     return canvas.svg(title, words, " data-rows")
 
 
-def _places(columns: Sequence[Column], sheet: Sheet, *, running: bool) -> list[_Place]:
+def _places(columns: Sequence[TimelineColumn], sheet: PictureLayout, *, running: bool) -> list[_Place]:
     room = sheet.width - sheet.left - (sheet.now if running else 8)
     gaps = [_gap(each) for each in columns]
     squeeze = min(1.0, room * _GAP_SHARE / (sum(gaps) or 1))
@@ -137,13 +137,13 @@ def _places(columns: Sequence[Column], sheet: Sheet, *, running: bool) -> list[_
     return places
 
 
-def _gap(column: Column) -> float:
+def _gap(column: TimelineColumn) -> float:
     if column.stall is None:
         return 4.0
     return 3.0 + 12.0 * math.log10(1 + 4 * column.stall.seconds) if column.stall.seconds else 2.0
 
 
-def _weight(column: Column, after: Sequence[Column]) -> float:
+def _weight(column: TimelineColumn, after: Sequence[TimelineColumn]) -> float:
     """How wide, beside the others; the last one goes on, nobody knows for how long."""
     if not after:
         return 3.0
@@ -151,7 +151,7 @@ def _weight(column: Column, after: Sequence[Column]) -> float:
     return 1.0 + math.log10(1 + max(0, ends - column.at_ms) / 1000)
 
 
-def _draw_names(canvas: Canvas, rows: Sequence[str], lines: _Lines, sheet: Sheet) -> None:
+def _draw_names(canvas: Canvas, rows: Sequence[str], lines: _Lines, sheet: PictureLayout) -> None:
     for top, member in zip(lines.tops, rows, strict=True):
         shown = _short(member, sheet.letters)
         if sheet.over:
@@ -161,7 +161,7 @@ def _draw_names(canvas: Canvas, rows: Sequence[str], lines: _Lines, sheet: Sheet
 
 
 def _draw_gaps(
-    canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], lines: _Lines, sheet: Sheet
+    canvas: Canvas, columns: Sequence[TimelineColumn], places: Sequence[_Place], lines: _Lines, sheet: PictureLayout
 ) -> None:
     bands = [(_TOP, lines.bottom - _TOP)]
     if sheet.over:  # names are not to be read on a gap's colour
@@ -176,12 +176,12 @@ def _draw_gaps(
 
 
 def _draw_rows(
-    canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], rows: Sequence[str], lines: _Lines
+    canvas: Canvas, columns: Sequence[TimelineColumn], places: Sequence[_Place], rows: Sequence[str], lines: _Lines
 ) -> None:
     most = max((held.partitions for each in columns for held in each.held.values()), default=0)
     for row, member in enumerate(rows):
         y, high = lines.tops[row], lines.high
-        before: Column | None = None
+        before: TimelineColumn | None = None
         for column, place in zip(columns, places, strict=True):
             held = column.held.get(member)
             had = before.held.get(member) if before else None
@@ -199,7 +199,7 @@ def _draw_rows(
             before = column
 
 
-def _went_on(column: Column, before: Column | None, member: str) -> bool:
+def _went_on(column: TimelineColumn, before: TimelineColumn | None, member: str) -> bool:
     """Whether the member consumed during the rebalance: it gave up nothing, and not all had to stop."""
     if before is None or column.protocol is RebalanceProtocol.EAGER or column.previous != before.last:
         return False
@@ -207,7 +207,12 @@ def _went_on(column: Column, before: Column | None, member: str) -> bool:
 
 
 def _draw_skew(
-    canvas: Canvas, columns: Sequence[Column], places: Sequence[_Place], sheet: Sheet, top: float, row: int
+    canvas: Canvas,
+    columns: Sequence[TimelineColumn],
+    places: Sequence[_Place],
+    sheet: PictureLayout,
+    top: float,
+    row: int,
 ) -> None:
     most = max(1.5, *(each.skew_ratio or 1 for each in columns))
     up = Scale(1, most, top + _SKEW - 8, top + 12)
@@ -223,7 +228,9 @@ def _draw_skew(
         canvas.dot(place.begins, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(row))
 
 
-def _times(columns: Sequence[Column], places: Sequence[_Place], sheet: Sheet) -> Iterator[tuple[float, str]]:
+def _times(
+    columns: Sequence[TimelineColumn], places: Sequence[_Place], sheet: PictureLayout
+) -> Iterator[tuple[float, str]]:
     """When columns begin; the day where it is another one."""
     day = ""
     for column, place in zip(columns, places, strict=True):
@@ -232,7 +239,7 @@ def _times(columns: Sequence[Column], places: Sequence[_Place], sheet: Sheet) ->
         day = text[:10]
 
 
-def _story(column: Column) -> str:
+def _story(column: TimelineColumn) -> str:
     stall = stall_text(column.stall) if column.stall else "unknown"
     skew = "" if column.skew_ratio is None else f", skew {column.skew_ratio:.2f}"
     return (
@@ -241,7 +248,7 @@ def _story(column: Column) -> str:
     )
 
 
-def _when(column: Column) -> str:
+def _when(column: TimelineColumn) -> str:
     return f"from generation {column.last:,} on, {clock(column.at_ms)}"
 
 

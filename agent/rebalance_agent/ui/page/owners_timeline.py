@@ -8,7 +8,7 @@ from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.owners_picture import SIGNS, SLIM, WIDE, drawn, rows_of
 from rebalance_agent.ui.page.page_frame import clock
-from rebalance_agent.ui.page.timeline_columns import Column
+from rebalance_agent.ui.page.timeline_columns import TimelineColumn
 from rebalance_agent.ui.sentences.words import plural, stall_text
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
 from rebalance_agent.ui.svg.readable import UNKNOWN, escaped, name
@@ -21,7 +21,7 @@ TABLE_COLUMNS = 8
 _TITLE = "Owners over time"
 
 
-def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unread: int = 0) -> str:
+def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
     """A figure with the picture, its legend, and the same as a table. ``columns`` are oldest first."""
     if not any(each.held for each in columns):
         why = "No rebalance has settled since this agent watches: who owned what before is unknown."
@@ -41,7 +41,7 @@ def timeline(columns: Sequence[Column], running: RunningRebalance | None, *, unr
     return figure(_TITLE, pictures, says=says, below=below, data=_table(columns, rows), wide=True)
 
 
-def _slim(columns: Sequence[Column], running: RunningRebalance | None) -> str:
+def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -> str:
     """The picture for narrow screens: the end of it, and what of it is left out."""
     last = columns[-SLIM.columns :]
     if not any(each.held for each in last):
@@ -53,11 +53,11 @@ def _slim(columns: Sequence[Column], running: RunningRebalance | None) -> str:
     return f'<div class="slim">{drawn(last, running, SLIM, _TITLE)}{told}</div>'
 
 
-def _triggers(columns: Sequence[Column]) -> set[Trigger]:
+def _triggers(columns: Sequence[TimelineColumn]) -> set[Trigger]:
     return {each.trigger for each in columns}
 
 
-def _table(columns: Sequence[Column], rows: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+def _table(columns: Sequence[TimelineColumn], rows: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     last = columns[-TABLE_COLUMNS:]
     head = ["member", *(f"gen. {each.last:,} {clock(each.at_ms, day=False)}" for each in last)]
     body = [["why", *(trigger_name(each.trigger) for each in last)]]

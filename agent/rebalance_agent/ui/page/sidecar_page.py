@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_agent.metrics.export.clients_seen import Consumer
+from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
 from rebalance_agent.ui.page.page_frame import cells, chips, clock, note, unknown
 from rebalance_agent.ui.sentences.words import partitions_text, plural, printable
 from rebalance_agent.ui.svg.readable import escaped, name
@@ -20,7 +20,7 @@ OWNED_SHOWN = 400
 _HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stands still", "owns")
 
 
-def beside_content(consumers: Sequence[Consumer]) -> str:
+def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     """The page's content, those that stand still first."""
     ordered = sorted(consumers, key=lambda each: (each.stalled_ms is None, each.group, each.client_id))
     still = sum(each.stalled_ms is not None for each in consumers)
@@ -42,7 +42,7 @@ def beside_content(consumers: Sequence[Consumer]) -> str:
     return f'{head}<section class="beside">{table}</section>{more}{whole}'
 
 
-def _row(each: Consumer) -> list[str]:
+def _row(each: ConsumerStatus) -> list[str]:
     return [
         escaped(name(printable(each.group))),
         escaped(name(printable(each.client_id))),

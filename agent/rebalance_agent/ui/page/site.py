@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import parse_qsl
 
-from rebalance_agent.api.history import History
+from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX, GroupQuery, NotKnownError
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import (
@@ -24,19 +24,19 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
 from rebalance_agent.http.health import Readiness
-from rebalance_agent.metrics.export.clients_seen import Consumer
-from rebalance_agent.ui.page.group_list import Fleet, listing, wanted
+from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
+from rebalance_agent.ui.page.group_list import FleetSummary, listing, wanted
 from rebalance_agent.ui.page.group_page import group_content
 from rebalance_agent.ui.page.page_frame import HTML, STYLE, frame, note, notes, script, style
 from rebalance_agent.ui.page.sidecar_page import beside_content
-from rebalance_agent.ui.page.timeline_columns import Columns
+from rebalance_agent.ui.page.timeline_columns import TimelineColumns
 from rebalance_agent.ui.page.trouble import HOUR_MS, past
 from rebalance_agent.ui.sentences.explanation import tell
-from rebalance_agent.ui.sentences.group_detail import Closer
+from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 from rebalance_agent.ui.sentences.words import printable
 from rebalance_agent.ui.svg.readable import escaped, name
 
-__all__ = ["ASSETS", "GroupPages", "Groups", "Site", "sign_in"]
+__all__ = ["ASSETS", "GroupPages", "PageGroups", "Site", "sign_in"]
 
 ASSETS = ("/page.css", "/page.js", "/icon.svg")
 """What a browser asks for besides pages. They are the same for everybody, so a token is not needed for them."""
@@ -59,7 +59,7 @@ _ICON = (
 )
 
 
-class Groups(Protocol):
+class PageGroups(Protocol):
     """Who answers about groups: `api.Api`."""
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
@@ -82,12 +82,12 @@ class Groups(Protocol):
 class GroupPages:
     """The list and the groups of an observer."""
 
-    def __init__(self, groups: Groups, history: History, clock: Clock) -> None:
+    def __init__(self, groups: PageGroups, history: EpisodeHistory, clock: Clock) -> None:
         """``history`` is what ``groups`` answers from."""
         self._groups = groups
         self._history = history
         self._clock = clock
-        self._columns = Columns(groups, clock)
+        self._columns = TimelineColumns(groups, clock)
         self._lock = threading.Lock()
         self._drawn: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
@@ -102,7 +102,7 @@ class GroupPages:
         now_ms = self._clock.now_ms()
         known = {each: self._history.rebalances(each) for each in self._history.recent(now_ms - HOUR_MS)}
         lately = {each: past(told.rebalances, now_ms) for each, told in known.items() if told}
-        return listing(Fleet(found.groups, found.total, lately, now_ms), want)
+        return listing(FleetSummary(found.groups, found.total, lately, now_ms), want)
 
     def group(self, group: str) -> str:
         """One group's content.
@@ -120,7 +120,7 @@ class GroupPages:
         whole = self._whole(known)
         completed = [each for each in whole if each.rebalance.kind is RebalanceKind.COMPLETED]
         last, before = [*completed, None, None][:2]
-        closer = Closer(detail, known.rebalances, last, before)
+        closer = GroupCloseUp(detail, known.rebalances, last, before)
         content = group_content(closer, columns, unread, tell(whole, known.rollouts, TOLD))
         with self._lock:
             self._drawn.pop(group, None)
@@ -152,7 +152,7 @@ class Site:
         readiness: Readiness,
         *,
         groups: GroupPages | None = None,
-        consumers: Callable[[], Sequence[Consumer]] | None = None,
+        consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
         """``groups`` of an observer, ``consumers`` beside a sidecar; without either only the parts are shown."""
         self._readiness = readiness

@@ -18,7 +18,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
 from rebalance_agent.ui.sentences.words import identity, member_names
 
-__all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "Column", "Columns", "Held", "Rebalances"]
+__all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "RebalanceSource", "TimelineColumn", "TimelineColumns"]
 
 COLUMNS_MAX = 40
 """Rebalances of a timeline: more would be narrower than a word."""
@@ -33,7 +33,7 @@ READ_S_MAX = 0.3
 """How long one answer may read back; what is older comes with the next one. Large groups take 0.1 s a rebalance."""
 
 
-class Held(NamedTuple):
+class OwnedCount(NamedTuple):
     """What a member owned: how many partitions, and a mark that is another for any other member or partitions."""
 
     partitions: int
@@ -41,7 +41,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TimelineColumn:
     """One rebalance, and who owned what from then on.
 
     ``held`` is by what people call a member (`telling.words.member_names`): a client that restarts stays in its row.
@@ -59,10 +59,10 @@ class Column:
     moved: int
     skew_ratio: float | None
     members: int
-    held: Mapping[str, Held]
+    held: Mapping[str, OwnedCount]
 
 
-class Rebalances(Protocol):
+class RebalanceSource(Protocol):
     """Who can be asked for whole rebalances: `api.Api`."""
 
     def rebalance(self, name: str, identity: str) -> RebalanceDetail:
@@ -70,23 +70,23 @@ class Rebalances(Protocol):
         ...
 
 
-class Columns:
+class TimelineColumns:
     """Columns by group, those that were asked for last. Thread-safe."""
 
-    def __init__(self, rebalances: Rebalances, clock: Clock) -> None:
+    def __init__(self, rebalances: RebalanceSource, clock: Clock) -> None:
         """Nothing is read yet."""
         self._rebalances = rebalances
         self._clock = clock
         self._lock = Lock()
-        self._groups: OrderedDict[str, dict[tuple[str, int], Column]] = OrderedDict()
+        self._groups: OrderedDict[str, dict[tuple[str, int], TimelineColumn]] = OrderedDict()
 
-    def of(self, group: str, lines: Sequence[Rebalance]) -> tuple[list[Column], int]:
+    def of(self, group: str, lines: Sequence[Rebalance]) -> tuple[list[TimelineColumn], int]:
         """The columns of ``lines`` (newest first), oldest first; and how many are to be read another time."""
         wanted = [each for each in lines if each.kind is RebalanceKind.COMPLETED][:COLUMNS_MAX]
         with self._lock:
             known = dict(self._groups.get(group, {}))
         end, missing = self._clock.monotonic() + READ_S_MAX, 0
-        columns: dict[tuple[str, int], Column] = {}
+        columns: dict[tuple[str, int], TimelineColumn] = {}
         for line in wanted:
             key = line.id, line.revision
             found = known.get(key)
@@ -103,7 +103,7 @@ class Columns:
                 self._groups.popitem(last=False)
         return list(reversed(columns.values())), missing
 
-    def _read(self, group: str, line: Rebalance) -> Column | None:
+    def _read(self, group: str, line: Rebalance) -> TimelineColumn | None:
         try:
             event = closing_event(self._rebalances.rebalance(group, line.id))
         except NotKnownError:
@@ -112,7 +112,7 @@ class Columns:
             return None
         names = member_names(event.members)
         members = sorted(event.members, key=lambda each: names[identity(each)])[:MEMBERS_MAX]
-        return Column(
+        return TimelineColumn(
             first=line.generations[0].generation if line.generations else line.generation,
             last=line.generation,
             previous=line.previous_generation,
@@ -128,5 +128,5 @@ class Columns:
         )
 
 
-def _held(member: MemberSnapshot) -> Held:
-    return Held(count_partitions(member.assigned), hash((identity(member), frozenset(member.assigned.items()))))
+def _held(member: MemberSnapshot) -> OwnedCount:
+    return OwnedCount(count_partitions(member.assigned), hash((identity(member), frozenset(member.assigned.items()))))

@@ -28,7 +28,7 @@ __all__ = [
     "STORM_PER_MEMBER",
     "STORM_S",
     "Level",
-    "Past",
+    "RecentRebalances",
     "Trouble",
     "past",
     "standstill",
@@ -78,7 +78,7 @@ class Trouble(NamedTuple):
     why: tuple[str, ...] = ()
 
 
-class Past(NamedTuple):
+class RecentRebalances(NamedTuple):
     """What a group went through lately.
 
     Rebalances in the last ``hour`` and in a ``storm``'s time, and partitions ``lost`` in that. ``stalled``: the
@@ -91,7 +91,7 @@ class Past(NamedTuple):
     stalled: Rebalance | None = None
 
 
-def past(rebalances: Iterable[Rebalance], now_ms: int) -> Past:
+def past(rebalances: Iterable[Rebalance], now_ms: int) -> RecentRebalances:
     """What is said of a group's ``rebalances``."""
     completed = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED]
     hour = [each for each in completed if each.timestamp_ms >= now_ms - HOUR_MS]
@@ -99,10 +99,10 @@ def past(rebalances: Iterable[Rebalance], now_ms: int) -> Past:
     # Of a bound only the lower end is certain.
     stalls = [(each.stall.lower_seconds, each) for each in hour if each.stall and each.stall.lower_seconds >= STALLED_S]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
-    return Past(len(hour), len(storm), sum(each.lost for each in storm), stalled)
+    return RecentRebalances(len(hour), len(storm), sum(each.lost for each in storm), stalled)
 
 
-def trouble(group: GroupSummary, lately: Past, now_ms: int) -> Trouble:
+def trouble(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Trouble:
     """What is wrong with a group that went through all that ``lately``."""
     found = sorted(_found(group, lately, now_ms), key=lambda each: (-each.level, -each.weight))
     if not found:
@@ -110,7 +110,7 @@ def trouble(group: GroupSummary, lately: Past, now_ms: int) -> Trouble:
     return Trouble(found[0].level, found[0].weight, tuple(word for each in found for word in each.why))
 
 
-def _found(group: GroupSummary, lately: Past, now_ms: int) -> Iterator[Trouble]:
+def _found(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     if group.running:
         # No number of seconds: the page would change with every look at it.
         seconds = max(0, now_ms - group.running.started_ms) / 1000

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from rebalance_agent.api.history import History, HistoryLimits
+from rebalance_agent.api.history import EpisodeHistory, HistoryLimits
 from rebalance_agent.api.shapes import RebalanceDetail
 from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import Callback, Event
@@ -21,8 +21,8 @@ from rebalance_agent.ui.sentences.words import duration, listed, moment, moves, 
 
 __all__ = [
     "LAST_MAX",
+    "Explanation",
     "Paragraph",
-    "Told",
     "explain",
     "explain_rebalances",
     "paragraphs",
@@ -76,7 +76,7 @@ class Paragraph(NamedTuple):
         return " ".join(self.sentences)
 
 
-class Told(NamedTuple):
+class Explanation(NamedTuple):
     """Rebalances and rollouts oldest first; ``advice`` is empty where nothing is certain."""
 
     rebalances: tuple[Paragraph, ...]
@@ -84,12 +84,12 @@ class Told(NamedTuple):
     advice: str
 
 
-def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Told:
+def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
     """What is said of the ``last`` of ``details`` (newest first), and of the rollouts that they belong to."""
     shown = scenes(details, last)
     since = min((scene.closing.timestamp_ms for scene in shown), default=0)
     deploys = [each for each in rollouts if isinstance(each, RolloutEvent) and each.timestamp_ms >= since]
-    return Told(
+    return Explanation(
         tuple(Paragraph(_heading(scene), tuple(_sentences(scene))) for scene in shown),
         tuple(_rollout(each) for each in reversed(deploys)),
         advice(shown),
@@ -98,7 +98,7 @@ def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: in
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
     """Events of one group, in order -> its rebalances newest first, one more than ``last``; and its rollouts."""
-    history = History(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
+    history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
     group = None
     for event in events:
         group = event.group

@@ -24,7 +24,7 @@ from rebalance_agent.ui.sentences.words import (
 __all__ = [
     "MOVE_HEADINGS",
     "REBALANCE_HEADINGS",
-    "Closer",
+    "GroupCloseUp",
     "closing_event",
     "headline",
     "member_table",
@@ -42,7 +42,7 @@ _PLACES = ("node", "workload", "image")
 
 
 @dataclass(frozen=True, slots=True)
-class Closer:
+class GroupCloseUp:
     """A group, its last rebalances newest first, and whole: the last completed one and the one before it."""
 
     detail: GroupDetail
@@ -57,7 +57,7 @@ def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
     return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
 
 
-def headline(closer: Closer) -> str:
+def headline(closer: GroupCloseUp) -> str:
     """Two lines: what the group is, and how it fares."""
     summary, counters = closer.detail.summary, closer.detail.counters
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
@@ -86,13 +86,13 @@ def headline(closer: Closer) -> str:
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
 
-def rebalance_rows(closer: Closer) -> list[tuple[str, ...]]:
+def rebalance_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
     """Under `REBALANCE_HEADINGS`, newest first."""
     names = names_by_id(closer)
     return [_rebalance_row(each, closer.detail.now_ms, names) for each in closer.rebalances]
 
 
-def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and rows, the most loaded first."""
     members = closer.detail.members
     names = member_names(members)
@@ -113,7 +113,7 @@ def member_table(closer: Closer) -> tuple[tuple[str, ...], list[tuple[str, ...]]
     return ("member", *places, "client id", "host", "partitions", "target", "owns"), rows
 
 
-def move_rows(closer: Closer) -> list[tuple[str, ...]]:
+def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
     """Under `MOVE_HEADINGS`: what the last rebalance moved; none where nothing moved or nobody knows."""
     last, before = closing_event(closer.last), closing_event(closer.before)
     if last is None or before is None or not _follows(closer):
@@ -130,7 +130,7 @@ def move_rows(closer: Closer) -> list[tuple[str, ...]]:
     ]
 
 
-def moves_title(closer: Closer, rows: Sequence[tuple[str, ...]]) -> str:
+def moves_title(closer: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     """What the table of moves shows, or why it is empty."""
     last = closing_event(closer.last)
     if last is None:
@@ -145,13 +145,13 @@ def _place(member: GroupMember, place: str) -> str | None:
     return getattr(member.where, place) if member.where else None
 
 
-def _follows(closer: Closer) -> bool:
+def _follows(closer: GroupCloseUp) -> bool:
     last, before = closing_event(closer.last), closing_event(closer.before)
     first = closer.last.rebalance.previous_generation if closer.last else None
     return last is not None and before is not None and before.generation == first
 
 
-def names_by_id(closer: Closer) -> dict[str, str]:
+def names_by_id(closer: GroupCloseUp) -> dict[str, str]:
     """What members of now and of the last rebalances are called, by member id."""
     names: dict[str, str] = {}
     for event in (closing_event(closer.before), closing_event(closer.last)):

@@ -15,8 +15,8 @@ from rebalance_agent.model.partitions import TopicPartitions, to_ranges
 
 __all__ = [
     "UNKNOWN",
-    "Member",
-    "Move",
+    "NamedMember",
+    "PartitionMove",
     "ago",
     "duration",
     "identity",
@@ -36,7 +36,7 @@ ID_TAIL = 6
 """Characters of a member id that tell members of one name apart: ids end with a random UUID."""
 
 
-class Member(HasIds, Protocol):
+class NamedMember(HasIds, Protocol):
     """What `GroupMember` of the API and `MemberSnapshot` of an event have in common."""
 
     @property
@@ -46,7 +46,7 @@ class Member(HasIds, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class PartitionMove:
     """Partitions of one topic that went from one member to another; None: from nobody, or to nobody."""
 
     topic: str
@@ -113,12 +113,12 @@ def partitions_text(partitions: TopicPartitions) -> str:
     return "; ".join(f"{printable(topic)} {to_ranges(numbers)}" for topic, numbers in sorted(partitions.items()))
 
 
-def identity(member: Member) -> str:
+def identity(member: NamedMember) -> str:
     """What stays the same when a static member restarts."""
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def member_names(members: Iterable[Member]) -> Mapping[str, str]:
+def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
     """Identity -> what people call the member: its pod, else its instance id, else its client id.
 
     Where several would have one name, the end of the member id tells them apart.
@@ -132,7 +132,7 @@ def member_names(members: Iterable[Member]) -> Mapping[str, str]:
     }
 
 
-def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[Move, ...]:
+def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
     """Partitions by from whom to whom they went, members by their identity; what stayed is left out."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
@@ -141,7 +141,9 @@ def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> 
         if giver != taker:
             ways.setdefault((partition[0], giver, taker), set()).add(partition[1])
     ordered = sorted(ways.items(), key=lambda way: (way[0][0], min(way[1])))
-    return tuple(Move(topic, tuple(sorted(numbers)), giver, taker) for (topic, giver, taker), numbers in ordered)
+    return tuple(
+        PartitionMove(topic, tuple(sorted(numbers)), giver, taker) for (topic, giver, taker), numbers in ordered
+    )
 
 
 def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
@@ -153,6 +155,6 @@ def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
     }
 
 
-def _name(member: Member) -> str:
+def _name(member: NamedMember) -> str:
     pod = member.where.pod if member.where else None
     return pod or member.instance_id or member.client_id or member.member_id

@@ -13,7 +13,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
 
-__all__ = ["MEMBERSHIP", "OURS", "REFUSED", "Settings"]
+__all__ = ["MEMBERSHIP", "OURS", "REFUSED", "ClientSettings"]
 
 INT32_MAX = 2**31 - 1
 DAY_MS = 86_400_000  # librdkafka's largest max.poll.interval.ms
@@ -52,7 +52,7 @@ REFUSED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ClientSettings:
     """``data`` is for ``confluent_kafka.Consumer``, ``member`` for kafka-python's ``KafkaConsumer``."""
 
     data: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Settings:
     refresh_seconds: float
 
     @classmethod
-    def of(cls, config: Mapping[str, Any], assignor_config: Mapping[str, object], clock: Clock) -> Settings:
+    def of(cls, config: Mapping[str, Any], assignor_config: Mapping[str, object], clock: Clock) -> ClientSettings:
         """Divide ``config``.
 
         Raises:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["TOPICS_MAX", "Wanted"]
+__all__ = ["TOPICS_MAX", "SubscribeCall"]
 
 TOPICS_MAX = 100_000
 """Entries of a subscription: more than a cluster has topics."""
 
 
-class Wanted:
+class SubscribeCall:
     """One call of ``subscribe``."""
 
     def __init__(self, topics: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.clients.confluent.offsets import Ledger, Offsets
+from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 
 __all__ = ["Commit", "Committer"]
@@ -38,7 +38,7 @@ class Committer:
     def __init__(
         self,
         send: Callable[[Offsets], None],
-        ledger: Ledger,
+        ledger: OffsetStore,
         tell: Callable[[Commit], None],
         clock: Clock,
         interval_seconds: float | None,

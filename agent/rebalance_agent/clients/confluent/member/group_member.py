@@ -11,27 +11,27 @@ from kafka.admin import KafkaAdminClient
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.net.wakeup_notifier import WakeupNotifier
 
-from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Handover, Task
+from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Task, ThreadHandover
 from rebalance_agent.clients.confluent.rebalancing import Rebalancing
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
 from rebalance_agent.instrumentation.rebalance_listener import Partitions, RebalanceListener
 
-__all__ = ["Member"]
+__all__ = ["MemberConsumer"]
 
 _LOOK_SECONDS = 1.0
 """How often who waits for the application looks whether it still polls: its poll may have ended since."""
 
 
-class Member(KafkaConsumer):
+class MemberConsumer(KafkaConsumer):
     """A consumer whose rebalance callbacks run on another thread, and are reported as they run there."""
 
     def __init__(
         self,
         callbacks: Rebalancing,
-        handover: Handover,
-        watch: PollWatch,
+        handover: ThreadHandover,
+        watch: PollInterval,
         *,
         cooperative: bool,
         **configs: Any,  # noqa: ANN401
@@ -109,10 +109,10 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
 
     def __init__(
         self,
-        member: Member,
+        member: MemberConsumer,
         timed: RebalanceListener,
-        handover: Handover,
-        watch: PollWatch,
+        handover: ThreadHandover,
+        watch: PollInterval,
         wakeup: WakeupNotifier,
     ) -> None:
         self.timed = timed

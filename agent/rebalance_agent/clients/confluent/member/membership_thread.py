@@ -12,16 +12,16 @@ import kafka
 import kafka.errors
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.clients.confluent.config.subscribed_topics import Wanted
+from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent.kafka_errors import confluent_error, not_a_member
-from rebalance_agent.clients.confluent.member.group_member import Member
-from rebalance_agent.clients.confluent.member.poll_interval import PollWatch
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Handover, Task
-from rebalance_agent.clients.confluent.offsets import Ledger, Offsets
+from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
+from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Task, ThreadHandover
+from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError
 
-__all__ = ["Membership"]
+__all__ = ["MembershipThread"]
 
 _logger = logging.getLogger(__name__)
 
@@ -41,15 +41,15 @@ REJOIN_SECONDS = 0.05
 """Between attempts to commit while the member is joining: only a moment lies between JoinGroup and SyncGroup."""
 
 
-class Membership:
+class MembershipThread:
     """Joins and leaves as told, and tells ``report`` what goes wrong. `commit` may be called by another thread."""
 
     def __init__(
         self,
-        connect: Callable[[], Member],
-        handover: Handover,
-        watch: PollWatch,
-        ledger: Ledger,
+        connect: Callable[[], MemberConsumer],
+        handover: ThreadHandover,
+        watch: PollInterval,
+        ledger: OffsetStore,
         report: Callable[[KafkaError], None],
         clock: Clock,
         refresh_seconds: float,
@@ -66,16 +66,16 @@ class Membership:
         self._clock = clock
         self._refresh_seconds = refresh_seconds
         self._changed = threading.Condition()
-        self._wanted: Wanted | None = None
+        self._wanted: SubscribeCall | None = None
         self._closing = False
         self._fenced_by: kafka.errors.FencedInstanceIdError | None = None
-        self._member: Member | None = None
+        self._member: MemberConsumer | None = None
         self._in_group = threading.Lock()  # so that no commit is sent as from nobody while the member leaves
-        self._following: tuple[Wanted, tuple[str, ...]] | None = None
+        self._following: tuple[SubscribeCall, tuple[str, ...]] | None = None
         self._looked = 0.0
         self._thread = threading.Thread(target=self._run, name="rebalance-agent-membership", daemon=True)
 
-    def subscribe(self, wanted: Wanted | None) -> None:
+    def subscribe(self, wanted: SubscribeCall | None) -> None:
         """From soon on be a member for ``wanted``; None: leave."""
         with self._changed:
             self._wanted = wanted
@@ -174,7 +174,7 @@ class Membership:
         if self._watch.exceeded:
             self._lose()
 
-    def _follow(self, member: Member, wanted: Wanted) -> None:
+    def _follow(self, member: MemberConsumer, wanted: SubscribeCall) -> None:
         current = self._following
         now = self._clock.monotonic()
         known = current is not None and current[0] is wanted

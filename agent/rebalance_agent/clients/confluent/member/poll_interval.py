@@ -6,10 +6,10 @@ from types import TracebackType
 
 from rebalance_agent.clock import Clock
 
-__all__ = ["PollWatch"]
+__all__ = ["PollInterval"]
 
 
-class PollWatch:
+class PollInterval:
     """A context manager around every poll. Who is inside polls; outside, the time runs."""
 
     def __init__(self, interval_ms: int, clock: Clock) -> None:

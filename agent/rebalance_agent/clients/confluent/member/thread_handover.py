@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-__all__ = ["Abandoned", "Handover", "Task"]
+__all__ = ["Abandoned", "Task", "ThreadHandover"]
 
 
 class Abandoned(Exception):  # noqa: N818 - it is not an error: whoever waits has something better to do
@@ -26,7 +26,7 @@ class Task:
         self.done = False
 
 
-class Handover:
+class ThreadHandover:
     """Where the two threads meet. The membership thread offers, the application takes and finishes."""
 
     def __init__(self) -> None:
