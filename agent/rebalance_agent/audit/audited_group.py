@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from rebalance_agent.model.events import MemberSnapshot
-from rebalance_agent.model.group import ClassicGroup, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = [
@@ -168,7 +168,7 @@ def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
     return Changes(len(taken), len(given), moved, bool(had) and not taken and not given)
 
 
-def classic_sheet(value: ClassicGroup, at_ms: int) -> AuditedGroup:
+def classic_sheet(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
     """What a ``GroupMetadata`` record shows."""
     rows = tuple(
         AuditedMember(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition, classic_sheet
 from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
-from rebalance_agent.model.group import ClassicGroup, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 
 __all__ = ["ClassicEntries"]
 
@@ -44,7 +44,7 @@ class ClassicEntries:
         """Records may have been missing: how it was before is not known from here on."""
         self.certain = False
 
-    def take(self, value: ClassicGroup, at_ms: int, place: RecordPosition) -> Iterator[ExpectedFact]:
+    def take(self, value: GroupSnapshot, at_ms: int, place: RecordPosition) -> Iterator[ExpectedFact]:
         """A record of it."""
         now, last, origin = classic_sheet(value, at_ms), self.last, self._origin
         certain = self.certain or (last is None and _begins(now))

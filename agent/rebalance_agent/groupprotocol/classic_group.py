@@ -12,7 +12,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import decode_assignment, d
 from rebalance_agent.groupprotocol.records import Record
 from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.groupprotocol.wire.memo import remembered
-from rebalance_agent.model.group import ClassicGroup, ClassicMember
+from rebalance_agent.model.group import GroupSnapshot, Member
 
 __all__ = ["CONSUMER_PROTOCOL_TYPE", "classic_group", "member_assignment", "member_subscription"]
 
@@ -29,13 +29,13 @@ TIMEOUTS_MAX = 256
 _T = TypeVar("_T")
 
 
-def classic_group(record: Record) -> ClassicGroup | None:
+def classic_group(record: Record) -> GroupSnapshot | None:
     """The group in a ``group_metadata`` record; None for a tombstone, an unknown value version and any other kind."""
     value = record.value
     if record.kind != GROUP_METADATA.kind or value is None:
         return None
     protocol_type = value["protocol_type"]
-    return ClassicGroup(
+    return GroupSnapshot(
         group=record.group,
         protocol_type=protocol_type,
         generation=value["generation"],
@@ -73,8 +73,8 @@ def _once(timeout_ms: int) -> int:
     return timeout_ms
 
 
-def _member(protocol_type: str, fields: Mapping[str, Any]) -> ClassicMember:
-    return ClassicMember(
+def _member(protocol_type: str, fields: Mapping[str, Any]) -> Member:
+    return Member(
         member_id=fields["member_id"],
         instance_id=fields.get("group_instance_id"),
         # The same in every generation, and in many groups: each is kept once.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from rebalance_agent.model.group import ClassicGroup, ClassicMember
+from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.partitions import pairs
 
 __all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "identity", "owners"]
@@ -16,7 +16,7 @@ __all__ = ["GenerationDiff", "Owners", "Partition", "diff_generations", "identit
 Partition = tuple[str, int]
 """Topic and partition number."""
 
-Owners = dict[Partition, ClassicMember]
+Owners = dict[Partition, Member]
 """Partition -> the member that it is assigned to; of several (see `GenerationDiff`) one."""
 
 
@@ -35,10 +35,10 @@ class GenerationDiff:
     A partition may have several owners: in a share group (KIP-932), or by a redundant strategy.
     """
 
-    joined: tuple[ClassicMember, ...]
-    gone: tuple[ClassicMember, ...]
-    replaced: tuple[tuple[ClassicMember, ClassicMember], ...]
-    resubscribed: tuple[tuple[ClassicMember, ClassicMember], ...]
+    joined: tuple[Member, ...]
+    gone: tuple[Member, ...]
+    replaced: tuple[tuple[Member, Member], ...]
+    resubscribed: tuple[tuple[Member, Member], ...]
     assignor_changed: bool
     taken: frozenset[Partition]
     given: frozenset[Partition]
@@ -46,12 +46,12 @@ class GenerationDiff:
     noop: bool
 
 
-def identity(member: ClassicMember) -> str:
+def identity(member: Member) -> str:
     """What stays the same when a member restarts: its instance id, or else its member id."""
     return member.member_id if member.instance_id is None else member.instance_id
 
 
-def owners(group: ClassicGroup | None, rather: Collection[str] = ()) -> Owners:
+def owners(group: GroupSnapshot | None, rather: Collection[str] = ()) -> Owners:
     """Who was given what; nobody has anything where there is no group. Of several the last, ``rather`` one of these."""
     members = () if group is None else group.members
     return {
@@ -62,7 +62,7 @@ def owners(group: ClassicGroup | None, rather: Collection[str] = ()) -> Owners:
     }
 
 
-def diff_generations(before: ClassicGroup | None, after: ClassicGroup) -> GenerationDiff:
+def diff_generations(before: GroupSnapshot | None, after: GroupSnapshot) -> GenerationDiff:
     """Compare two generations; None before means that nobody was there."""
     old = {identity(member): member for member in before.members} if before else {}
     new = {identity(member): member for member in after.members}
@@ -83,7 +83,7 @@ def diff_generations(before: ClassicGroup | None, after: ClassicGroup) -> Genera
     )
 
 
-def _holders(group: ClassicGroup | None) -> dict[Partition, set[str]]:
+def _holders(group: GroupSnapshot | None) -> dict[Partition, set[str]]:
     """Partition -> the identities of all that it is assigned to."""
     found: dict[Partition, set[str]] = {}
     for member in group.members if group else ():
@@ -92,5 +92,5 @@ def _holders(group: ClassicGroup | None) -> dict[Partition, set[str]]:
     return found
 
 
-def _topics(member: ClassicMember) -> frozenset[str]:
+def _topics(member: Member) -> frozenset[str]:
     return frozenset(member.subscription.topics) if member.subscription else frozenset()

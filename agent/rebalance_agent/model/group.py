@@ -15,11 +15,11 @@ from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubsc
 __all__ = [
     "SETTLED",
     "STATES",
-    "ClassicGroup",
-    "ClassicMember",
+    "GroupSnapshot",
     "GroupState",
     "GroupType",
     "HasIds",
+    "Member",
     "RebalanceProtocol",
     "is_cooperative",
 ]
@@ -109,8 +109,8 @@ class HasIds(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicMember:
-    """One member in a classic group's record. Timeouts in milliseconds.
+class Member:
+    """One member of a `GroupSnapshot`, whatever the group's type. Timeouts in milliseconds.
 
     ``subscription`` and ``assignment`` are None where the bytes did not parse or belong to another protocol type.
     ``session_assumed``: no record says the session timeout, so it is the brokers' default.
@@ -138,8 +138,10 @@ class ClassicMember:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicGroup:
-    """The value of a ``GroupMetadata`` record (key version 2).
+class GroupSnapshot:
+    """One generation (classic) or epoch (other types) of a group, as the coordinator's records show it.
+
+    A classic group's is the value of its ``GroupMetadata`` record (key version 2).
 
     ``current_state_timestamp_ms`` is the end of the join phase (-1: unknown); ``size_bytes`` the length of the value.
     """
@@ -150,5 +152,5 @@ class ClassicGroup:
     protocol: str | None
     leader: str | None
     current_state_timestamp_ms: int
-    members: tuple[ClassicMember, ...]
+    members: tuple[Member, ...]
     size_bytes: int = 0

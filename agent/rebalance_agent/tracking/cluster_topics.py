@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from rebalance_agent.model.group import ClassicGroup
+from rebalance_agent.model.group import GroupSnapshot
 
 __all__ = ["GONE_MAX", "ClusterTopics", "PartitionChanges"]
 
@@ -84,7 +84,7 @@ class ClusterTopics:
         """Partition counts of those of the topics that exist."""
         return {topic: count for topic in sorted(topics) if (count := self.count(topic))}
 
-    def sizes_in(self, topics: Iterable[str], value: ClassicGroup) -> dict[str, int]:
+    def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
         """The same, corrected upwards by what the group's record hands out: it may be newer than our list."""
         shown: dict[str, int] = {}
         for member in value.members:

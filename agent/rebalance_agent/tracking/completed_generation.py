@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupType, RebalanceProtocol, is_cooperative
+from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, RebalanceProtocol, is_cooperative
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
@@ -84,7 +84,7 @@ class Generation:
     they still speak the classic protocol, and eagerly. ``unnamed``: ids that stand for topics whose names nobody knew.
     """
 
-    value: ClassicGroup
+    value: GroupSnapshot
     timestamp_ms: int
     seen_ms: int
     protocol: RebalanceProtocol
@@ -107,7 +107,7 @@ class Generation:
         return self.value.generation
 
     @property
-    def members(self) -> tuple[ClassicMember, ...]:
+    def members(self) -> tuple[Member, ...]:
         """Its members; none where the group is Empty."""
         return self.value.members
 
@@ -135,7 +135,7 @@ class Episode:
         return self.generations[-1]
 
     @property
-    def members_before(self) -> tuple[ClassicMember, ...]:
+    def members_before(self) -> tuple[Member, ...]:
         """Who was there before it."""
         return self.before.members if self.before else ()
 
@@ -179,13 +179,13 @@ class Episode:
         return list(zip([self.before, *self.generations], self.generations, strict=False))
 
 
-def subscribed_topics(value: ClassicGroup) -> set[str]:
+def subscribed_topics(value: GroupSnapshot) -> set[str]:
     """Every topic that some member subscribes to or was given."""
     wanted = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
     return wanted | {topic for member in value.members for topic in member.assigned}
 
 
-def infer_protocol(before: Generation | None, value: ClassicGroup) -> RebalanceProtocol:
+def infer_protocol(before: Generation | None, value: GroupSnapshot) -> RebalanceProtocol:
     """How this group hands partitions over, as far as its records show (KIP-429).
 
     Cooperative members say what they own when they rejoin, under an assignor with a cooperative name; eager ones have

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from rebalance_agent.model.events import Callback, MemberEvent, Workload
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import Departure, Generation
 
@@ -155,7 +155,7 @@ class MemberReports:
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
-    def stops(self, member: ClassicMember, span: ReportSpan) -> dict[Partition, int]:
+    def stops(self, member: Member, span: ReportSpan) -> dict[Partition, int]:
         """Partition -> when the member stopped working on it: its revoked or lost callback was entered, or it left."""
         stopped: dict[Partition, int] = {}
         for event in self._within(member.member_id, span, _STOPS):
@@ -191,9 +191,7 @@ class MemberReports:
             for partition in pairs(event.partitions)
         }
 
-    def departure(
-        self, member: ClassicMember, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING
-    ) -> Departure:
+    def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
         """How a member of the span's first generation went.
 
         It left if it said so, or gave up all that it had in time and did not rejoin. If it reports but said nothing of

@@ -12,7 +12,7 @@ from typing import ClassVar
 from rebalance_agent.model.epoch_groups import EpochFact, EpochMember, MemberTarget
 from rebalance_agent.model.events import AssignEvent, MemberEvent
 from rebalance_agent.model.generation_diff import Partition
-from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 
@@ -56,7 +56,7 @@ class GroupRecord:
     group: str
     timestamp_ms: int
     seen_ms: int
-    value: ClassicGroup | None
+    value: GroupSnapshot | None
     live: bool = True
     partition: int = 0
     offset: int = -1
@@ -252,7 +252,7 @@ Observation = (
 def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
     """The topics that a record names, by their names and by their ids."""
     match observation:
-        case GroupRecord(value=ClassicGroup(members=members)):
+        case GroupRecord(value=GroupSnapshot(members=members)):
             wanted = (member.subscription for member in members if member.subscription)
             return frozenset(topic for each in wanted for topic in each.topics), frozenset()
         case EpochRecord(value=EpochMember(topics=topics)):

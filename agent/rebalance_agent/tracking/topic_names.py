@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.group import Member
 from rebalance_agent.model.subscription import ConsumerAssignment
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation, subscribed_topics
@@ -37,6 +37,6 @@ def _sizes(then: Mapping[str, int], names: Mapping[str, str], now: Mapping[str, 
     return dict(sorted({**now, **counted}.items()))
 
 
-def _member(member: ClassicMember, names: Mapping[str, str]) -> ClassicMember:
+def _member(member: Member, names: Mapping[str, str]) -> Member:
     assigned = {names.get(topic, topic): numbers for topic, numbers in member.assigned.items()}
     return replace(member, assignment=ConsumerAssignment(-1, {topic: assigned[topic] for topic in sorted(assigned)}))

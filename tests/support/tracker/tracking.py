@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, process_event_id
-from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.observations import (
     Backfilled,
@@ -27,7 +27,7 @@ WHOLE = Backfilled(T0, frozenset({0}))
 
 def member(name, assigned=(), *, owned=(), topics=("t",), instance=None, user_data=None, client=None, topic="t"):
     """A member ``name`` with partitions of ``topic``; its id says nothing about its instance."""
-    return ClassicMember(
+    return Member(
         member_id=name,
         instance_id=instance,
         client_id=client or f"client-{name}",
@@ -45,7 +45,7 @@ def _partitions(given, topic):
 
 def record(at, generation, *members, joined=None, protocol="range", group="g", live=True, kind="consumer", delay=0):
     """A GroupMetadata record; ``joined`` is when its join phase ended (default: as it is written)."""
-    value = ClassicGroup(
+    value = GroupSnapshot(
         group=group,
         protocol_type=kind,
         generation=generation,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rebalance_agent.model.events import Callback
-from rebalance_agent.model.group import ClassicGroup, ClassicMember, GroupState, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, Member
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, TopicMetadata
 from rebalance_agent.testing.simulation import (
@@ -50,7 +50,7 @@ class ClassicPlay:
         self._counts = dict(plan.topics)
         topics = {topic: TopicMetadata(count) for topic, count in plan.topics.items()}
         self._simulation = Simulation(topics, SimulationSettings(latency_ms=_LATENCY_MS))
-        self._last: ClassicGroup | None = None
+        self._last: GroupSnapshot | None = None
         self._preparing_ms: int | None = None
         self._generation, self._ids = -1, dict[str, str]()
 
@@ -81,15 +81,15 @@ class ClassicPlay:
             if self._last is not None:
                 yield self._record(_at_ms(each), self._last)
 
-    def _record(self, at_ms: int, value: ClassicGroup) -> GroupRecord:
+    def _record(self, at_ms: int, value: GroupSnapshot) -> GroupRecord:
         return GroupRecord(self._plan.name, self._since_ms + at_ms, self._seen_ms(at_ms), value)
 
-    def _nobody(self) -> ClassicGroup:
+    def _nobody(self) -> GroupSnapshot:
         """What the coordinator writes when the first member of a new group joins."""
-        return ClassicGroup(self._plan.name, "consumer", 0, None, None, -1, ())
+        return GroupSnapshot(self._plan.name, "consumer", 0, None, None, -1, ())
 
-    def _value(self, each: SimulatedGeneration) -> ClassicGroup:
-        return ClassicGroup(
+    def _value(self, each: SimulatedGeneration) -> GroupSnapshot:
+        return GroupSnapshot(
             group=self._plan.name,
             protocol_type="consumer",
             generation=each.number,
@@ -99,9 +99,9 @@ class ClassicPlay:
             members=tuple(self._member(each, member_id, name) for member_id, name in each.members.items()),
         )
 
-    def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> ClassicMember:
+    def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> Member:
         person, wanted = self._roster.at(generation.joined_ms, name), generation.subscriptions[member_id]
-        return ClassicMember(
+        return Member(
             member_id=member_id,
             instance_id=person.spec.instance_id,
             client_id=person.client_id,
@@ -114,7 +114,7 @@ class ClassicPlay:
             assignment=ConsumerAssignment(_SUBSCRIPTION_VERSION, generation.assignment.get(member_id, {})),
         )
 
-    def _returned(self, last: ClassicGroup, back: SimulatedReplacement) -> ClassicGroup:
+    def _returned(self, last: GroupSnapshot, back: SimulatedReplacement) -> GroupSnapshot:
         """The same generation, written again with a static member's new id (KIP-345)."""
         person = self._roster.at(back.at_ms, back.member)
         members = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rebalance_agent.model.episode import FailureReason, Source
 from rebalance_agent.model.events import AbortedEvent, event_id
-from rebalance_agent.model.group import ClassicGroup, GroupType
+from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.tracking.completed_generation import Generation
 
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "leaps", "missing_between"]
@@ -19,7 +19,7 @@ ABORTED_MIN_MS = 10
 the group, or not a group's record at all."""
 
 
-def leaps(last: Generation, timestamp_ms: int, value: ClassicGroup) -> bool:
+def leaps(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:
     """Whether the generation cannot have followed on the last one."""
     missing = value.generation - last.number - 1
     return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms

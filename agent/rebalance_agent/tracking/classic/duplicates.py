@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rebalance_agent.model.group import ClassicGroup
+from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.tracking.completed_generation import Generation
 from rebalance_agent.tracking.observations import GroupRecord
 
@@ -18,7 +18,7 @@ class RecordDeduplicator:
     def __init__(self) -> None:
         """Begin with none."""
         self._latest: Generation | None = None
-        self._at_latest: tuple[ClassicGroup, ...] = ()
+        self._at_latest: tuple[GroupSnapshot, ...] = ()
 
     def take(self, generation: Generation) -> None:
         """A record was news: it is the latest one now."""
@@ -32,7 +32,7 @@ class RecordDeduplicator:
         stepped = record.live and not record.replayed and older_ms >= CLOCK_STEP_MS
         return older_ms > 0 and not stepped
 
-    def is_stale(self, record: GroupRecord, value: ClassicGroup) -> bool:
+    def is_stale(self, record: GroupRecord, value: GroupSnapshot) -> bool:
         """Whether it is known already, or from before the latest one and of no later generation; ``value``: its own."""
         latest, timestamp_ms = self._latest, record.timestamp_ms
         if latest is None or value.generation > latest.number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rebalance_agent.model.episode import Evidence
-from rebalance_agent.model.group import ClassicMember, GroupState, RebalanceProtocol
+from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
@@ -173,7 +173,7 @@ class InProgress:
         return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
-def _stalled(member: ClassicMember, last: Generation, log: MemberReports) -> int:
+def _stalled(member: Member, last: Generation, log: MemberReports) -> int:
     span = ReportSpan(last.number, last.number, last.timestamp_ms, _FOREVER_MS)
     if stops := log.stops(member, span):
         return len(stops)

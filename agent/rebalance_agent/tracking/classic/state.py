@@ -12,7 +12,7 @@ from dataclasses import replace
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.generation_diff import identity, owners
-from rebalance_agent.model.group import ClassicGroup, GroupState
+from rebalance_agent.model.group import GroupSnapshot, GroupState
 from rebalance_agent.tracking.classic.aborted import aborted_events, leaps, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import InProgress
@@ -80,7 +80,7 @@ class ClassicState(TrackedGroup):
         elif not self._news.is_stale(observation, value):
             yield from self._take(observation, value)
 
-    def _take(self, observation: GroupRecord, value: ClassicGroup) -> Iterator[Event]:
+    def _take(self, observation: GroupRecord, value: GroupSnapshot) -> Iterator[Event]:
         last = self.last
         recreated = last is not None and value.generation < last.number
         if last is not None and (recreated or leaps(last, observation.timestamp_ms, value)):
@@ -187,7 +187,7 @@ class ClassicState(TrackedGroup):
             self._view = self._draw(self.last, judged=judged)
         return self._view
 
-    def _generation(self, before: Generation | None, observation: GroupRecord, value: ClassicGroup) -> Generation:
+    def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:
         generation = Generation(
             value=value,
             timestamp_ms=observation.timestamp_ms,
@@ -254,11 +254,11 @@ class ClassicState(TrackedGroup):
         return None if started_ms is None else RunningRebalance(started_ms, self._stalled)
 
 
-def _returned(before: ClassicGroup, value: ClassicGroup) -> bool:
+def _returned(before: GroupSnapshot, value: GroupSnapshot) -> bool:
     """Whether the same members are there, some of them under new ids: static ones that came back."""
     same = {identity(member) for member in before.members} == {identity(member) for member in value.members}
     return same and _member_ids(before) != _member_ids(value)
 
 
-def _member_ids(value: ClassicGroup) -> set[str]:
+def _member_ids(value: GroupSnapshot) -> set[str]:
     return {member.member_id for member in value.members}

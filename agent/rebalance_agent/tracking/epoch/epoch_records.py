@@ -22,7 +22,7 @@ from rebalance_agent.model.epoch_groups import (
     TargetEpoch,
     Topology,
 )
-from rebalance_agent.model.group import ClassicGroup, ClassicMember
+from rebalance_agent.model.group import GroupSnapshot, Member
 from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
@@ -160,7 +160,7 @@ class EpochGroupRecords:
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
 
-    def snapshot(self, group: str, catalogue: ClusterTopics, assigned_ms: int) -> ClassicGroup:
+    def snapshot(self, group: str, catalogue: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
         """The group as one generation: the members with what they have now, partitions by their topics' names."""
         everything = {topic for topics in self._sources.values() for topic in topics}
         wanted = {
@@ -170,7 +170,7 @@ class EpochGroupRecords:
             for member in self.members.values()
         }
         members = tuple(
-            ClassicMember(
+            Member(
                 member_id=member_id,
                 instance_id=member.instance_id,
                 client_id=member.client_id,
@@ -186,7 +186,7 @@ class EpochGroupRecords:
             for member_id, member in sorted(self.members.items())
         )
         assignors = {member.assignor for member in self.members.values() if member.assignor}
-        return ClassicGroup(
+        return GroupSnapshot(
             group=group,
             protocol_type="consumer",
             generation=self.epoch.epoch if self.epoch else 0,

@@ -12,7 +12,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
 from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations, owners
-from rebalance_agent.model.group import ClassicGroup, GroupState, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.tracking.build_view import looks_alike
 from rebalance_agent.tracking.cluster_topics import PartitionChanges
@@ -212,7 +212,7 @@ class EpochState(TrackedGroup):
                 yield from self._reach(now_ms, live=live, returned=returned)
         self._changed(now_ms)
 
-    def _replaced(self, last: ClassicGroup) -> bool:
+    def _replaced(self, last: GroupSnapshot) -> bool:
         """Whether static members came back under new ids, and nothing else changed."""
         diff = diff_generations(last, self._snapshot())
         return bool(diff.replaced) and not diff.joined and not diff.gone
@@ -266,10 +266,10 @@ class EpochState(TrackedGroup):
                 named.update({(topic, each): way for each in numbers})
         return named
 
-    def _snapshot(self) -> ClassicGroup:
+    def _snapshot(self) -> GroupSnapshot:
         return self._roll.snapshot(self.group, self._around.topics, self.timestamp_ms)
 
-    def _sizes(self, value: ClassicGroup) -> dict[str, int]:
+    def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
         return self._around.topics.sizes_in(subscribed_topics(value), value)
 
     @property

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.model.events import MemberSnapshot
-from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.group import Member
 
-__all__ = ["NAMES_MAX", "RETURNS", "WINDOW_MS", "Flapping", "FlappingMember", "Member"]
+__all__ = ["NAMES_MAX", "RETURNS", "WINDOW_MS", "AnyMember", "Flapping", "FlappingMember"]
 
 RETURNS = 3
 """Once is a restart, twice may be a rollback."""
@@ -25,7 +25,7 @@ WINDOW_MS = 15 * 60_000
 NAMES_MAX = 4_096
 """Names remembered of one group to have gone or returned; the longest unchanged are forgotten first."""
 
-Member = ClassicMember | MemberSnapshot
+AnyMember = Member | MemberSnapshot
 
 _Name = tuple[str, str | None, str | None]
 """Instance id, or client id and None, or client id and host."""
@@ -87,7 +87,7 @@ class Flapping:
         return next((past.due_ms for past in self._past.values()), None)
 
     def see(
-        self, before: Sequence[Member], generations: Iterable[tuple[int, Sequence[Member]]], now_ms: int
+        self, before: Sequence[AnyMember], generations: Iterable[tuple[int, Sequence[AnyMember]]], now_ms: int
     ) -> tuple[str, ...]:
         """Take in a settled episode: who was there before it, and in each of its generations (with their times).
 
@@ -123,7 +123,7 @@ class Flapping:
         for past in self._past.values():
             past.due_ms -= by_ms
 
-    def _change(self, name: _Name, member: Member, now_ms: int, *, gone: bool) -> _Past:
+    def _change(self, name: _Name, member: AnyMember, now_ms: int, *, gone: bool) -> _Past:
         # To the end of the order, so that who comes first is due first.
         past = self._past.pop(name, None) or _Past(member.client_id, member.instance_id)
         past.client_id, past.gone, past.due_ms = member.client_id, gone, now_ms + WINDOW_MS
@@ -142,16 +142,16 @@ class Flapping:
         )
 
 
-def _named(members: Sequence[Member]) -> dict[_Name, Member | None]:
+def _named(members: Sequence[AnyMember]) -> dict[_Name, AnyMember | None]:
     """Members by the names they have; None where several have one."""
-    named: dict[_Name, Member | None] = {}
+    named: dict[_Name, AnyMember | None] = {}
     for member in members:
         for name in _names(member):
             named[name] = None if name in named else member
     return named
 
 
-def _names(member: Member) -> tuple[_Name, ...]:
+def _names(member: AnyMember) -> tuple[_Name, ...]:
     if member.instance_id is not None:
         return ((member.instance_id, None, "instance"),)
     host = member.host if isinstance(member, MemberSnapshot) else member.client_host

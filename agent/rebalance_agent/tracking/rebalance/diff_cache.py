@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from rebalance_agent.model.generation_diff import GenerationDiff, diff_generations
-from rebalance_agent.model.group import ClassicGroup
+from rebalance_agent.model.group import GroupSnapshot
 from rebalance_agent.tracking.completed_generation import Generation
 
 __all__ = ["PAIRS_MAX", "difference"]
@@ -18,8 +18,8 @@ PAIRS_MAX = 4
 class _Pair(NamedTuple):
     """Equal to one of the same two objects only: to compare all members would take as long as the difference."""
 
-    before: ClassicGroup | None
-    after: ClassicGroup
+    before: GroupSnapshot | None
+    after: GroupSnapshot
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Pair) and self.before is other.before and self.after is other.after

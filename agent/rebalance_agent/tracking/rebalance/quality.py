@@ -5,7 +5,7 @@ from __future__ import annotations
 from rebalance_agent.assignors import STRATEGIES, Judgement, judgement
 from rebalance_agent.errors import AssignmentError
 from rebalance_agent.model.generation_diff import identity
-from rebalance_agent.model.group import ClassicMember, GroupType
+from rebalance_agent.model.group import GroupType, Member
 from rebalance_agent.model.subscription import (
     UNKNOWN_GENERATION,
     GroupAssignment,
@@ -53,7 +53,7 @@ def _subscription(generation: Generation, before: Generation | None) -> GroupSub
     )
 
 
-def _member(member: ClassicMember, had: ClassicMember | None, before: Generation | None) -> MemberSubscription:
+def _member(member: Member, had: Member | None, before: Generation | None) -> MemberSubscription:
     wanted = member.subscription
     return MemberSubscription(
         member_id=member.member_id,

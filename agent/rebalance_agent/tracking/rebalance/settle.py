@@ -9,7 +9,7 @@ from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Basis, Phases, Source, Trigger
 from rebalance_agent.model.events import GenerationEvent, MemberSnapshot, event_id
 from rebalance_agent.model.generation_diff import identity, owners
-from rebalance_agent.model.group import ClassicMember, GroupType, RebalanceProtocol
+from rebalance_agent.model.group import GroupType, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
@@ -246,7 +246,7 @@ def _moves(before: Generation | None, after: Generation, log: MemberReports) -> 
     return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
 
 
-def _snapshot(member: ClassicMember, stops: Mapping[str, float], log: MemberReports) -> MemberSnapshot:
+def _snapshot(member: Member, stops: Mapping[str, float], log: MemberReports) -> MemberSnapshot:
     wanted = member.subscription
     return MemberSnapshot(
         member_id=member.member_id,

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.generation_diff import Partition, owners
-from rebalance_agent.model.group import ClassicMember, RebalanceProtocol
+from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import (
     Departure,
@@ -158,7 +158,7 @@ class _Step:
         way = self._generation.handovers.get(partition, _NO_WAY)
         return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
 
-    def stopped(self, partition: Partition, owner: ClassicMember, handover: PartitionHandover) -> _Moment:
+    def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> _Moment:
         """When ``owner``, of the generation before, stopped working on it, which then went this way."""
         if owner.member_id not in self._stops:
             self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
@@ -202,7 +202,7 @@ class _Step:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
-    def resumed(self, partition: Partition, owner: ClassicMember, way: PartitionHandover) -> _Moment:
+    def resumed(self, partition: Partition, owner: Member, way: PartitionHandover) -> _Moment:
         """When ``owner``, of this generation, could work on it, which came this way."""
         if owner.member_id not in self._resumes:
             self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
@@ -212,7 +212,7 @@ class _Step:
         resumed_ms = self._generation.timestamp_ms if way.given_ms is None else way.given_ms
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
-    def _last_sign(self, owner: ClassicMember, earliest_ms: int, latest_ms: int) -> _Moment:
+    def _last_sign(self, owner: Member, earliest_ms: int, latest_ms: int) -> _Moment:
         """A member that went gave its last sign of life at most a session timeout before the coordinator noticed.
 
         With a commit heard in that time, its work ended then: after a clean end there is one right before it.
@@ -225,7 +225,7 @@ class _Step:
         unsure = not worked and self._departure(owner) is Departure.UNKNOWN
         return _Moment(stopped_ms, latest_ms, exact=False, unsure_ms=max(0, earliest_ms - stopped_ms) if unsure else 0)
 
-    def _departure(self, owner: ClassicMember) -> Departure:
+    def _departure(self, owner: Member) -> Departure:
         return self._log.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
 
     def _start(self) -> TimeBounds:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from rebalance_agent.model.episode import TRIGGER_PRECEDENCE, Trigger
 from rebalance_agent.model.generation_diff import GenerationDiff
-from rebalance_agent.model.group import ClassicMember
+from rebalance_agent.model.group import Member
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Departure, Episode, Generation
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
@@ -74,5 +74,5 @@ def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, t
     return causes
 
 
-def _subscribed(member: ClassicMember) -> set[str]:
+def _subscribed(member: Member) -> set[str]:
     return set(member.subscription.topics) if member.subscription else set()
