@@ -15,8 +15,9 @@ import pytest
 import rebalance_agent
 from rebalance_agent.metrics.export.agent_metrics import AgentMetrics
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
+from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
-from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
+from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.metrics.phase_rows import PHASE_ROWS
 from rebalance_agent.model.epoch_groups import (

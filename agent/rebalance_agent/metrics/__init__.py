@@ -1,4 +1,9 @@
 """The catalogue of metrics as data, and pure functions from views to samples. ``export`` renders them as text.
 
+- ``metric``: one row of the catalogue; ``catalogue``: all rows, from the ``*_rows`` modules.
+- ``group_rows``: the metrics of groups, each with the function that reads its value (``group_metric``,
+  ``group_values``); ``group_samples``: all samples of one group.
+- ``member_rows``, ``gateway_rows``, ``agent_rows``, ``phase_rows``, ``baseline_rows``: what processes count themselves.
+
 Rules, boards, docs and tests are checked against the catalogue.
 """

@@ -1,7 +1,7 @@
 """Every metric that this version exports, in one place: documentation, rules, boards and tests are checked against it.
 
-A later metric is one more row in ``group_rows``, ``baseline_rows``, ``phase_rows``, ``member_rows``, ``gateway_rows``
-or ``agent_rows``, and whoever gives it values.
+A new metric of groups is one more row in ``group_rows``, which reads its own value. A metric that a process counts
+itself is one more row in one of the other ``*_rows`` modules, and the code that sets it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_agent.metrics.catalogue import CATALOGUE
-from rebalance_agent.metrics.group_samples import FOLDED, GROUP_SERIES_MAX, SeriesLimits
+from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
+from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
 from rebalance_agent.metrics.metric import ExporterRole, Metric
 
 __all__ = ["metrics_page"]

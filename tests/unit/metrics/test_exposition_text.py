@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_agent.metrics import group_rows as rows
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.group_samples import Sample
+from rebalance_agent.metrics.group_metric import Sample
 from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 from rebalance_agent.tracking.views import StallHistogram
 from support.observer.scrapes import families, promtool_says, values

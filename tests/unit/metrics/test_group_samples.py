@@ -3,13 +3,9 @@ from dataclasses import replace
 import pytest
 
 from rebalance_agent.metrics import group_rows as rows
-from rebalance_agent.metrics.group_samples import (
-    FOLDED,
-    GROUP_SERIES_MAX,
-    SeriesLimits,
-    group_samples,
-    running_samples,
-)
+from rebalance_agent.metrics.group_metric import FOLDED, SeriesLimits
+from rebalance_agent.metrics.group_rows import GROUP_SERIES_MAX
+from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.episode import Basis, Source, Trigger
 from rebalance_agent.model.group import STATES, GroupState, GroupType

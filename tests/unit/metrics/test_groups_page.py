@@ -6,7 +6,8 @@ from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export import groups_page
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples
+from rebalance_agent.metrics.group_metric import SeriesLimits
+from rebalance_agent.metrics.group_samples import group_samples
 from support.observer.scrapes import families, promtool_says, values
 from support.observer.views import NOW, full_view
 

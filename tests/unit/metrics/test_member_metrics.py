@@ -3,7 +3,7 @@ import pytest
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export import clients_seen
 from rebalance_agent.metrics.export.member_metrics import MemberLimits, MemberMetrics
-from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.metrics.group_metric import FOLDED
 from rebalance_agent.model.assignment_quality import AssignmentQuality
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import Callback

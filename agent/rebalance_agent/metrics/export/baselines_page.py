@@ -9,7 +9,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.baseline_rows import STALL_BASELINE
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.group_samples import Sample
+from rebalance_agent.metrics.group_metric import Sample
 from rebalance_agent.model.baseline import hour_of_week
 from rebalance_agent.polls.baseline_reader import Baselines
 from rebalance_agent.tracking.views import GroupView

@@ -13,8 +13,9 @@ from typing import NamedTuple
 from rebalance_agent.clock import Clock
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.text import TextFormat, has_exemplars
+from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_rows import GROUP_ROWS
-from rebalance_agent.metrics.group_samples import SeriesLimits, group_samples, running_samples
+from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import Metric
 from rebalance_agent.tracking.views import GroupView
 

@@ -16,7 +16,7 @@ from rebalance_agent.metrics.export.clients_seen import ClientsSeen, ConsumerSta
 from rebalance_agent.metrics.export.dialects import Dialect
 from rebalance_agent.metrics.export.instruments import Instruments
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.group_samples import FOLDED
+from rebalance_agent.metrics.group_metric import FOLDED
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AssignEvent, Callback, Event, MemberEvent
 from rebalance_agent.model.partitions import count_partitions

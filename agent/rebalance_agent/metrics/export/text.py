@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 
 from rebalance_agent.metrics.export.dialects import Dialect
-from rebalance_agent.metrics.group_samples import Sample
+from rebalance_agent.metrics.group_metric import Sample
 from rebalance_agent.metrics.metric import Metric, MetricType
 from rebalance_agent.tracking.views import Exemplar, StallHistogram
 

@@ -20,7 +20,7 @@ from rebalance_agent.metrics.export.baselines_page import BaselinesPage
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.export.phase_metrics import PhaseMetrics
 from rebalance_agent.metrics.export.text import TextFormat
-from rebalance_agent.metrics.group_samples import SeriesLimits
+from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.metric import ExporterRole
 from rebalance_agent.model.events import Event, Workload
 from rebalance_agent.polls.baseline_reader import Baselines, BaselinesReader

@@ -1,0 +1,219 @@
+"""A metric of groups: a row of the catalogue with the function that reads its values from a group's view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
+from rebalance_agent.model.episode import Source
+from rebalance_agent.model.group import GroupType
+from rebalance_agent.model.partitions import count_partitions
+from rebalance_agent.tracking.views import Counters, GroupView, StallHistogram
+
+__all__ = [
+    "FOLDED",
+    "ExportedGroup",
+    "GroupMetric",
+    "Owner",
+    "Sample",
+    "SeriesLimits",
+    "Value",
+    "Values",
+    "counter",
+    "gauge",
+    "labelled",
+    "polled",
+    "running",
+]
+
+GROUP_LABEL = ("consumergroup",)
+
+FOLDED = "_folded"
+"""``client_id`` of the members beyond ``max_member_series``."""
+
+Value = float | StallHistogram
+
+Values = Iterable[tuple[tuple[str, ...], Value]]
+"""The values of the labels after ``consumergroup``, and the value of that series."""
+
+
+class Sample(NamedTuple):
+    """One series: label values in the order of the metric's labels, and its value."""
+
+    labels: tuple[str, ...]
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesLimits:
+    """Bounds of what one group may export.
+
+    ``max_member_series``: different (client id, host) pairs; ``top_topics``: topics with a spread below 1;
+    ``topic_shown``: whether a topic's name may become a label.
+    """
+
+    max_member_series: int = 100
+    top_topics: int = 5
+    topic_shown: Callable[[str], bool] = lambda _topic: True
+
+
+class Owner(NamedTuple):
+    """Members with equal labels. ``partitions``: the most of one of them, None where some member's are not known."""
+
+    client_id: str
+    host: str
+    partitions: int | None
+    members: int
+
+
+class ExportedGroup:
+    """A group's view with the limits that it is exported under."""
+
+    def __init__(self, view: GroupView, limits: SeriesLimits) -> None:
+        """``view`` is read, never changed."""
+        self.view = view
+        self.limits = limits
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """The members by their labels, at most ``max_member_series`` and one for all others."""
+        return self._owners[0]
+
+    @property
+    def folded(self) -> int:
+        """How many (client id, host) pairs were folded to stay within the limits."""
+        return self._owners[1]
+
+    @cached_property
+    def _owners(self) -> tuple[tuple[Owner, ...], int]:
+        owners: dict[tuple[str, str], Owner] = {}
+        for member in self.view.members:
+            partitions = None if member.assigned is None else count_partitions(member.assigned)
+            _add(owners, Owner(member.client_id, member.host.removeprefix("/"), partitions, 1))
+        beyond = len(owners) - self.limits.max_member_series
+        if beyond <= 0:
+            return tuple(owners[labels] for labels in sorted(owners)), 0
+        # The most loaded keep their names: they are the ones that an operator looks for.
+        ranked = sorted(owners.values(), key=lambda owner: (-(owner.partitions or 0), owner.client_id, owner.host))
+        kept = {owner[:2]: owner for owner in sorted(ranked[: self.limits.max_member_series], key=lambda o: o[:2])}
+        for owner in ranked[self.limits.max_member_series :]:
+            _add(kept, owner._replace(client_id=FOLDED, host=""))
+        return tuple(kept.values()), beyond
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupMetric(Metric):
+    """A row whose values are read from a group's view.
+
+    ``samples`` gives what changes only with the view; ``running`` what the passing of time changes as well (the second
+    argument is now, epoch milliseconds). ``series`` is the most series that a group of this type has of it, as far as
+    they count for `group_rows.GROUP_SERIES_MAX`.
+    """
+
+    samples: Callable[[ExportedGroup], Values] = field(default=lambda _group: ())
+    running: Callable[[GroupView, int], Values] | None = None
+    series: Callable[[GroupType], int] = field(default=lambda _type: 1)
+
+
+def polled(view: GroupView) -> bool:
+    """Whether the group is known from polls alone."""
+    return view.source is Source.ADMIN
+
+
+def gauge(
+    name: str,
+    text: str,
+    unit: str = "",
+    *,
+    value: Callable[[GroupView], float | None],
+    series: Callable[[GroupType], int] = lambda _type: 1,
+) -> GroupMetric:
+    """A gauge with one series per group, absent where ``value`` gives None."""
+
+    def samples(group: ExportedGroup) -> Values:
+        number = value(group.view)
+        return () if number is None else (((), number),)
+
+    return GroupMetric(
+        f"kafka_rebalance_{name}",
+        MetricType.GAUGE,
+        ExporterRole.OBSERVER,
+        text,
+        GROUP_LABEL,
+        unit,
+        samples=samples,
+        series=series,
+    )
+
+
+def counter(name: str, text: str, unit: str, *, value: Callable[[Counters], float]) -> GroupMetric:
+    """A counter with one series per group. Polls miss rebalances, so a polled group has none."""
+
+    def samples(group: ExportedGroup) -> Values:
+        return () if polled(group.view) else (((), value(group.view.counters)),)
+
+    return GroupMetric(
+        f"kafka_rebalance_{name}_total",
+        MetricType.COUNTER,
+        ExporterRole.OBSERVER,
+        text,
+        GROUP_LABEL,
+        unit,
+        samples=samples,
+    )
+
+
+def labelled(
+    name: str,
+    kind: MetricType,
+    text: str,
+    labels: dict[str, tuple[str, ...]] | tuple[str, ...],
+    unit: str = "",
+    *,
+    samples: Callable[[ExportedGroup], Values],
+    series: Callable[[GroupType], int],
+    buckets: tuple[float, ...] = (),
+) -> GroupMetric:
+    """A metric with labels beside ``consumergroup``: with the closed set of values of each, or names alone."""
+    values = labels if isinstance(labels, dict) else {}
+    return GroupMetric(
+        name,
+        kind,
+        ExporterRole.OBSERVER,
+        text,
+        (*GROUP_LABEL, *labels),
+        unit,
+        {label: closed for label, closed in values.items() if closed},
+        buckets,
+        samples=samples,
+        series=series,
+    )
+
+
+def running(
+    name: str,
+    kind: MetricType,
+    text: str,
+    unit: str,
+    labels: tuple[str, ...] = GROUP_LABEL,
+    *,
+    running: Callable[[GroupView, int], Values],
+    series: int = 1,
+) -> GroupMetric:
+    """A metric whose value the passing of time changes."""
+    return GroupMetric(
+        name, kind, ExporterRole.OBSERVER, text, labels, unit, running=running, series=lambda _type: series
+    )
+
+
+def _add(owners: dict[tuple[str, str], Owner], owner: Owner) -> None:
+    so_far = owners.get(owner[:2])
+    if so_far is None:
+        owners[owner[:2]] = owner
+        return
+    unknown = so_far.partitions is None or owner.partitions is None
+    highest = None if unknown else max(so_far.partitions or 0, owner.partitions or 0)
+    owners[owner[:2]] = so_far._replace(partitions=highest, members=so_far.members + owner.members)
