@@ -108,12 +108,14 @@ class ExportedGroup:
 class GroupMetric(Metric):
     """A row whose values are read from a group's view.
 
-    ``samples`` gives what changes only with the view; ``running`` what the passing of time changes as well (the second
-    argument is now, epoch milliseconds). ``series`` is the most series that a group of this type has of it, as far as
-    they count for `group_rows.GROUP_SERIES_MAX`.
+    One of three reads them. ``value``: one series, which changes only with the view; None where it is absent.
+    ``samples``: several of that kind. ``running``: what the passing of time changes as well; its second argument is
+    now, epoch milliseconds. ``series`` is the most series that a group of this type has of it, as far as they count for
+    `group_rows.GROUP_SERIES_MAX`.
     """
 
-    samples: Callable[[ExportedGroup], Values] = field(default=lambda _group: ())
+    value: Callable[[GroupView], float | None] | None = None
+    samples: Callable[[ExportedGroup], Values] | None = None
     running: Callable[[GroupView, int], Values] | None = None
     series: Callable[[GroupType], int] = field(default=lambda _type: 1)
 
@@ -132,38 +134,20 @@ def gauge(
     series: Callable[[GroupType], int] = lambda _type: 1,
 ) -> GroupMetric:
     """A gauge with one series per group, absent where ``value`` gives None."""
-
-    def samples(group: ExportedGroup) -> Values:
-        number = value(group.view)
-        return () if number is None else (((), number),)
-
+    name = f"kafka_rebalance_{name}"
     return GroupMetric(
-        f"kafka_rebalance_{name}",
-        MetricType.GAUGE,
-        ExporterRole.OBSERVER,
-        text,
-        GROUP_LABEL,
-        unit,
-        samples=samples,
-        series=series,
+        name, MetricType.GAUGE, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=value, series=series
     )
 
 
 def counter(name: str, text: str, unit: str, *, value: Callable[[Counters], float]) -> GroupMetric:
     """A counter with one series per group. Polls miss rebalances, so a polled group has none."""
 
-    def samples(group: ExportedGroup) -> Values:
-        return () if polled(group.view) else (((), value(group.view.counters)),)
+    def unless_polled(view: GroupView) -> float | None:
+        return None if view.source is Source.ADMIN else value(view.counters)
 
-    return GroupMetric(
-        f"kafka_rebalance_{name}_total",
-        MetricType.COUNTER,
-        ExporterRole.OBSERVER,
-        text,
-        GROUP_LABEL,
-        unit,
-        samples=samples,
-    )
+    name = f"kafka_rebalance_{name}_total"
+    return GroupMetric(name, MetricType.COUNTER, ExporterRole.OBSERVER, text, GROUP_LABEL, unit, value=unless_polled)
 
 
 def labelled(

@@ -111,7 +111,7 @@ POLLED_CHANGES = GroupMetric(
     "Changes seen between polls of a group whose records may not be read: fewer than its rebalances.",
     GROUP_LABEL,
     # What changed between two polls is not a count of anything else.
-    samples=lambda group: (((), group.view.counters.polled_changes),) if polled(group.view) else (),
+    value=lambda view: view.counters.polled_changes if polled(view) else None,
     series=lambda _type: 0,  # in place of the other counters
 )
 STALL = labelled(

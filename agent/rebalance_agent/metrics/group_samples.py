@@ -12,6 +12,8 @@ from rebalance_agent.tracking.views import GroupView
 
 __all__ = ["GroupSamples", "group_samples", "running_samples"]
 
+_VALUES = tuple((metric, metric.value) for metric in GROUP_ROWS if metric.value)
+_SAMPLES = tuple((metric, metric.samples) for metric in GROUP_ROWS if metric.samples)
 _RUNNING = tuple((metric, metric.running) for metric in GROUP_ROWS if metric.running)
 
 
@@ -24,11 +26,12 @@ class GroupSamples(NamedTuple):
 
 def group_samples(view: GroupView, limits: SeriesLimits) -> GroupSamples:
     """Everything of a group that changes only with its view; see `running_samples` for what time changes."""
-    exported, group = ExportedGroup(view, limits), view.group
+    exported, group = ExportedGroup(view, limits), (view.group,)
     by_metric: dict[Metric, tuple[Sample, ...]] = {
-        metric: tuple(Sample((group, *labels), value) for labels, value in metric.samples(exported))
-        for metric in GROUP_ROWS
+        metric: (Sample(group, number),) for metric, value in _VALUES if (number := value(view)) is not None
     }
+    for metric, samples in _SAMPLES:
+        by_metric[metric] = tuple([Sample(group + labels, number) for labels, number in samples(exported)])
     return GroupSamples(by_metric, exported.folded)
 
 
