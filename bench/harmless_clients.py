@@ -123,7 +123,7 @@ class Confluent:
             "fetch.queue.backoff.ms": 1,  # a full queue would else rest for a second, which is luck and not speed
         }
         if url:
-            from rebalance_agent.clients.confluent_plain import Consumer  # noqa: PLC0415
+            from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415
 
             self._consumer: Any = Consumer(config, events_url=url)
         else:

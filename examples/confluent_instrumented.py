@@ -10,7 +10,7 @@ import time
 
 from confluent_kafka import TopicPartition
 
-from rebalance_agent.clients.confluent_plain import Consumer
+from rebalance_agent.clients.confluent_kafka import Consumer
 
 
 def on_assign(_consumer: Consumer, partitions: list[TopicPartition]) -> None:

@@ -9,7 +9,7 @@ import argparse
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 
 
 def consume(weight: int, options: argparse.Namespace) -> str:

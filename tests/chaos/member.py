@@ -26,7 +26,7 @@ def librdkafka(config, polls, stop):
         **config["settings"],
     }
     if config["events_url"]:
-        from rebalance_agent.clients.confluent_plain import Consumer  # noqa: PLC0415 - nothing of it in a bare one
+        from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415 - nothing of it in a bare one
 
         consumer = Consumer(settings, events_url=config["events_url"])
     else:

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer as PlainConsumer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kafka.admin import KafkaAdminClient, MemberToRemove
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 from support.members.confluent import PATIENCE, Application, until
 from support.observer.sidecars import Sidecar
 

@@ -12,7 +12,7 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.clients.confluent_plain import Consumer
+from rebalance_agent.clients.confluent_kafka import Consumer
 from support.observer.sidecars import Sidecar, absent
 
 pytestmark = pytest.mark.integration

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 from support.kafka.certificates import needs_openssl
 from support.kafka.secured import PASSWORD, secured_kafka
 from support.members.confluent import until

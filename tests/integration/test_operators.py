@@ -118,7 +118,7 @@ def test_a_sidecar_hears_that_a_quiet_process_lives(kafka, names):
 
 @pytest.mark.parametrize("committed", [False, True])
 def test_a_confluent_consumer_counts_from_its_last_commit(kafka, names, committed):
-    from rebalance_agent.clients.confluent_plain import Consumer  # noqa: PLC0415
+    from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415
 
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 1)
@@ -155,7 +155,7 @@ def test_a_confluent_consumer_counts_from_its_last_commit(kafka, names, committe
 
 
 def test_a_confluent_consumer_with_our_assignors_counts_from_the_groups_offset(kafka, names):
-    from rebalance_agent.clients.confluent import Consumer  # noqa: PLC0415
+    from rebalance_agent.clients.confluent_assignors import Consumer  # noqa: PLC0415
 
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 from rebalance_agent.errors import InternalTopicError
 from support.members.threads import PATIENCE, Crew, create_topic, until
 

@@ -13,8 +13,8 @@ from fuzz.target import KB, MB, Target
 from fuzz.targets.commands import answers
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.cli.inputs.agent_api import AgentAddress, AgentApi, AgentError
-from rebalance_agent.clients.confluent_plain.group_position import generation_in
-from rebalance_agent.clients.confluent_plain.statistics import Statistics
+from rebalance_agent.clients.confluent_kafka.group_position import generation_in
+from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.instrumentation.endpoint import Endpoint

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 
 PATIENCE = 60.0
 

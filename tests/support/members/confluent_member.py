@@ -15,7 +15,7 @@ import threading
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from rebalance_agent.clients.confluent import Consumer
+from rebalance_agent.clients.confluent_assignors import Consumer
 from rebalance_agent.demo.processes.leash import hold
 
 

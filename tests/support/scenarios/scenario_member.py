@@ -67,7 +67,7 @@ def _confluent(config, timed, stop):
 
         consumer = Consumer(settings)
     else:
-        from rebalance_agent.clients.confluent_plain import Consumer  # noqa: PLC0415
+        from rebalance_agent.clients.confluent_kafka import Consumer  # noqa: PLC0415
 
         consumer = Consumer(settings, events_url=config["events_url"])
     consumer.subscribe(

@@ -11,9 +11,9 @@ import aiokafka
 import pytest
 
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
-from rebalance_agent.clients.confluent import Consumer
-from rebalance_agent.clients.confluent import consumer as confluent
-from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
+from rebalance_agent.clients.confluent_assignors import Consumer
+from rebalance_agent.clients.confluent_assignors import consumer as confluent
+from rebalance_agent.clients.confluent_assignors.member.group_member import MemberConsumer
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.groupprotocol.consumer_protocol import decode_subscription
 

@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from kafka.structs import OffsetAndMetadata, TopicPartition
 
-from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
-from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
-from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, ThreadHandover
-from rebalance_agent.clients.confluent.offsets import OffsetStore
+from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
+from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent_assignors.member.thread_handover import Abandoned, ThreadHandover
+from rebalance_agent.clients.confluent_assignors.offsets import OffsetStore
 from rebalance_agent.clock import FakeClock
 
 PATIENCE = 20.0

@@ -11,16 +11,16 @@ from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from kafka.structs import OffsetAndMetadata
 from kafka.structs import TopicPartition as Partition
 
-from rebalance_agent.clients.confluent import Consumer
-from rebalance_agent.clients.confluent import consumer as consumer_module
-from rebalance_agent.clients.confluent import group_metadata as groupmetadata
-from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
-from rebalance_agent.clients.confluent.kafka_errors import confluent_error
-from rebalance_agent.clients.confluent.member.committer import Commit, Committer, _gathered
-from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
-from rebalance_agent.clients.confluent.member.thread_handover import Task, ThreadHandover
-from rebalance_agent.clients.confluent.offsets import OffsetStore, by_partition, from_message
-from rebalance_agent.clients.confluent.rebalancing import Callbacks, Rebalancing
+from rebalance_agent.clients.confluent_assignors import Consumer
+from rebalance_agent.clients.confluent_assignors import consumer as consumer_module
+from rebalance_agent.clients.confluent_assignors import group_metadata as groupmetadata
+from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent_assignors.kafka_errors import confluent_error
+from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer, _gathered
+from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent_assignors.member.thread_handover import Task, ThreadHandover
+from rebalance_agent.clients.confluent_assignors.offsets import OffsetStore, by_partition, from_message
+from rebalance_agent.clients.confluent_assignors.rebalancing import Callbacks, Rebalancing
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.errors import InvalidInputError
 

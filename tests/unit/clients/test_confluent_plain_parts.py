@@ -8,9 +8,9 @@ import struct
 import confluent_kafka
 import pytest
 
-from rebalance_agent.clients.confluent_plain import Consumer
-from rebalance_agent.clients.confluent_plain.group_position import generation_in, membership_of
-from rebalance_agent.clients.confluent_plain.statistics import SECTION_MAX, Statistics
+from rebalance_agent.clients.confluent_kafka import Consumer
+from rebalance_agent.clients.confluent_kafka.group_position import generation_in, membership_of
+from rebalance_agent.clients.confluent_kafka.statistics import SECTION_MAX, Statistics
 from rebalance_agent.instrumentation import Membership
 from rebalance_agent.model.events import Callback
 from support.observer.witnessed import Witnessed

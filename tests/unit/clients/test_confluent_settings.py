@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.clients.confluent.config import client_settings as settings
-from rebalance_agent.clients.confluent.config import security
-from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
-from rebalance_agent.clients.confluent.config.oauth import Tokens
+from rebalance_agent.clients.confluent_assignors.config import client_settings as settings
+from rebalance_agent.clients.confluent_assignors.config import security
+from rebalance_agent.clients.confluent_assignors.config.client_settings import ClientSettings
+from rebalance_agent.clients.confluent_assignors.config.oauth import Tokens
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.errors import AssignmentError, InvalidInputError
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import confluent_kafka
 from confluent_kafka import TopicPartition
 
-from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
-from rebalance_agent.clients.confluent.group_metadata import group_metadata
-from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
-from rebalance_agent.clients.confluent.offsets import listed
-from rebalance_agent.clients.confluent.rebalancing import Rebalancing
+from rebalance_agent.clients.confluent_assignors.config.client_settings import ClientSettings
+from rebalance_agent.clients.confluent_assignors.group_metadata import group_metadata
+from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
+from rebalance_agent.clients.confluent_assignors.offsets import listed
+from rebalance_agent.clients.confluent_assignors.rebalancing import Rebalancing
 from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 
 __all__ = ["CLOSED", "GroupMethods"]

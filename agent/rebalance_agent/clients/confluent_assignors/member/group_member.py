@@ -11,9 +11,9 @@ from kafka.admin import KafkaAdminClient
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.net.wakeup_notifier import WakeupNotifier
 
-from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Task, ThreadHandover
-from rebalance_agent.clients.confluent.rebalancing import Rebalancing
+from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent_assignors.member.thread_handover import Abandoned, Task, ThreadHandover
+from rebalance_agent.clients.confluent_assignors.rebalancing import Rebalancing
 from rebalance_agent.clients.kafka_python import KafkaConsumer
 from rebalance_agent.instrumentation.consumer_progress import Offsets, Partition
 from rebalance_agent.instrumentation.rebalance_listener import Partitions, RebalanceListener

@@ -7,8 +7,8 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import TopicPartition
 
-from rebalance_agent.clients.confluent.kafka_errors import refused
-from rebalance_agent.clients.confluent.offsets import OffsetStore, listed
+from rebalance_agent.clients.confluent_assignors.kafka_errors import refused
+from rebalance_agent.clients.confluent_assignors.offsets import OffsetStore, listed
 
 __all__ = ["DataMethods"]
 

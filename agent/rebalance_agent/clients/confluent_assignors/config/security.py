@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rebalance_agent.clients.confluent.config.config_values import flag, text
-from rebalance_agent.clients.confluent.config.oauth import Tokens
+from rebalance_agent.clients.confluent_assignors.config.config_values import flag, text
+from rebalance_agent.clients.confluent_assignors.config.oauth import Tokens
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 

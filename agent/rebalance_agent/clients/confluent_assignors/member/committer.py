@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore
+from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 
 __all__ = ["Commit", "Committer"]

@@ -10,7 +10,7 @@ import struct
 
 import confluent_kafka
 
-from rebalance_agent.clients.confluent.kafka_errors import refused
+from rebalance_agent.clients.confluent_assignors.kafka_errors import refused
 
 __all__ = ["group_metadata"]
 

@@ -12,6 +12,6 @@ One `Consumer` is two clients and the threads between them:
 
 from __future__ import annotations
 
-from rebalance_agent.clients.confluent.consumer import Consumer
+from rebalance_agent.clients.confluent_assignors.consumer import Consumer
 
 __all__ = ["Consumer"]

@@ -9,7 +9,7 @@ from typing import Any
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
-from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore, listed
+from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore, listed
 
 __all__ = ["Callback", "Callbacks", "Rebalancing"]
 

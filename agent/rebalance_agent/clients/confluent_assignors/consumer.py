@@ -11,17 +11,17 @@ from typing import Any, Self
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 
-from rebalance_agent.clients.confluent.config.client_settings import ClientSettings
-from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
-from rebalance_agent.clients.confluent.data_methods import DataMethods
-from rebalance_agent.clients.confluent.group_methods import CLOSED, GroupMethods
-from rebalance_agent.clients.confluent.member.committer import Commit, Committer
-from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
-from rebalance_agent.clients.confluent.member.membership_thread import MembershipThread
-from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
-from rebalance_agent.clients.confluent.member.thread_handover import ThreadHandover
-from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore, by_partition, from_message
-from rebalance_agent.clients.confluent.rebalancing import Callback, Callbacks, Rebalancing
+from rebalance_agent.clients.confluent_assignors.config.client_settings import ClientSettings
+from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent_assignors.data_methods import DataMethods
+from rebalance_agent.clients.confluent_assignors.group_methods import CLOSED, GroupMethods
+from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer
+from rebalance_agent.clients.confluent_assignors.member.group_member import MemberConsumer
+from rebalance_agent.clients.confluent_assignors.member.membership_thread import MembershipThread
+from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent_assignors.member.thread_handover import ThreadHandover
+from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore, by_partition, from_message
+from rebalance_agent.clients.confluent_assignors.rebalancing import Callback, Callbacks, Rebalancing
 from rebalance_agent.clients.held_copies import HeldStandbys
 from rebalance_agent.clients.participant import Loads
 from rebalance_agent.clock import Clock, SystemClock

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 import confluent_kafka
 
-from rebalance_agent.clients.confluent_plain.group_position import membership_of
-from rebalance_agent.clients.confluent_plain.statistics import Statistics
+from rebalance_agent.clients.confluent_kafka.group_position import membership_of
+from rebalance_agent.clients.confluent_kafka.statistics import Statistics
 from rebalance_agent.clock import Clock, SystemClock
 from rebalance_agent.instrumentation import Instrumentation, Membership
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress, Offsets, Partition

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rebalance_agent.clients.confluent_plain.consumer import Consumer
+from rebalance_agent.clients.confluent_kafka.consumer import Consumer
 
 __all__ = ["Consumer"]

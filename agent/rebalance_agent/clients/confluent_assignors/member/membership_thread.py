@@ -12,12 +12,12 @@ import kafka
 import kafka.errors
 from confluent_kafka import KafkaError, KafkaException
 
-from rebalance_agent.clients.confluent.config.subscribed_topics import SubscribeCall
-from rebalance_agent.clients.confluent.kafka_errors import confluent_error, not_a_member
-from rebalance_agent.clients.confluent.member.group_member import MemberConsumer
-from rebalance_agent.clients.confluent.member.poll_interval import PollInterval
-from rebalance_agent.clients.confluent.member.thread_handover import Abandoned, Task, ThreadHandover
-from rebalance_agent.clients.confluent.offsets import Offsets, OffsetStore
+from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
+from rebalance_agent.clients.confluent_assignors.kafka_errors import confluent_error, not_a_member
+from rebalance_agent.clients.confluent_assignors.member.group_member import MemberConsumer
+from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
+from rebalance_agent.clients.confluent_assignors.member.thread_handover import Abandoned, Task, ThreadHandover
+from rebalance_agent.clients.confluent_assignors.offsets import Offsets, OffsetStore
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import ClusterError
 

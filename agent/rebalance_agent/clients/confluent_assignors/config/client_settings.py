@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_agent.assignors import Strategy, strategy
-from rebalance_agent.clients.confluent.config.config_values import flag, text, whole
-from rebalance_agent.clients.confluent.config.security import security
+from rebalance_agent.clients.confluent_assignors.config.config_values import flag, text, whole
+from rebalance_agent.clients.confluent_assignors.config.security import security
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.group import RebalanceProtocol
