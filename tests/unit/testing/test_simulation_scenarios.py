@@ -538,4 +538,4 @@ def test_settings_out_of_bounds_and_strategies_that_there_are_not_are_refused():
 
 def test_nothing_happens_to_a_group_without_a_script():
     timeline = run()
-    assert (timeline.generations, timeline.settled, timeline.end_ms, timeline.longest_stall_ms) == ((), True, 0, 0)
+    assert (timeline.generations, timeline.settled, timeline.end_ms, timeline.stalls) == ((), True, 0, ())

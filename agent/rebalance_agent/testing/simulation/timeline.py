@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import GroupState
-from rebalance_agent.model.partitions import TopicPartitions, count_partitions
+from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.model.subscription import MemberSubscription
 
 __all__ = [
@@ -135,16 +135,3 @@ class Timeline:
     states: tuple[StateChange, ...]
     settled: bool
     end_ms: int
-
-    @property
-    def longest_stall_ms(self) -> int:
-        """The longest standstill of one partition; one that has not ended counts until ``end_ms``."""
-        return max(map(self._length_ms, self.stalls), default=0)
-
-    @property
-    def stalled_partition_ms(self) -> int:
-        """The sum over all partitions."""
-        return sum(self._length_ms(stall) * count_partitions(stall.partitions) for stall in self.stalls)
-
-    def _length_ms(self, stall: SimulatedStall) -> int:
-        return (self.end_ms if stall.resumed_ms is None else stall.resumed_ms) - stall.stopped_ms
