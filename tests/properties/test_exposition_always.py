@@ -7,13 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.clock import FakeClock
 from rebalance_agent.metrics.export.groups_page import GroupsPage
 from rebalance_agent.metrics.group_metric import SeriesLimits
 from rebalance_agent.metrics.group_samples import group_samples, running_samples
 from rebalance_agent.metrics.metric import MetricType
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.model.group import STATES, GroupType
 from rebalance_agent.tracking.views import MemberLoad
 from support.observer.scrapes import families

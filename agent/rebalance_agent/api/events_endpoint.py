@@ -14,18 +14,11 @@ from rebalance_agent.api.posted_events import LineError, parse_events
 from rebalance_agent.clock import Clock
 from rebalance_agent.http.token_bucket import TokenBucket
 from rebalance_agent.model.events import Event
+from rebalance_agent.model.events_post import ALIVE_HEADER, DROPPED_HEADER, EVENTS_PATH
 
-__all__ = ["ALIVE_HEADER", "DROPPED_HEADER", "EVENTS_PATH", "EventsApp"]
-
-EVENTS_PATH = "/v1/events"
-
-ALIVE_HEADER = "X-Rebalance-Agent-Alive"
-"""The random id of a reporting process that only says that it lives; the body is empty then."""
+__all__ = ["EventsApp"]
 
 PROCESS_ID = re.compile(r"[0-9A-Za-z-]{1,64}")
-
-DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
-"""How many events the sender has dropped since its last post that was accepted."""
 
 DIGITS_MAX = 15
 """Digits of a number in a header: enough for every count, and not enough to keep a processor busy."""

@@ -24,6 +24,7 @@ from rebalance_agent.demo.stories import (
     StoryGroup,
     group_named,
 )
+from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.testing.kafka.broker_settings import HOST, free_ports
 
 __all__ = ["Ports", "Stage", "choose_ports"]
@@ -162,7 +163,7 @@ class Stage:
             for key, value in member.config.items():
                 arguments += ["--config", f"{key}={value}"]
         if group.client is ClientLibrary.KAFKA_PYTHON:
-            arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}/v1/events"]
+            arguments += ["--events-url", f"http://{HOST}:{self._ports.sidecar_events}{EVENTS_PATH}"]
         self._children.start(client_id, "rebalance_agent.demo.processes.member", *arguments)
 
     @staticmethod

@@ -14,11 +14,15 @@ from urllib.parse import urlsplit
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.instrumentation.client_tls import CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE, client_context
 from rebalance_agent.instrumentation.outbox import Batch
+from rebalance_agent.model.events_post import (
+    ALIVE_HEADER,
+    DEFAULT_URL,
+    DROPPED_HEADER,
+    EVENTS_PATH,
+    EVENTS_TYPE,
+)
 
 __all__ = [
-    "ALIVE_HEADER",
-    "DEFAULT_URL",
-    "DROPPED_HEADER",
     "TOKEN_VARIABLE",
     "URL_VARIABLE",
     "Endpoint",
@@ -26,11 +30,8 @@ __all__ = [
     "PostStatus",
 ]
 
-DEFAULT_URL = "http://127.0.0.1:29309/v1/events"
 URL_VARIABLE = "REBALANCE_AGENT_EVENTS_URL"
 TOKEN_VARIABLE = "REBALANCE_AGENT_EVENTS_TOKEN"  # noqa: S105 - the name, not the token
-ALIVE_HEADER = "X-Rebalance-Agent-Alive"
-DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
 
 TEXT_MAX = 4_096
 """Characters of a URL or token: longer is a mistake."""
@@ -40,8 +41,6 @@ REASON_MAX = 300
 
 TIMEOUT_SECONDS = 2.0
 """For connecting and for each wait for bytes. A healthy sidecar answers in milliseconds."""
-
-PATH = "/v1/events"
 
 _PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
@@ -71,7 +70,7 @@ class Endpoint:
 
     host: str
     port: int
-    path: str = PATH
+    path: str = EVENTS_PATH
     token: str | None = None
     context: ssl.SSLContext | None = field(default=None, repr=False, compare=False)
 
@@ -103,7 +102,7 @@ class Endpoint:
         port = _PORTS[parts.scheme] if port is None else port
         files = [(name, environ.get(name)) for name in (CA_VARIABLE, CERT_VARIABLE, KEY_VARIABLE)]
         context = client_context(*files) if parts.scheme == "https" else None
-        return cls(host, port, parts.path.rstrip("/") or PATH, token or None, context)
+        return cls(host, port, parts.path.rstrip("/") or EVENTS_PATH, token or None, context)
 
     @property
     def url(self) -> str:
@@ -117,7 +116,7 @@ class Endpoint:
         2xx is taken. 429, 5xx, no connection, no or no valid answer: failed. Everything else is refused for good.
         """
         headers = {
-            "Content-Type": "application/x-ndjson",
+            "Content-Type": EVENTS_TYPE,
             "Connection": "close",
             **({DROPPED_HEADER: str(batch.dropped)} if batch.dropped else {}),
             **({ALIVE_HEADER: batch.alive} if batch.alive else {}),

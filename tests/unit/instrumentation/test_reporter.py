@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from rebalance_agent.instrumentation import outbox, reporter
-from rebalance_agent.instrumentation.endpoint import ALIVE_HEADER, Endpoint
+from rebalance_agent.instrumentation.endpoint import Endpoint
 from rebalance_agent.instrumentation.heartbeat import Heartbeat
 from rebalance_agent.instrumentation.reporter import RETRIES_MAX, Reporter
 from rebalance_agent.model.events import Callback, MemberEvent, process_event_id
+from rebalance_agent.model.events_post import ALIVE_HEADER
 from support.observer.sidecars import Sidecar, SilentSidecar, absent, answering
 
 AGENT = Path(reporter.__file__).parents[2]

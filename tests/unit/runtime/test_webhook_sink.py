@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from rebalance_agent.api.events_endpoint import EVENTS_PATH, EventsApp
+from rebalance_agent.api.events_endpoint import EventsApp
 from rebalance_agent.api.posted_events import LINE_BYTES_MAX
 from rebalance_agent.clock import FakeClock, SystemClock
 from rebalance_agent.cluster.backoff import Backoff
@@ -18,6 +18,7 @@ from rebalance_agent.http.reloaded_files import LOOK_AGAIN_S
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.http.server_tls import ServerTls, TlsFiles
 from rebalance_agent.model.event_json import json_line
+from rebalance_agent.model.events_post import EVENTS_PATH
 from rebalance_agent.runtime.listeners.listener_security import webhook_tls
 from rebalance_agent.runtime.settings.roles import SidecarSettings
 from rebalance_agent.runtime.sinks import webhook_sink as sink_webhook

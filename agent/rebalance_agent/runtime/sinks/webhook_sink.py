@@ -18,6 +18,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.model.events_post import EVENTS_TYPE
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 
 __all__ = ["Webhook", "WebhookTarget", "webhook_target"]
@@ -170,7 +171,7 @@ class Webhook:
         return http.client.HTTPConnection(host, port, timeout=ATTEMPT_SECONDS)
 
     def _headers(self) -> dict[str, str]:
-        kind = "application/x-ndjson" if self._form == "ndjson" else "application/json"
+        kind = EVENTS_TYPE if self._form == "ndjson" else "application/json"
         headers = {"Content-Type": kind, "User-Agent": "rebalance-agent"}
         return headers | ({"Authorization": f"Bearer {self._token()}"} if self._token else {})
 

@@ -1,0 +1,23 @@
+"""The HTTP contract between a consumer and the sidecar beside it: where events are posted, and with which headers.
+
+``instrumentation.endpoint`` posts, ``api.events_endpoint`` receives.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ALIVE_HEADER", "DEFAULT_URL", "DROPPED_HEADER", "EVENTS_PATH", "EVENTS_TYPE"]
+
+EVENTS_PATH = "/v1/events"
+"""Path of the POST. Its body is newline-delimited JSON, one event per line."""
+
+EVENTS_TYPE = "application/x-ndjson"
+"""``Content-Type`` of the body."""
+
+DEFAULT_URL = f"http://127.0.0.1:29309{EVENTS_PATH}"
+"""URL of a sidecar with default settings, in the same pod or on the same machine."""
+
+ALIVE_HEADER = "X-Rebalance-Agent-Alive"
+"""Random id of a process that reports only that it is alive. The body is empty then."""
+
+DROPPED_HEADER = "X-Rebalance-Agent-Dropped"
+"""Number of events that the sender dropped since its last accepted post."""
