@@ -43,7 +43,7 @@ class ConsumerProgress:
         self._left: dict[Partition, int] = {}
         self._again = 0
 
-    def began(self, partitions: Iterable[Partition]) -> None:
+    def assigned(self, partitions: Iterable[Partition]) -> None:
         """These were assigned; where reading begins is not known yet."""
         with self._lock:
             for each in partitions:
@@ -73,7 +73,7 @@ class ConsumerProgress:
                 if each in self._owned:
                     self._resume[each] = offset
 
-    def look(self, partitions: Collection[Partition]) -> None:
+    def save_positions(self, partitions: Collection[Partition]) -> None:
         """Note the positions before the client forgets them."""
         if not partitions:
             return
@@ -83,7 +83,7 @@ class ConsumerProgress:
 
     def given_up(self, partitions: Collection[Partition]) -> int:
         """These went; how many records will be, or were since the last call, consumed once more."""
-        self.look(partitions)
+        self.save_positions(partitions)
         with self._lock:
             for each in partitions:
                 resume, position = self._resume.get(each), self._last.get(each)

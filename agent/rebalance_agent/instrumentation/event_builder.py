@@ -75,17 +75,17 @@ class EventBuilder:
         """The group's coordinator let the member wait so long for its answers; the next event says so."""
         self._waited = (join_seconds, sync_seconds)
 
-    def begins(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
+    def callback_starts(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
         """A callback is about to run."""
         if self._progress is not None:
             with quietly("note how far the consumer is"):
                 concerned = [(each.topic, each.partition) for each in partitions]
                 if callback is Callback.ASSIGNED:
-                    self._progress.began(concerned)
+                    self._progress.assigned(concerned)
                 else:
-                    self._progress.look(concerned)
+                    self._progress.save_positions(concerned)
 
-    def happened(
+    def callback_ended(
         self,
         callback: Callback,
         partitions: Collection[HasTopicPartition],
@@ -100,7 +100,7 @@ class EventBuilder:
         with quietly("report a callback"):
             concerned = topic_partitions((each.topic, each.partition) for each in partitions)
             self._reporter.emit(
-                lambda process, sequence: self._noted(
+                lambda process, sequence: self._remember(
                     MemberEvent(
                         event_id=process_event_id(MemberEvent.KIND, process, sequence),
                         group=self.group,
@@ -131,7 +131,7 @@ class EventBuilder:
                 again = replace(event, reason=reason[:ERROR_TEXT_MAX], revision=event.revision + 1)
                 self._reporter.emit(lambda _process, _sequence: again)
 
-    def assigned(
+    def assign_ended(
         self,
         assignor: str,
         members: int,
@@ -170,7 +170,7 @@ class EventBuilder:
                 return self._progress.given_up([(each.topic, each.partition) for each in partitions])
         return None
 
-    def _noted(self, event: MemberEvent) -> MemberEvent:
+    def _remember(self, event: MemberEvent) -> MemberEvent:
         if event.callback in _GIVING_UP:
             self._unexplained = event
         return event

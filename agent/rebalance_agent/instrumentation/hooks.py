@@ -16,7 +16,7 @@ from rebalance_agent.instrumentation.rebalance_listener import AsyncRebalanceLis
 from rebalance_agent.instrumentation.reporter import Reporter
 from rebalance_agent.instrumentation.suppress import logger
 from rebalance_agent.instrumentation.timed import TimedCallback
-from rebalance_agent.instrumentation.warmup import rehearse
+from rebalance_agent.instrumentation.warmup import warm_up
 from rebalance_agent.model.events import Callback
 
 __all__ = ["Instrumentation"]
@@ -54,7 +54,7 @@ class Instrumentation:
         """
         self._clock = clock or SystemClock()
         self.progress = None if positions is None else ConsumerProgress(positions)
-        self._witness = EventBuilder(
+        self._builder = EventBuilder(
             group, client_id, membership, reporter or _reporter(events_url, events_token), self.progress
         )
 
@@ -66,27 +66,27 @@ class Instrumentation:
     ) -> RebalanceListener:
         """A rebalance listener around the user's own, if any; with ``async def`` methods if that has them."""
         kind = AsyncRebalanceListener if is_async(listener) else RebalanceListener
-        return kind(listener, self._witness, self._clock, cooperative=cooperative)
+        return kind(listener, self._builder, self._clock, cooperative=cooperative)
 
     def assignor(self, assignor: Any) -> InstrumentedAssignor:  # noqa: ANN401 - known by its methods only
         """``assignor``, an instance, with its ``assign()`` timed and judged."""
-        return InstrumentedAssignor(assignor, self._witness, self._clock)
+        return InstrumentedAssignor(assignor, self._builder, self._clock)
 
     def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> TimedCallback:
         """A context manager around what makes the consumer leave its group on purpose.
 
         ``partitions``: what it gives up without a callback. Who is in no generation has nothing to leave.
         """
-        joined = self._witness.current().joined
-        return TimedCallback(self._witness if joined else None, self._clock, Callback.LEFT, tuple(partitions))
+        joined = self._builder.current().joined
+        return TimedCallback(self._builder if joined else None, self._clock, Callback.LEFT, tuple(partitions))
 
     def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
         """The member has had the answers to its JoinGroup and SyncGroup; what is told next says how long they took."""
-        self._witness.waited(join_seconds, sync_seconds)
+        self._builder.waited(join_seconds, sync_seconds)
 
     def explained(self, reason: str, callbacks: Container[Callback] = (Callback.REVOKED, Callback.LOST)) -> None:
         """The client says after the callback why partitions were revoked or lost; of which, say ``callbacks``."""
-        self._witness.explained(reason, callbacks)
+        self._builder.explained(reason, callbacks)
 
 
 def _reporter(url: str | None, token: str | None) -> Reporter:
@@ -96,5 +96,5 @@ def _reporter(url: str | None, token: str | None) -> Reporter:
         logger.error("%s; no events are sent", error)
         endpoint = None
     if endpoint is not None:
-        rehearse()
+        warm_up()
     return Reporter(endpoint)

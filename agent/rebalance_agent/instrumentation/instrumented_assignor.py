@@ -18,10 +18,10 @@ __all__ = ["InstrumentedAssignor"]
 class InstrumentedAssignor:
     """Wraps ``inner`` and times it. An ``inner`` of ours leaves its last `AssignDecision` as ``inner.decision``."""
 
-    def __init__(self, inner: Any, witness: EventBuilder, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
+    def __init__(self, inner: Any, builder: EventBuilder, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
         """Wrap ``inner``, an instance."""
         self._inner = inner
-        self._witness = witness
+        self._builder = builder
         self._clock = clock
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
@@ -48,7 +48,7 @@ class InstrumentedAssignor:
 
     def on_assignment(self, assignment: Any, generation: Any) -> Any:  # noqa: ANN401
         """Passed on. Clients call it in every generation, also in those that change nothing for them."""
-        self._witness.membership()
+        self._builder.membership()
         return self._inner.on_assignment(assignment, generation)
 
     def _decision(self, cluster: Any, members: list[Any], result: Mapping[str, Any]) -> AssignDecision | None:  # noqa: ANN401
@@ -58,7 +58,7 @@ class InstrumentedAssignor:
         topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
         given = assignment_of(result)
         return AssignDecision(
-            group_of(topics, members, self._witness.group),
+            group_of(topics, members, self._builder.group),
             GroupAssignment(members=given, target=given),
             whole="EAGER" in {protocol.name for protocol in self._inner.supported_protocols()},
         )
@@ -67,4 +67,4 @@ class InstrumentedAssignor:
         self, members: int, seconds: float, decision: AssignDecision | None, error: BaseException | None = None
     ) -> None:
         with quietly("report an assignment"):
-            self._witness.assigned(str(self._inner.name), members, self._clock.now_ms(), seconds, decision, error)
+            self._builder.assign_ended(str(self._inner.name), members, self._clock.now_ms(), seconds, decision, error)

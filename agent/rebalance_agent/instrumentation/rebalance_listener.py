@@ -27,10 +27,10 @@ class RebalanceListener:
     nothing is idle in a new generation. Cooperative clients call with nothing in every generation.
     """
 
-    def __init__(self, listener: Any | None, witness: EventBuilder, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
+    def __init__(self, listener: Any | None, builder: EventBuilder, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
         """Wrap ``listener``, the user's own if there is one."""
         self._listener = listener
-        self._witness = witness
+        self._builder = builder
         self._clock = clock
         self._cooperative = cooperative
 
@@ -53,7 +53,7 @@ class RebalanceListener:
     def _timed(self, callback: Callback, partitions: Partitions) -> TimedCallback:
         concerned = tuple(partitions)  # the listener may empty the client's set
         counts = bool(concerned) or (callback is Callback.ASSIGNED and not self._cooperative)
-        return TimedCallback(self._witness if counts else None, self._clock, callback, concerned)
+        return TimedCallback(self._builder if counts else None, self._clock, callback, concerned)
 
     def _method(self, callback: Callback) -> Callable[[Partitions], Any]:
         if self._listener is None:

@@ -81,7 +81,7 @@ class Reporter:
                 if not event.revision:
                     self._lives = not (isinstance(event, MemberEvent) and event.callback is Callback.LEFT)
                 self._start()
-            _pulse.start()
+            _heartbeat.start()
 
     def beat(self) -> None:
         """Say that the process lives, if its consumer is in the group and nothing waits to be sent."""
@@ -124,7 +124,7 @@ class Reporter:
         self._lives = self._beats = False
         self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
-        self._trouble = ""
+        self._last_reason = ""
 
     def _start(self) -> None:
         if self._thread is None or not self._thread.is_alive():
@@ -165,11 +165,11 @@ class Reporter:
 
     def _post(self, endpoint: Endpoint, batch: Batch) -> PostResult:
         answer = endpoint.post(batch)
-        if answer.reason and not self._trouble:
+        if answer.reason and not self._last_reason:
             logger.warning("%s takes no events: %s; the consumer is not affected", endpoint.url, answer.reason)
-        elif self._trouble and not answer.reason:
+        elif self._last_reason and not answer.reason:
             logger.info("%s takes events again", endpoint.url)
-        self._trouble = answer.reason
+        self._last_reason = answer.reason
         return answer
 
     def _delay(self, failures: int) -> float:
@@ -187,12 +187,12 @@ class Reporter:
 _reporters: weakref.WeakSet[Reporter] = weakref.WeakSet()
 
 
-def _beat_all() -> None:
+def _beat_reporters() -> None:
     for reporter in list(_reporters):
         reporter.beat()
 
 
-_pulse = Heartbeat(_beat_all)
+_heartbeat = Heartbeat(_beat_reporters)
 
 
 @atexit.register

@@ -19,10 +19,10 @@ class TimedCallback:
     """
 
     def __init__(
-        self, witness: EventBuilder | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
+        self, builder: EventBuilder | None, clock: Clock, callback: Callback, partitions: tuple[HasTopicPartition, ...]
     ) -> None:
-        """Report to ``witness``; None reports nothing."""
-        self._witness = witness
+        """Report to ``builder``; None reports nothing."""
+        self._builder = builder
         self._clock = clock
         self._callback = callback
         self._partitions = partitions
@@ -31,18 +31,18 @@ class TimedCallback:
         self._start = 0.0
 
     def __enter__(self) -> None:
-        if self._witness:
-            self._membership = self._witness.membership()
-            self._witness.begins(self._callback, self._partitions)
+        if self._builder:
+            self._membership = self._builder.membership()
+            self._builder.callback_starts(self._callback, self._partitions)
         self._started_ms = self._clock.now_ms()
         self._start = self._clock.monotonic()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._witness:
+        if self._builder:
             # The length by the monotonic clock: the other may be set meanwhile.
             ended_ms = self._started_ms + round((self._clock.monotonic() - self._start) * 1000)
-            self._witness.happened(
+            self._builder.callback_ended(
                 self._callback, self._partitions, self._membership, self._started_ms, ended_ms, error
             )

@@ -13,10 +13,10 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Callback
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 
-__all__ = ["rehearse"]
+__all__ = ["warm_up"]
 
 
-class _Nobody(Reporter):
+class _EncodingReporter(Reporter):
     """Encodes what it is told, and sends it to nobody."""
 
     def __init__(self) -> None:
@@ -27,15 +27,15 @@ class _Nobody(Reporter):
 
 
 @functools.cache
-def rehearse() -> None:
+def warm_up() -> None:
     """Tell nobody of a callback and an assignment, once in a process. Raises nothing.
 
     The events' codecs are derived from type hints, and Python loads the encoding that members are sorted by when it is
     first used: 3 ms, as much as ten callbacks.
     """
-    with quietly("rehearse"):
-        witness = EventBuilder("", "", Membership, _Nobody())
-        witness.happened(Callback.ASSIGNED, (), Membership(), 0, 0)
+    with quietly("warm_up"):
+        builder = EventBuilder("", "", Membership, _EncodingReporter())
+        builder.callback_ended(Callback.ASSIGNED, (), Membership(), 0, 0)
         group = GroupSubscription({"t": TopicMetadata(1)}, (MemberSubscription("m", ("t",)),))
         given = {"m": {"t": (0,)}}
-        witness.assigned("", 1, 0, 0.0, AssignDecision(group, GroupAssignment(members=given, target=given)))
+        builder.assign_ended("", 1, 0, 0.0, AssignDecision(group, GroupAssignment(members=given, target=given)))

@@ -21,7 +21,7 @@ class Consumer:
         self.progress = ConsumerProgress(
             lambda partitions: {each: self.at[each] for each in partitions if each in self.at}
         )
-        self.progress.began([P, Q])
+        self.progress.assigned([P, Q])
 
     def reads(self, partition, first, last):
         for offset in range(first, last + 1):
@@ -77,7 +77,7 @@ def test_a_partition_that_comes_back_where_it_was_to_is_counted_once():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     assert consumer.progress.given_up([P]) == 10
-    consumer.progress.began([P])
+    consumer.progress.assigned([P])
     consumer.reads(P, 10, 12)
     assert consumer.progress.take() == 0
 
@@ -87,7 +87,7 @@ def test_one_that_comes_back_farther_behind_is_counted_for_the_difference():
     consumer.progress.fetched([P], {P: 10}, from_start=True)
     consumer.reads(P, 10, 19)
     assert consumer.progress.given_up([P]) == 10
-    consumer.progress.began([P])
+    consumer.progress.assigned([P])
     consumer.progress.fetched([P], {P: 3}, from_start=True)
     assert consumer.progress.take() == 7
     assert consumer.progress.take() == 0
@@ -97,7 +97,7 @@ def test_one_that_others_advanced_meanwhile_is_not():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
     consumer.progress.given_up([P])
-    consumer.progress.began([P])
+    consumer.progress.assigned([P])
     consumer.reads(P, 50, 51)
     assert consumer.progress.take() == 0
 
@@ -105,7 +105,7 @@ def test_one_that_others_advanced_meanwhile_is_not():
 def test_a_client_that_forgets_early_is_asked_before():
     consumer = Consumer()
     consumer.reads(P, 10, 19)
-    consumer.progress.look([P])
+    consumer.progress.save_positions([P])
     consumer.at.clear()
     assert consumer.progress.given_up([P]) == 10
 
@@ -131,7 +131,7 @@ def test_memory_is_bounded(monkeypatch):
     monkeypatch.setattr(progress, "LEFT_MAX", 2)
     watched = ConsumerProgress(lambda partitions: dict.fromkeys(partitions, 5))
     many = [("t", number) for number in range(10)]
-    watched.began(many)
+    watched.assigned(many)
     for each in many:
         watched.read(each, 1)
     assert len(watched._resume) == 3

@@ -37,7 +37,7 @@ def tell_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bo
 
     async def join_read(*arguments: Any) -> None:  # noqa: ANN401
         with quietly("note how far the consumer is"):
-            progress.look(coordinator._subscription.assigned_partitions())  # noqa: SLF001
+            progress.save_positions(coordinator._subscription.assigned_partitions())  # noqa: SLF001
         await join_complete(*arguments)
 
     coordinator._send_offset_commit_request = send_commit  # noqa: SLF001
