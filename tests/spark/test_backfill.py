@@ -11,8 +11,8 @@ import pytest
 from pyspark.sql import functions as F  # noqa: N812
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.pipeline.ingest.backfill import (
-    OFFSETS_TOPIC,
     keep,
     ranges,
     records_of_files,

@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import struct
 
-__all__ = ["offsets_partition"]
+__all__ = ["OFFSETS_TOPIC", "offsets_partition"]
+
+OFFSETS_TOPIC = "__consumer_offsets"
+"""The internal topic with every group's state: its group records, and its committed offsets."""
 
 CACHED_NAMES_MAX = 20_000
 """Names whose partition is remembered: the groups of a large cluster, asked for with every list of them."""

@@ -18,6 +18,7 @@ from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import BEGINNING, QUEUE_TUNING, TopicReader, TopicRecord
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.backfill_reader import BackfillReader
 from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
@@ -26,9 +27,7 @@ from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, Snapshots
 from rebalance_agent.offsets_topic.snapshots.rebase import SnapshotRebase
 from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, TailReached
 
-__all__ = ["OFFSETS_PART", "OFFSETS_TOPIC", "TAIL_TUNING", "OffsetsTail"]
-
-OFFSETS_TOPIC = "__consumer_offsets"
+__all__ = ["OFFSETS_PART", "TAIL_TUNING", "OffsetsTail"]
 
 OFFSETS_PART = "offsets_topic"
 """Its name in readiness."""

@@ -6,7 +6,7 @@ import logging
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 
 __all__ = ["LIMIT_EVERY_S", "RecordSizeLimit"]
 

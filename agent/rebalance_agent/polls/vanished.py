@@ -16,10 +16,9 @@ from dataclasses import dataclass
 
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.errors import AccessDeniedError, ClusterError
-from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupType
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 from rebalance_agent.tracking.observations import GroupVanished
 from rebalance_agent.tracking.views import GroupView
 

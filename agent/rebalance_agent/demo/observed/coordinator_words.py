@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-d
 from rebalance_agent.cluster.admin_answers import AdminAnswers
 from rebalance_agent.demo.errors import DemoError
 from rebalance_agent.demo.observed.claims_check import Words
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 from rebalance_agent.testing import EmbeddedKafka
 
@@ -23,7 +24,6 @@ __all__ = ["ONE_OFFSETS_PARTITION", "Logged", "ask", "read_formatter"]
 
 CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
 FORMATTER = "org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
-OFFSETS_TOPIC = "__consumer_offsets"
 ONE_OFFSETS_PARTITION = {"offsets.topic.num.partitions": "1"}
 """Members commit all the time, so the tool never comes to an end by itself; in one partition it can be told where."""
 

@@ -15,6 +15,7 @@ import structlog
 from rebalance_agent.cluster.agent_topics import KafkaProducer, create_topic
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.snapshots.codec import (
     VERSION,
     Marker,
@@ -26,7 +27,6 @@ from rebalance_agent.offsets_topic.snapshots.codec import (
 from rebalance_agent.offsets_topic.snapshots.partition import SnapshotPartition
 from rebalance_agent.offsets_topic.snapshots.reader import Snapshot, SnapshotReader
 from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotProducer
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 

@@ -18,6 +18,7 @@ from pyspark.storagelevel import StorageLevel
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED
@@ -28,7 +29,6 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.tracking.log_replay import LogFacts
 
 __all__ = [
-    "OFFSETS_TOPIC",
     "Gaps",
     "PartitionRange",
     "TopicNow",
@@ -40,8 +40,6 @@ __all__ = [
     "retold",
     "topic_now",
 ]
-
-OFFSETS_TOPIC = "__consumer_offsets"
 
 _COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "topic")
 """Of records: where nobody knows the ``offset`` it is null, and their order is that of times and then of ``place``."""

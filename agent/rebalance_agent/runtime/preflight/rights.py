@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rebalance_agent.cluster.acls import allow_command
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
 __all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights", "rights_table"]

@@ -10,7 +10,7 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.cluster.topic_reader import BEGINNING, TopicReader
 from rebalance_agent.errors import AccessDeniedError
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.preflight.findings import Finding, FindingStatus
 from rebalance_agent.runtime.preflight.probes import ProbeResult, RightsProbe, prove
 from rebalance_agent.runtime.preflight.rights import EVERYTHING, Right, acl_command, agent_rights

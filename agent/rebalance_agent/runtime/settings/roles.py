@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.kafka_config import kafka_properties
 from rebalance_agent.runtime.sinks.webhook_sink import webhook_target
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
@@ -42,7 +43,7 @@ DECLARATIONS_TEXT_MAX = 10_000
 
 TOPIC_NAME = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
-INTERNAL_TOPICS = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+INTERNAL_TOPICS = (OFFSETS_TOPIC, "__transaction_state", "__share_group_state")
 
 WILDCARDS = {"0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 LOOPBACKS = {"127.0.0.1", "localhost"}

@@ -18,12 +18,13 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.metrics.agent_rows import READY, REPLAYED_RECORDS
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
 from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART
-from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OFFSETS_TOPIC
+from rebalance_agent.offsets_topic.tail import OFFSETS_PART
 
 __all__ = ["Scrape", "VerifiedCluster", "scraped"]
 

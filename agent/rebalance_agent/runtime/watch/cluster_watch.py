@@ -10,9 +10,10 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Health, Meters
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
-from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OFFSETS_TOPIC, OffsetsTail
+from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail
 from rebalance_agent.polls.describe_groups import DescribePoll
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
 from rebalance_agent.polls.list_groups import list_poll

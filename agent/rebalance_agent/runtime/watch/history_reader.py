@@ -10,11 +10,10 @@ from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC, offsets_partition
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 from rebalance_agent.runtime.sinks.split_events import whole_events
 from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
 

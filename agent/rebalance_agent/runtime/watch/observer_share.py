@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from rebalance_agent.cluster.collector_context import CollectorContext
+from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.offsets_topic.ownership import OWNERSHIP_PART, FullOwnership, SharedOwnership
 from rebalance_agent.offsets_topic.snapshots.coverage import Coverage
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress, SnapshotSchedule
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
-from rebalance_agent.offsets_topic.tail import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 
 __all__ = ["ObserverShare", "fleet_parts"]
