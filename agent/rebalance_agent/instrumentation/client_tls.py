@@ -1,50 +1,122 @@
-"""TLS towards a server that is not on this machine: whom a client of ours trusts, and who it says it is."""
+"""TLS contexts of every client in this package: the authorities that it trusts, and the certificate that it shows.
+
+`client_context` takes PEM files, `broker_context` librdkafka's properties. Both verify the server's certificate and
+name, and speak TLS 1.2 or newer.
+"""
 
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from rebalance_agent.errors import InvalidInputError
 
-__all__ = ["CA_VARIABLE", "CERT_VARIABLE", "KEY_VARIABLE", "NamedFile", "client_context"]
+__all__ = [
+    "CA_VARIABLE",
+    "CERT_VARIABLE",
+    "KEY_VARIABLE",
+    "NamedFile",
+    "broker_context",
+    "client_context",
+    "trusting_context",
+]
 
 CA_VARIABLE = "REBALANCE_AGENT_EVENTS_CA_FILE"
 CERT_VARIABLE = "REBALANCE_AGENT_EVENTS_CERT_FILE"
 KEY_VARIABLE = "REBALANCE_AGENT_EVENTS_KEY_FILE"
 
 NamedFile = tuple[str, str | None]
-"""What the user calls a file (a setting, a flag, a variable), and its path; none where it is not set."""
+"""What the user calls a file (a setting, a flag, a variable), and its path; None where it is not set."""
+
+_UNSET: NamedFile = ("", None)
 
 
 def client_context(
-    authority: NamedFile, certificate: NamedFile = ("", None), key: NamedFile = ("", None)
+    authority: NamedFile = _UNSET, certificate: NamedFile = _UNSET, key: NamedFile = _UNSET
 ) -> ssl.SSLContext:
-    """From PEM files.
+    """A context from PEM files.
 
-    They hold who signs the server's certificate (not set: whom the system trusts), and for mutual TLS a certificate and
-    its unencrypted key (not set: in the same file).
+    ``authority`` signs the server's certificate (not set: the authorities that the system trusts). For mutual TLS
+    ``certificate`` is shown, with its unencrypted ``key`` (not set: in the same file).
 
     Raises:
-        InvalidInputError: naming what cannot be used.
+        InvalidInputError: naming the file that cannot be used, or is missing.
     """
     try:
         context = ssl.create_default_context(cafile=authority[1] or None)
     except OSError as error:
         raise _unusable(authority, error) from None
+    try:
+        _show_certificate(context, certificate, key)
+    except OSError as error:
+        raise _unusable(certificate, error) from None
+    return context
+
+
+def trusting_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """A context that trusts ``ssl.ca.location`` (file or folder) and ``ssl.ca.pem``; without them, as the system does.
+
+    Raises:
+        InvalidInputError: naming the property that cannot be used.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and names
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    location, pem = properties.get("ssl.ca.location", ""), properties.get("ssl.ca.pem", "")
+    if location not in ("", "probe"):
+        _use("ssl.ca.location", lambda: _trust(context, location))
+    if pem:
+        _use("ssl.ca.pem", lambda: context.load_verify_locations(cadata=pem))
+    if location in ("", "probe") and not pem:
+        context.load_default_certs()
+    return context
+
+
+def broker_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """A context from librdkafka's properties: `trusting_context` with revocations, ciphers and a client certificate.
+
+    Raises:
+        InvalidInputError: naming the property that cannot be used, or is missing.
+    """
+    context = trusting_context(properties)
+    if revoked := properties.get("ssl.crl.location"):
+        _use("ssl.crl.location", lambda: context.load_verify_locations(revoked))
+        context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
+    if ciphers := properties.get("ssl.cipher.suites"):
+        _use("ssl.cipher.suites", lambda: context.set_ciphers(ciphers))
+    certificate, key = ((name, properties.get(name)) for name in ("ssl.certificate.location", "ssl.key.location"))
+    password = properties.get("ssl.key.password", "")
+    _use(certificate[0], lambda: _show_certificate(context, certificate, key, password))
+    return context
+
+
+def _trust(context: ssl.SSLContext, location: str) -> None:
+    context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
+
+
+def _show_certificate(context: ssl.SSLContext, certificate: NamedFile, key: NamedFile, password: str = "") -> None:
     if certificate[1]:
-        try:
-            # A key behind a passphrase would ask for it on the terminal.
-            context.load_cert_chain(certificate[1], key[1] or None, password=lambda: "")
-        except OSError as error:
-            raise _unusable(certificate, error) from None
+        # Given as a function, an empty password refuses a locked key; OpenSSL would ask for one on the terminal.
+        context.load_cert_chain(certificate[1], key[1] or None, password=lambda: password)
     elif key[1]:
         raise InvalidInputError(certificate[0], f"is missing: {key[0]} is its key")
-    return context
+
+
+def _use(name: str, load: Callable[[], None]) -> None:
+    try:
+        load()
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; no text of theirs has a secret in it
+        raise InvalidInputError(name, f"cannot be used: {_reason(error)}") from None
 
 
 def _unusable(file: NamedFile, error: OSError) -> InvalidInputError:
     name, path = file
     if isinstance(error, ssl.SSLError):
-        reason = (error.reason or str(error)).replace("_", " ").lower()
-        return InvalidInputError(name, f"{path} does not hold what it should as PEM: {reason}")
-    return InvalidInputError(name, f"cannot read {path}: {error.strerror or error}")
+        return InvalidInputError(name, f"{path} does not hold what it should as PEM: {_reason(error)}")
+    return InvalidInputError(name, f"cannot read {path}: {_reason(error)}")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return (getattr(error, "reason", None) or str(error)).replace("_", " ").lower()
+    return str(getattr(error, "strerror", None) or error)

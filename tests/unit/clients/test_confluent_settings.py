@@ -128,7 +128,7 @@ def test_the_protocol_is_cooperative_if_all_strategies_are(strategies, cooperati
         ),
         ({"ssl.something.new": 1}, "ssl.something.new"),
         ({"ssl.ca.location": "/not/there", "security.protocol": "ssl"}, "ssl.ca.location"),
-        ({"ssl.ca.pem": "nonsense", "security.protocol": "ssl"}, "ssl.ca.location"),
+        ({"ssl.ca.pem": "nonsense", "security.protocol": "ssl"}, "ssl.ca.pem"),
         ({"ssl.key.location": "/k", "security.protocol": "ssl"}, "ssl.certificate.location"),
         ({"ssl.certificate.location": "/not/there", "security.protocol": "ssl"}, "ssl.certificate.location"),
         ({"ssl.cipher.suites": "nonsense", "security.protocol": "ssl"}, "ssl.cipher.suites"),

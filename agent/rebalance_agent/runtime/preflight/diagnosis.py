@@ -8,7 +8,9 @@ from __future__ import annotations
 import socket
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
+
+from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.client_tls import trusting_context
 
 __all__ = ["TIMEOUT_S", "connection_trouble", "diagnose", "split_server", "tls_trouble"]
 
@@ -141,16 +143,9 @@ def _context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
     """As librdkafka checks servers; None where it does not, or by means that Python has not."""
     if properties.get("enable.ssl.certificate.verification", "true").lower() in ("false", "0", "f"):
         return None
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "none"
-    location, pem = properties.get("ssl.ca.location", ""), properties.get("ssl.ca.pem", "")
     try:
-        if pem:
-            context.load_verify_locations(cadata=pem)
-        elif location and location != "probe":
-            context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
-        else:
-            context.load_default_certs()
-    except (OSError, ValueError):
+        context = trusting_context(properties)
+    except InvalidInputError:
         return None
+    context.check_hostname = properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "none"
     return context

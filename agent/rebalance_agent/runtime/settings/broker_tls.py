@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.client_tls import broker_context
 
 __all__ = ["broker_tls"]
 
@@ -32,22 +32,10 @@ def broker_tls(properties: Mapping[str, str]) -> ssl.SSLContext | None:
     if not protocol.endswith("ssl"):
         return None
     _refuse(properties)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # verifies certificates and names
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    location, pem = properties.get("ssl.ca.location", ""), properties.get("ssl.ca.pem", "")
-    if location not in ("", "probe"):
-        _tried("ssl.ca.location", lambda: _load_authorities(context, location))
-    if pem:
-        _tried("ssl.ca.pem", lambda: context.load_verify_locations(cadata=pem))
-    if location in ("", "probe") and not pem:
-        context.load_default_certs()
-    if revoked := properties.get("ssl.crl.location"):
-        _tried("ssl.crl.location", lambda: context.load_verify_locations(revoked))
-        context.verify_flags |= ssl.VerifyFlags.VERIFY_CRL_CHECK_LEAF
-    if ciphers := properties.get("ssl.cipher.suites"):
-        _tried("ssl.cipher.suites", lambda: context.set_ciphers(ciphers))
-    _load_own(context, properties)
-    return context
+    try:
+        return broker_context(properties)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"kafka.{error.field}", error.problem) from None
 
 
 def _refuse(properties: Mapping[str, str]) -> None:
@@ -64,27 +52,3 @@ def _refuse(properties: Mapping[str, str]) -> None:
             "kafka.ssl.endpoint.identification.algorithm",
             "must be https: clients cannot know which broker they reach, so the gateway verifies every name",
         )
-
-
-def _load_authorities(context: ssl.SSLContext, location: str) -> None:
-    folder = Path(location).is_dir()
-    context.load_verify_locations(capath=location if folder else None, cafile=None if folder else location)
-
-
-def _load_own(context: ssl.SSLContext, properties: Mapping[str, str]) -> None:
-    certificate, key = properties.get("ssl.certificate.location"), properties.get("ssl.key.location")
-    if not certificate and not key:
-        return
-    if not certificate:
-        raise InvalidInputError("kafka.ssl.certificate.location", "is missing: a key takes its certificate")
-    # Without a password OpenSSL would ask for one on the terminal.
-    password = properties.get("ssl.key.password", "")
-    _tried("ssl.key.location", lambda: context.load_cert_chain(certificate, key, password=lambda: password))
-
-
-def _tried(name: str, load: Callable[[], None]) -> None:
-    try:
-        load()
-    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError; its text names no secret
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "is not what OpenSSL can read"
-        raise InvalidInputError(f"kafka.{name}", f"cannot be used: {reason}") from None

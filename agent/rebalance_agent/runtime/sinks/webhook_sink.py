@@ -18,6 +18,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.backoff import Backoff
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.loopback import is_loopback
+from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.events_post import EVENTS_TYPE
 from rebalance_agent.runtime.sinks.queued_sink import DeliveryError
 
@@ -96,7 +97,7 @@ class Webhook:
         *,
         form: Literal["ndjson", "json"] = "ndjson",
         token: Callable[[], str] | None = None,
-        context: Callable[[], ssl.SSLContext] = ssl.create_default_context,
+        context: Callable[[], ssl.SSLContext] = client_context,
         seconds: float = 60.0,
         backoff: Callable[[], Backoff] = lambda: Backoff(first=0.5, most=WAIT_MOST_S),
     ) -> None:

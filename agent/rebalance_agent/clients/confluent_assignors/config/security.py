@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rebalance_agent.clients.confluent_assignors.config.config_values import flag, text
 from rebalance_agent.clients.confluent_assignors.config.oauth import Tokens
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
+from rebalance_agent.instrumentation.client_tls import broker_context
 
 __all__ = ["REFUSED", "SASL", "TLS", "security"]
 
@@ -105,54 +105,12 @@ def _tokens(config: Mapping[str, Any], clock: Clock) -> Tokens:
 
 
 def _context(config: Mapping[str, Any]) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     identification = text(config, "ssl.endpoint.identification.algorithm", "https")
     if identification not in {"https", "none"}:
         raise InvalidInputError("ssl.endpoint.identification.algorithm", "must be https or none")
-    context.check_hostname = identification == "https"
-    if not flag(config, "enable.ssl.certificate.verification", True):
-        context.check_hostname = False
+    verified = flag(config, "enable.ssl.certificate.verification", True)
+    context = broker_context({name: text(config, name, "") for name in TLS})
+    context.check_hostname = verified and identification == "https"
+    if not verified:
         context.verify_mode = ssl.CERT_NONE
-    for name, load in (
-        ("ssl.ca.location", _load_authorities),
-        ("ssl.crl.location", _load_revocations),
-        ("ssl.cipher.suites", _load_ciphers),
-        ("ssl.certificate.location", _load_certificate),
-    ):
-        try:
-            load(context, config)
-        except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-            raise InvalidInputError(name, f"cannot be used: {error}") from None
     return context
-
-
-def _load_authorities(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
-    location = text(config, "ssl.ca.location", "")
-    pem = text(config, "ssl.ca.pem", "")
-    if pem:
-        context.load_verify_locations(cadata=pem)
-    if location and location != "probe":
-        context.load_verify_locations(**{"capath" if Path(location).is_dir() else "cafile": location})
-    if not pem and location in {"", "probe"}:
-        context.load_default_certs()
-
-
-def _load_revocations(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
-    if location := text(config, "ssl.crl.location", ""):
-        context.load_verify_locations(cafile=location)
-        context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
-
-
-def _load_ciphers(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
-    if suites := text(config, "ssl.cipher.suites", ""):
-        context.set_ciphers(suites)
-
-
-def _load_certificate(context: ssl.SSLContext, config: Mapping[str, Any]) -> None:
-    certificate = text(config, "ssl.certificate.location", "")
-    key = text(config, "ssl.key.location", "")
-    if key and not certificate:
-        raise InvalidInputError("ssl.certificate.location", "is needed with ssl.key.location")
-    if certificate:
-        # An empty password rather than none, for which OpenSSL would ask on the terminal.
-        context.load_cert_chain(certificate, key or None, text(config, "ssl.key.password", ""))
