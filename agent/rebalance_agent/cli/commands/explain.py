@@ -8,9 +8,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import add_access_flags, agent_api, quiet_logs, wants_direct
 from rebalance_agent.clock import SystemClock

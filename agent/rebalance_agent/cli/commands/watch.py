@@ -6,9 +6,9 @@ import argparse
 import sys
 from contextlib import ExitStack
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX, SORT_KEYS
-from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import (
     add_access_flags,

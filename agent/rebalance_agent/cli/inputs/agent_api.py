@@ -1,4 +1,4 @@
-"""Asks an observer over its HTTP API, or one that runs in this process: the same four questions either way."""
+"""Asks an observer over its HTTP API: a `GroupSource` for commands."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, cast
+from typing import TypeVar, cast
 from urllib.parse import quote, urlencode, urlsplit
 
 from rebalance_agent.api.query import GroupQuery, NotKnownError
@@ -17,7 +17,7 @@ from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.instrumentation.client_tls import client_context
 from rebalance_agent.model.event_json import json_object, value_from_json
 
-__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentAddress", "AgentApi", "AgentError", "GroupSource"]
+__all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentAddress", "AgentApi", "AgentError"]
 
 ANSWER_BYTES_MAX = 64 << 20
 """Ten thousand groups in one answer are some six megabytes."""
@@ -32,29 +32,6 @@ _Value = TypeVar("_Value")
 
 class AgentError(RebalanceAgentError):
     """The agent cannot be reached, or answers with something else."""
-
-
-class GroupSource(Protocol):
-    """What `watch` and `explain` ask. `api.groups_api.GroupsApi` answers it, too.
-
-    Every method may raise NotKnownError and AgentError.
-    """
-
-    def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` asks for."""
-        ...
-
-    def group(self, name: str) -> GroupDetail:
-        """One group."""
-        ...
-
-    def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances, newest first."""
-        ...
-
-    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

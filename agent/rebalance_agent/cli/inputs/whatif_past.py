@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
 from rebalance_agent.api.shapes import RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.inputs.cluster_flags import cluster_settings
 from rebalance_agent.cli.inputs.groups_access import agent_api, wants_direct
 from rebalance_agent.cli.inputs.line_files import lines_of, open_lines

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Input, Static
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.routes import LIMIT_MAX
 from rebalance_agent.api.shapes import GroupList
-from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
-from rebalance_agent.cli.inputs.agent_api import GroupSource
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 
 __all__ = ["DetailPoll"]

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
-from rebalance_agent.cli.inputs.agent_api import GroupSource
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.cli.screens.watch_detail import DetailPoll
 from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows

@@ -7,19 +7,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 from urllib.parse import parse_qsl
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.history import EpisodeHistory
 from rebalance_agent.api.query import QUERY_MAX, GroupQuery, NotKnownError
 from rebalance_agent.api.routes import LIMIT_MAX
-from rebalance_agent.api.shapes import (
-    GroupDetail,
-    GroupList,
-    RebalanceDetail,
-    RebalanceKind,
-    RebalanceList,
-)
+from rebalance_agent.api.shapes import GroupDetail, RebalanceDetail, RebalanceKind, RebalanceList
 from rebalance_agent.clock import Clock
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
@@ -36,7 +30,7 @@ from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
 from rebalance_agent.ui.sentences.words import printable
 from rebalance_agent.ui.svg.readable import escaped, name
 
-__all__ = ["ASSETS", "GroupPages", "PageGroups", "Site", "sign_in"]
+__all__ = ["ASSETS", "GroupPages", "Site", "sign_in"]
 
 ASSETS = ("/page.css", "/page.js", "/icon.svg")
 """What a browser asks for besides pages. They are the same for everybody, so a token is not needed for them."""
@@ -59,30 +53,10 @@ _ICON = (
 )
 
 
-class PageGroups(Protocol):
-    """Who answers about groups: `api.Api`."""
-
-    def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that are asked for."""
-        ...
-
-    def group(self, name: str) -> GroupDetail:
-        """One group; `NotKnownError` if there is none."""
-        ...
-
-    def rebalances(self, name: str) -> RebalanceList:
-        """A group's last rebalances; `NotKnownError` if there is no such group."""
-        ...
-
-    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events; `NotKnownError` if it is not remembered."""
-        ...
-
-
 class GroupPages:
     """The list and the groups of an observer."""
 
-    def __init__(self, groups: PageGroups, history: EpisodeHistory, clock: Clock) -> None:
+    def __init__(self, groups: GroupSource, history: EpisodeHistory, clock: Clock) -> None:
         """``history`` is what ``groups`` answers from."""
         self._groups = groups
         self._history = history

@@ -6,10 +6,11 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from rebalance_agent.api.group_source import GroupSource
 from rebalance_agent.api.query import NotKnownError
-from rebalance_agent.api.shapes import Rebalance, RebalanceDetail, RebalanceKind
+from rebalance_agent.api.shapes import Rebalance, RebalanceKind
 from rebalance_agent.clock import Clock
 from rebalance_agent.model.episode import Stall, Trigger
 from rebalance_agent.model.events import MemberSnapshot
@@ -18,7 +19,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
 from rebalance_agent.ui.sentences.words import identity, member_names
 
-__all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "RebalanceSource", "TimelineColumn", "TimelineColumns"]
+__all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 
 COLUMNS_MAX = 40
 """Rebalances of a timeline: more would be narrower than a word."""
@@ -62,20 +63,12 @@ class TimelineColumn:
     held: Mapping[str, OwnedCount]
 
 
-class RebalanceSource(Protocol):
-    """Who can be asked for whole rebalances: `api.Api`."""
-
-    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
-        """One rebalance with its events."""
-        ...
-
-
 class TimelineColumns:
     """Columns by group, those that were asked for last. Thread-safe."""
 
-    def __init__(self, rebalances: RebalanceSource, clock: Clock) -> None:
+    def __init__(self, groups: GroupSource, clock: Clock) -> None:
         """Nothing is read yet."""
-        self._rebalances = rebalances
+        self._source = groups
         self._clock = clock
         self._lock = Lock()
         self._groups: OrderedDict[str, dict[tuple[str, int], TimelineColumn]] = OrderedDict()
@@ -105,7 +98,7 @@ class TimelineColumns:
 
     def _read(self, group: str, line: Rebalance) -> TimelineColumn | None:
         try:
-            event = closing_event(self._rebalances.rebalance(group, line.id))
+            event = closing_event(self._source.rebalance(group, line.id))
         except NotKnownError:
             return None  # forgotten a moment ago
         if event is None:

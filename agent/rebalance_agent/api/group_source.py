@@ -1,0 +1,46 @@
+"""The four questions about groups. An observer, a watch inside a command and an agent over HTTP all answer them."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from rebalance_agent.api.query import GroupQuery
+from rebalance_agent.api.shapes import GroupDetail, GroupList, RebalanceDetail, RebalanceList
+
+__all__ = ["GroupSource"]
+
+
+class GroupSource(Protocol):
+    """Answers about groups and their rebalances; each method corresponds to one path of the API.
+
+    Raises:
+        RebalanceAgentError: from any method, where the source cannot answer (it is not reachable, or not ready yet).
+    """
+
+    def groups(self, query: GroupQuery | None = None) -> GroupList:
+        """The groups that ``query`` selects; all of them, up to the default limit, without one."""
+        ...
+
+    def group(self, name: str) -> GroupDetail:
+        """One group.
+
+        Raises:
+            NotKnownError: there is no such group.
+        """
+        ...
+
+    def rebalances(self, name: str) -> RebalanceList:
+        """A group's last rebalances, newest first.
+
+        Raises:
+            NotKnownError: there is no such group.
+        """
+        ...
+
+    def rebalance(self, name: str, identity: str) -> RebalanceDetail:
+        """One rebalance with its events, by the id of any of these events.
+
+        Raises:
+            NotKnownError: the rebalance is not remembered, or there is no such group.
+        """
+        ...
