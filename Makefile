@@ -9,7 +9,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart sbom audit lock docs clean
+.PHONY: help venv demo test test-fast test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart sbom audit lock docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ demo: $(STAMP) ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 
 
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)
+
+test-fast: $(STAMP) ## run what tells soonest whether a change is good: minutes, without coverage and Spark
+	@$(BIN)/python tests/run.py --fast $(ARGS)
 
 test-slow: $(STAMP) ## run the soaks: many minutes
 	@$(BIN)/python tests/run.py --tier slow $(ARGS)

@@ -6,7 +6,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["rebalance_agent.testing.pytest_plugin", "support.charts.live_prometheus"]
+pytest_plugins = ["rebalance_agent.testing.pytest_plugin", "support.charts.live_prometheus", "support.runner.shares"]
 
 # How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
 settings.register_profile("rebalance-agent", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,12 +1,14 @@
-"""``make test``: runs the test tiers, says how long each took, and what did not run and why.
+"""``make test``: runs the test tiers, reports how long each took, and what did not run and why.
 
-``python tests/run.py [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has passed.
-Without ``--tier`` all run but those that somebody has to ask for by name, as ``make test-slow`` does.
+``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has
+passed. Without ``--tier`` all run but those that have to be asked for by name, as ``make test-slow`` does. ``--fast`` is
+the loop of change and try, as ``make test-fast`` runs it: no coverage, no Spark, and of a broker one path end to end.
 Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
 
-Tiers that disturb nobody share the processors, and the output of each command comes when it is done. Those that watch
-real sockets and real time run alone. What a tier can have built beforehand is built from the start on, of the processor
-time that the others leave.
+Two lanes keep the processors busy. Tests that watch real sockets and real time wait for most of theirs: they have the
+normal priority. All that computes runs beside them with a lower one, of the processor time that they leave. Processes
+of one tier share its files (`support.runner.shares`), so that they end together. The output of each command comes when
+it is done. What a tier can have built beforehand is built from the start on, at the lowest priority.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, islice
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -28,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from rebalance_agent.clock import Clock, SystemClock
 from support.runner import tools
 from support.runner.background import in_background
-from support.runner.jobs import Job, run_jobs
+from support.runner.jobs import Job, Lane, run_jobs
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -38,90 +40,113 @@ MEMORY = Path("/dev/shm")  # Linux's file system in memory
 MEMORY_BYTES_MIN = 8 << 30  # brokers, Spark and what they write have some four gigabytes together
 
 
+COMPUTING = Lane(os.cpu_count() or 1, niceness=10)
+"""Commands that need a processor, and no certain time."""
+
+WAITING = Lane(2)
+"""Commands that wait for brokers, timers and processes more than they compute."""
+
+ALONE = Lane(1)
+"""Commands beside which nothing runs, of tiers that are asked for by name."""
+
+
 @dataclass(frozen=True)
 class Command:
-    """A program of the environment; ``pytest`` if it is one that takes pytest's arguments."""
+    """A program of the environment; ``pytest`` if it is one that takes pytest's arguments.
+
+    ``processes``: how many run at once, and share the test files.
+    """
 
     name: str
     arguments: tuple[str, ...]
+    lane: Lane = COMPUTING
     pytest: bool = False
+    processes: int = 1
 
 
 @dataclass(frozen=True)
 class Tier:
-    """Commands that pass or fail together; ``alone`` if nothing may run beside any of them.
+    """Commands that pass or fail together.
 
     ``beforehand``: what builds that which the tests else build themselves, for minutes.
     """
 
     name: str
     commands: tuple[Command, ...]
-    alone: bool = False
     beforehand: Command | None = None
 
 
 def tool(*arguments: str) -> Command:
-    """A program that reads the tree and says what is wrong with it."""
+    """A program that reads the tree and reports what is wrong with it."""
     return Command(" ".join(arguments), (str(BIN / arguments[0]), *arguments[1:]))
 
 
-def pytest(*arguments: str, coverage: bool = True) -> Command:
-    """A pytest process, which counts the lines that it runs: pure Python takes two to three times as long by that."""
-    counting = ("--cov", "--cov-report=") if coverage else ()
-    return Command(" ".join(("pytest", *arguments)), (*PYTEST, *counting, *arguments), pytest=True)
+def pytest(*arguments: str, lane: Lane = COMPUTING, processes: int = 1, coverage: bool = True) -> Command:
+    """A pytest process, which counts the lines that it runs: pure Python takes two to three times as long by that.
 
+    Tests that are marked ``no_cover`` run without that: others count the same lines.
+    """
+    counting = ("--cov", "--cov-report=") if coverage else ()
+    name = " ".join(("pytest", *arguments))
+    return Command(name, (*PYTEST, *counting, *arguments), lane, pytest=True, processes=processes)
+
+
+STATIC = Tier(
+    "static",
+    (
+        tool("mypy"),
+        tool("ruff", "check", "."),
+        tool("ruff", "format", "--check", "."),
+        tool("lint-imports", "--no-cache"),
+    ),
+)
+# Files that take long come early, for all wait for what is begun last.
+FAST = ("tests/properties", "tests/golden", "tests/fuzz", "tests/soak", "tests/contracts", "tests/unit")
+HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
-    Tier(
-        "static",
-        (
-            tool("ruff", "check", "."),
-            tool("ruff", "format", "--check", "."),
-            tool("mypy"),
-            tool("lint-imports", "--no-cache"),
-        ),
-    ),
-    Tier(
-        "fast",
-        (
-            # The longest first, for all wait for what is begun last. Its lines are those that the others count, too.
-            pytest("tests/properties", coverage=False),
-            pytest("tests/unit", "tests/golden", "tests/contracts", "--ignore=tests/unit/assignors"),
-            pytest("tests/unit/assignors"),
-            pytest("tests/fuzz", "tests/soak"),
-        ),
-    ),
+    STATIC,
+    Tier("fast", (pytest(*FAST, processes=2),)),
     # Kafka's Java classes live in the test process: a process of its own, without the threads of clients.
-    Tier("peers", (pytest("tests/peers"),)),
-    # Before those that run alone, and the last of the others: the more of Kubernetes is built by then.
+    Tier("peers", (pytest("tests/peers", coverage=False),)),
+    # Its Java counts no lines of ours.
+    Tier("spark", (pytest("tests/spark", "--timeout=900"),)),
+    # The last of what computes: the more of Kubernetes is built by then.
     Tier(
         "helm",
-        # Each with an API server of its own.
         (
-            pytest("tests/helm", "--ignore-glob=*/test_injection*", "--timeout=1800", coverage=False),
-            pytest("tests/helm", "--ignore-glob=*/test_[ac]*", "--timeout=1800", coverage=False),
+            pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),
+            pytest("tests/helm", "-m", "api_server", "--timeout=1800", coverage=False),
         ),
-        beforehand=tool("python", "-m", "support.cluster.kube_tools"),
+        beforehand=HELM_PROGRAMS,
     ),
-    Tier("integration", (pytest("tests/integration"),), alone=True),
     # One run of the demo under a real Prometheus, on which alerts and boards are proved together.
-    Tier("live", (pytest("tests/alerts", "tests/dashboards", coverage=False),), alone=True),
-    # Spark takes both processors for itself, and its Java counts no lines of ours.
-    Tier("spark", (pytest("tests/spark", "--timeout=600"),), alone=True),
+    Tier("live", (pytest("tests/alerts", "tests/dashboards", lane=WAITING, coverage=False),)),
+    # Each process has a broker of its own.
+    Tier("integration", (pytest("tests/integration", lane=WAITING, processes=2),)),
 )
+
+LOOP = (
+    STATIC,
+    Tier("fast", (pytest(*FAST, processes=2, coverage=False),)),
+    Tier("peers", (pytest("tests/peers", coverage=False),)),
+    Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),), HELM_PROGRAMS),
+    Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
+)
+"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane."""
 
 ON_REQUEST = (
     # Soaks of many minutes.
-    Tier("slow", (pytest("tests/slow", "--timeout=3600", coverage=False),), alone=True),
+    Tier("slow", (pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),)),
     # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
-    Tier("node", (pytest("tests/node", "--timeout=3600", coverage=False),), alone=True),
+    Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE, coverage=False),)),
 )
 """Apart from what every change must pass."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What is said of a tier in the end: minutes from its first command's start to its last one's end."""
+    """What is reported of a tier in the end: minutes from its first command's start to its last one's end."""
 
     tier: str
     minutes: float
@@ -131,10 +156,12 @@ class Row:
 def main() -> int:
     """Run the chosen tiers and report."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--fast", action="store_true", help="what shall take no more than minutes, without coverage")
     parser.add_argument("--tier", action="append", choices=[tier.name for tier in (*TIERS, *ON_REQUEST)])
     parser.add_argument("pytest", nargs="*", help="further arguments for every pytest tier")
     options = parser.parse_args()
-    chosen = [tier for tier in (*TIERS, *ON_REQUEST) if tier.name in options.tier] if options.tier else list(TIERS)
+    usual = LOOP if options.fast else TIERS
+    chosen = [tier for tier in (*usual, *ON_REQUEST) if tier.name in options.tier] if options.tier else list(usual)
 
     os.chdir(ROOT)
     for stale in ROOT.glob(".coverage*"):
@@ -158,7 +185,8 @@ def main() -> int:
     beforehand = {tier.name: tier.beforehand.arguments for tier in chosen if tier.beforehand}
     try:
         with in_background(beforehand.values(), {**environment, "PYTHONPATH": str(ROOT / "tests")}) as building:
-            rows = [row for tiers in apart(chosen) for row in run(tiers, options.pytest, environment, clock)]
+            for tiers in apart(chosen):
+                rows += run(tiers, options.pytest, environment, clock)
             missing += not_built(beforehand, [process.poll() for process in building])
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
@@ -201,30 +229,45 @@ def in_memory() -> str | None:
 
 
 def apart(tiers: list[Tier]) -> Iterator[list[Tier]]:
-    """The tiers in their order: neighbours that disturb nobody together, each of the others for itself."""
-    for alone, neighbours in groupby(tiers, key=lambda tier: tier.alone):
-        together = list(neighbours)
-        yield from [[tier] for tier in together] if alone else [together]
+    """The tiers that run at the same time: all together, but each that is to be alone for itself."""
+    together = [tier for tier in tiers if not is_alone(tier)]
+    yield from ([together] if together else [])
+    yield from ([tier] for tier in tiers if is_alone(tier))
+
+
+def is_alone(tier: Tier) -> bool:
+    """Whether nothing may run beside it."""
+    return any(command.lane == ALONE for command in tier.commands)
 
 
 def run(tiers: list[Tier], extra: list[str], environment: dict[str, str], clock: Clock) -> list[Row]:
-    """Run all commands of ``tiers``: one for each processor at once, unless they have to be alone."""
-    at_once = 1 if tiers[0].alone else os.cpu_count() or 1
-    jobs = [job(tier, command, extra, environment) for tier in tiers for command in tier.commands]
-    results = run_jobs(jobs, at_once, clock)
+    """Run all commands of ``tiers``, as many at once as their lanes have room for."""
+    with tempfile.TemporaryDirectory() as claims:
+        by_tier = {tier.name: list(jobs_of(tier, extra, environment, Path(claims))) for tier in tiers}
+        results = iter(run_jobs([job for jobs in by_tier.values() for job in jobs], clock))
     rows = []
-    for tier in tiers:
-        mine, results = results[: len(tier.commands)], results[len(tier.commands) :]
+    for name, jobs in by_tier.items():
+        mine = list(islice(results, len(jobs)))
         seconds = max(each.ended for each in mine) - min(each.began for each in mine)
-        rows.append(Row(tier.name, seconds / 60, all(each.status in good_ends(extra) for each in mine)))
+        rows.append(Row(name, seconds / 60, all(each.status in good_ends(extra) for each in mine)))
     return rows
 
 
-def job(tier: Tier, command: Command, extra: list[str], environment: dict[str, str]) -> Job:
-    """A command as it is run; each counts what it covers in a file of its own, for they run side by side."""
-    data = ROOT / f".coverage.{tier.name}-{tier.commands.index(command)}"
-    arguments = (*command.arguments, *extra) if command.pytest else command.arguments
-    return Job(f"{tier.name}: {command.name}", arguments, {**environment, "COVERAGE_FILE": str(data)})
+def jobs_of(tier: Tier, extra: list[str], environment: dict[str, str], claims: Path) -> Iterator[Job]:
+    """A tier's commands as they are run; each counts what it covers in a file of its own, for they run side by side."""
+    numbers = count()
+    for command in tier.commands:
+        arguments = (*command.arguments, *extra) if command.pytest else command.arguments
+        if command.processes > 1:
+            folder = claims / f"{tier.name}-{tier.commands.index(command)}"
+            folder.mkdir()
+            arguments = (*arguments, "--share-by", str(folder), "-o", "console_output_style=classic")
+        for process in range(command.processes):
+            name = f"{tier.name}: {command.name}"
+            if command.processes > 1:
+                name += f" ({process + 1} of {command.processes} processes)"
+            data = {"COVERAGE_FILE": str(ROOT / f".coverage.{tier.name}-{next(numbers)}")}
+            yield Job(name, arguments, {**environment, **data}, command.lane)
 
 
 def good_ends(extra: list[str]) -> set[int]:

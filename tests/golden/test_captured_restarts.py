@@ -18,6 +18,7 @@ CASES = [
 ]
 
 
+@pytest.mark.no_cover  # the same lines at hundreds of moments: counting them takes longer than running them
 @pytest.mark.parametrize(("capture", "settle_ms", "away_ms"), CASES, ids=lambda each: getattr(each, "name", None))
 def test_wherever_it_is_killed_the_same_is_told(capture, settle_ms, away_ms):
     log, end_ms = capture.log(), capture.end_ms + LATER_MS

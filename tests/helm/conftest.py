@@ -16,6 +16,13 @@ NUMBERS = itertools.count(1)
 RESTRICTED = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if "api_server" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.api_server)
+
+
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory):
     """A running `ControlPlane` that has the resources of the operators of Prometheus and Spark."""

@@ -1,4 +1,4 @@
-"""Commands side by side: so many at once, the output of each kept together and shown in the order of the commands."""
+"""Commands side by side, in lanes; the output of each is kept together and shown in the order of the commands."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import contextlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
+
+import psutil
 
 from rebalance_agent.clock import Clock
 
@@ -17,12 +19,21 @@ END_S = 10.0  # pytest takes some seconds to end what its fixtures started
 
 
 @dataclass(frozen=True)
+class Lane:
+    """Jobs of one kind: ``at_once`` of them run at a time, with the priority ``niceness``."""
+
+    at_once: int
+    niceness: int = 0
+
+
+@dataclass(frozen=True)
 class Job:
-    """A command, what it is called where people read, and its environment."""
+    """A command, what it is called where people read, its environment, and the lane in which it runs."""
 
     name: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
+    lane: Lane
 
 
 @dataclass(frozen=True)
@@ -34,35 +45,48 @@ class Result:
     ended: float
 
 
-def run_jobs(jobs: Sequence[Job], at_once: int, clock: Clock) -> list[Result]:
-    """Run every job, ``at_once`` at a time, begun in their order; return the results in that order.
+def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
+    """Run every job, those of a lane begun in their order; return the results in the order of the jobs.
 
     What runs alone writes to the terminal as it goes; the output of jobs that run side by side is shown job by job, as
     soon as one has ended and all before it. Whatever ends this early (Ctrl-C, SIGTERM) ends the processes first and
     shows what they said.
     """
     start = clock.monotonic()
+    at_once = sum(lane.at_once for lane in {job.lane for job in jobs})
     live = at_once == 1 or len(jobs) == 1
     if not live:
         print(f"=== {len(jobs)} commands, {at_once} at once", flush=True)
-    runs: list[_Run] = []
+    runs: dict[int, _Run] = {}  # by the job's index
     shown = 0
     try:
         while shown < len(jobs):
-            while len(runs) < len(jobs) and sum(not each.over() for each in runs) < at_once:
-                runs.append(_Run(jobs[len(runs)], clock, live=live))
-            runs[shown].wait(POLL_S)
-            while shown < len(runs) and runs[shown].over():
+            for index in _due(jobs, runs):
+                runs[index] = _Run(jobs[index], clock, live=live)
+            if running := [run for run in runs.values() if not run.over()]:
+                running[0].wait(POLL_S)
+            while shown in runs and runs[shown].over():
                 runs[shown].show()
                 shown += 1
     except BaseException as error:
         # The terminal sends Ctrl-C to the whole process group: who was sent it ends by itself, and tidies up.
-        for each in runs:
-            each.end(END_S if isinstance(error, KeyboardInterrupt) else 0.0)
-        for each in runs[shown:]:
-            each.show()
+        for run in runs.values():
+            run.end(END_S if isinstance(error, KeyboardInterrupt) else 0.0)
+        for index in sorted(runs):
+            runs[index].show()
         raise
-    return [Result(each.process.returncode, each.began - start, each.ended - start) for each in runs]
+    return [Result(run.process.returncode, run.began - start, run.ended - start) for _, run in sorted(runs.items())]
+
+
+def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
+    """The indexes of jobs to begin now."""
+    free = {job.lane: job.lane.at_once for job in jobs}
+    for index, run in runs.items():
+        free[jobs[index].lane] -= not run.over()
+    for index, job in enumerate(jobs):
+        if index not in runs and free[job.lane] > 0:
+            free[job.lane] -= 1
+            yield index
 
 
 class _Run:
@@ -83,6 +107,9 @@ class _Run:
             stdout=self._output,
             stderr=self._output and subprocess.STDOUT,
         )
+        if job.lane.niceness:
+            with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
+                psutil.Process(self.process.pid).nice(job.lane.niceness)
 
     def over(self) -> bool:
         """Whether the process has ended; the first call after that says when."""

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -13,7 +14,7 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from support.observer.observing import PATIENCE_S, eventually
-from support.runner.jobs import Job, run_jobs
+from support.runner.jobs import Job, Lane, run_jobs
 
 HELP = f"""
 import os, signal, sys, time
@@ -30,20 +31,28 @@ def wait_for(path):
 # A runner of two jobs that say who they are, and never end by themselves.
 RUNNER = """
 from rebalance_agent.clock import SystemClock
-from support.runner.jobs import Job, run_jobs
+from support.runner.jobs import Job, Lane, run_jobs
 
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 endless = "import os, sys, time; print('I am', os.getpid(), flush=True); open(sys.argv[1], 'w'); time.sleep(600)"
-run_jobs([Job(path, (sys.executable, "-c", endless, path), os.environ) for path in sys.argv[1:]], 2, SystemClock())
+jobs = [Job(path, (sys.executable, "-c", endless, path), os.environ, Lane(2)) for path in sys.argv[1:]]
+run_jobs(jobs, SystemClock())
 """
 
 
-def job(name, code, *arguments):
-    return Job(name, (sys.executable, "-c", HELP + code, *map(str, arguments)), os.environ)
+ONE = Lane(1)
+
+
+def job(name, code, *arguments, lane=ONE):
+    return Job(name, (sys.executable, "-c", HELP + code, *map(str, arguments)), os.environ, lane)
 
 
 def statuses(*jobs, at_once):
-    return [result.status for result in run_jobs(jobs, at_once, SystemClock())]
+    return statuses_of(*(replace(each, lane=Lane(at_once)) for each in jobs))
+
+
+def statuses_of(*jobs):
+    return [result.status for result in run_jobs(jobs, SystemClock())]
 
 
 def test_jobs_run_at_the_same_time(tmp_path):
@@ -55,6 +64,27 @@ def test_jobs_run_at_the_same_time(tmp_path):
 def test_no_more_of_them_than_may(tmp_path):
     alone = "here = Path(sys.argv[1]); here.mkdir(); time.sleep(0.1); here.rmdir()"  # fails if somebody is here
     assert statuses(*(job(name, alone, tmp_path / "here") for name in "abc"), at_once=1) == [0, 0, 0]
+
+
+def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
+    last = tmp_path / "last"
+    other = Lane(1, niceness=1)
+    waits = job("a", "wait_for(sys.argv[1])", last, lane=ONE)
+    assert statuses_of(
+        waits,
+        replace(waits, name="b"),
+        job("c", "", lane=other),
+        job("d", "Path(sys.argv[1]).touch()", last, lane=other),
+    ) == [0, 0, 0, 0]
+
+
+def test_a_job_has_the_priority_of_its_lane():
+    # The priority is lowered as soon as the process is there, which may be a moment after it began.
+    lowered = "[time.sleep(0.1) for _ in range(100) if os.nice(0) != 7]; sys.exit(os.nice(0))"
+    assert statuses_of(job("a", lowered, lane=Lane(2, niceness=7)), job("b", "sys.exit(os.nice(0))", lane=ONE)) == [
+        7,
+        os.nice(0),
+    ]
 
 
 def test_each_ones_output_is_kept_together_in_the_order_of_the_jobs(tmp_path, capfd):

@@ -1,0 +1,50 @@
+"""Pytest plugin: processes that share a list of test files, each file run by the first process that comes to it.
+
+Every process is given the same files and the same folder (``--share-by FOLDER``). A process claims a file by creating
+a file of its name in that folder, and passes over what another process has claimed. So no durations need be known for
+the processes to end at about the same time, and fixtures of a module are still made once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    parser.addoption("--share-by", type=Path, metavar="FOLDER", help="run only files that no other process has claimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Claim files if the option is there."""
+    folder = config.getoption("--share-by")
+    if folder is not None:
+        config.pluginmanager.register(Claims(folder))
+
+
+class Claims:
+    """The test files that this process has claimed in ``folder``, and those that others have."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._mine: dict[Path, bool] = {}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Pass over a test whose file another process has claimed.
+
+        Pytest has by then torn down all that belonged to the file before, so there is nothing to end.
+        """
+        if item.path not in self._mine:
+            self._mine[item.path] = self._claim(item.path)
+        return None if self._mine[item.path] else True
+
+    def _claim(self, path: Path) -> bool:
+        try:
+            (self._folder / hashlib.sha256(bytes(path)).hexdigest()).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
