@@ -1,9 +1,9 @@
 """``make test``: runs the test tiers, reports how long each took, and what did not run and why.
 
 ``python tests/run.py [--fast] [--tier NAME]... [-- PYTEST ARGUMENTS]``. Exit code 0 only when every tier that ran has
-passed. Without ``--tier`` all run but those that have to be asked for by name, as ``make test-slow`` does. ``--fast`` is
-the loop of change and try, as ``make test-fast`` runs it: no coverage, no Spark, and of a broker one path end to end.
-Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
+passed. Without ``--tier`` all run but those that have to be asked for by name, as ``make test-slow`` does. ``--fast``
+is the loop of change and try, as ``make test-fast`` runs it: no coverage, no Spark, and with a broker one path end to
+end. Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
 
 Two lanes keep the processors busy. Tests that watch real sockets and real time wait for most of theirs: they have the
 normal priority. All that computes runs beside them with a lower one, of the processor time that they leave. Processes

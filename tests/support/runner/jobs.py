@@ -15,12 +15,13 @@ import psutil
 from rebalance_agent.clock import Clock
 
 POLL_S = 0.1
+LOWEST_PRIORITY = 19
 END_S = 10.0  # pytest takes some seconds to end what its fixtures started
 
 
 @dataclass(frozen=True)
 class Lane:
-    """Jobs of one kind: ``at_once`` of them run at a time, with the priority ``niceness``."""
+    """Jobs of one kind: ``at_once`` of them run at a time, by ``niceness`` below the priority of the runner."""
 
     at_once: int
     niceness: int = 0
@@ -109,7 +110,7 @@ class _Run:
         )
         if job.lane.niceness:
             with contextlib.suppress(psutil.Error):  # it is over already, or this system does not let us
-                psutil.Process(self.process.pid).nice(job.lane.niceness)
+                psutil.Process(self.process.pid).nice(min(LOWEST_PRIORITY, psutil.Process().nice() + job.lane.niceness))
 
     def over(self) -> bool:
         """Whether the process has ended; the first call after that says when."""

@@ -14,7 +14,7 @@ import pytest
 
 from rebalance_agent.clock import SystemClock
 from support.observer.observing import PATIENCE_S, eventually
-from support.runner.jobs import Job, Lane, run_jobs
+from support.runner.jobs import LOWEST_PRIORITY, Job, Lane, run_jobs
 
 HELP = f"""
 import os, signal, sys, time
@@ -78,13 +78,13 @@ def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
     ) == [0, 0, 0, 0]
 
 
-def test_a_job_has_the_priority_of_its_lane():
+def test_a_job_is_as_far_below_the_runners_priority_as_its_lane_says():
+    own = os.nice(0)
+    lower = min(own + 7, LOWEST_PRIORITY)
     # The priority is lowered as soon as the process is there, which may be a moment after it began.
-    lowered = "[time.sleep(0.1) for _ in range(100) if os.nice(0) != 7]; sys.exit(os.nice(0))"
-    assert statuses_of(job("a", lowered, lane=Lane(2, niceness=7)), job("b", "sys.exit(os.nice(0))", lane=ONE)) == [
-        7,
-        os.nice(0),
-    ]
+    code = "[time.sleep(0.1) for _ in range(100) if os.nice(0) != int(sys.argv[1])]; sys.exit(os.nice(0))"
+    jobs = job("a", code, lower, lane=Lane(1, niceness=7)), job("b", "sys.exit(os.nice(0))", lane=ONE)
+    assert statuses_of(*jobs) == [lower, own]
 
 
 def test_each_ones_output_is_kept_together_in_the_order_of_the_jobs(tmp_path, capfd):
