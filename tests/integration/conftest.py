@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import support.kafka.closed_sockets  # noqa: F401 - for what it mends
 from support.browsers.browsing import browser
 from support.browsers.fleet_page import EVIL, FleetPage, served
+
+HERE = Path(__file__).parent
+
+# The longest, so that no process is left alone with one in the end; and some read all that the session's broker has in
+# its offsets topic, again and again: of that there is least at first.
+FIRST = (
+    "test_verify.py",
+    "test_scenarios.py",
+    "test_demo.py",
+    "test_page_in_adversity.py",
+    "test_coordinator_model.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    order = {name: number for number, name in enumerate(FIRST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)) if item.path.parent == HERE else len(order))
 
 
 @pytest.fixture(scope="module")
