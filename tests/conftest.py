@@ -4,13 +4,12 @@ import logging
 
 import pytest
 import structlog
-from hypothesis import HealthCheck, settings
+
+from support.examples import register_profiles
 
 pytest_plugins = ["rebalance_agent.testing.pytest_plugin", "support.charts.live_prometheus", "support.runner.shares"]
 
-# How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
-settings.register_profile("rebalance-agent", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("rebalance-agent")
+register_profiles()
 
 
 @pytest.fixture(autouse=True)

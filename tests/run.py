@@ -136,8 +136,18 @@ LOOP = (
 """Tiers of ``--fast``: the same tests, without those that need minutes or a control plane."""
 
 ON_REQUEST = (
-    # Soaks of many minutes.
-    Tier("slow", (pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),)),
+    # Soaks of many minutes, and many more examples of each rule.
+    Tier(
+        "slow",
+        (
+            pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),
+            pytest(
+                *("tests/properties", "tests/peers", "--hypothesis-profile=deep", "--timeout=3600"),
+                lane=ALONE,
+                coverage=False,
+            ),
+        ),
+    ),
     # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
     Tier("node", (pytest("tests/node", "--timeout=3600", lane=ALONE, coverage=False),)),
 )

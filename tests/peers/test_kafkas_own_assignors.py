@@ -10,6 +10,7 @@ from rebalance_agent.assignors import STRATEGIES
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import TopicMetadata
 from support.assignors.rules import group, groups, member
+from support.examples import examples
 from support.kafka.kafkas_java import start_java
 
 jpype = pytest.importorskip("jpype", reason="runs Java in this process")
@@ -88,7 +89,7 @@ def racked_groups(draw):
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
 def test_same_as_kafkas_own(java, name):
     @given(groups().filter(lambda subject: subject.members))  # Java refuses a group without members
-    @settings(max_examples=400)
+    @settings(max_examples=examples())
     def agree(subject):
         assert STRATEGIES[name].assign(subject).members == kafkas_own(java, name, subject)
 

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from support.examples import examples
 from support.kafka.kafkas_java import start_java
 
 pytestmark = pytest.mark.integration
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples())
 @given(st.text(max_size=40), st.sampled_from([1, 4, 50, 1_000]))
 def test_a_group_is_where_its_coordinator_is(group, partitions):
     start_java()

@@ -12,6 +12,7 @@ from rebalance_agent.errors import DecodeError
 from rebalance_agent.groupprotocol.consumer_protocol import ASSIGNMENT, SUBSCRIPTION
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.groupprotocol.tables import RECORDS
+from support.examples import examples
 from support.kafka.captured import CAPTURED, member_bytes
 from support.kafka.kafkas_java import KafkasMessage, KafkasSerde, kafka_form
 from support.kafka.messages import MESSAGES, fields_of, messages, mutated, of_the_future
@@ -22,7 +23,7 @@ KEYS = {table.key.name for table in RECORDS.values()}
 NOT_KEYS = tuple(message for message in MESSAGES if message.name not in KEYS)
 BY_NAME = {message.name: message for message in NOT_KEYS}
 LATER = tuple(of_the_future(message) for message in NOT_KEYS if message._flexible_since is not None)
-SLOW = settings(max_examples=300)
+SLOW = settings(max_examples=examples())
 
 kafkas = functools.cache(KafkasMessage)
 
@@ -60,7 +61,7 @@ def test_kafka_and_we_write_the_same_bytes_and_read_each_others(drawn):
     assert kafka_form(message, version, message.decode(theirs).fields) == kafkas(message.name).decode(ours)
 
 
-@settings(SLOW, max_examples=100)
+@settings(SLOW, max_examples=examples())
 @given(messages(LATER))
 def test_what_a_later_kafka_adds_changes_nothing_for_this_one_and_us(drawn):
     message, version, fields = drawn

@@ -12,6 +12,7 @@ from rebalance_agent.advice.strategy_replay import carry
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.walks import Walk
+from support.examples import examples
 from support.tracker.histories import moved, walked
 
 SEEDS = st.integers(0, 2**32)
@@ -29,7 +30,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize("name", REPEATED)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=SEEDS)
 def test_every_decision_of_the_library_is_repeated(name, seed):
     found = fidelity(history_of(walked(Walk(seed, newest=True), STRATEGIES[name], 6)))
@@ -40,7 +41,7 @@ def test_every_decision_of_the_library_is_repeated(name, seed):
 
 
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky"])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=SEEDS)
 def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name, seed):
     found = fidelity(history_of(walked(Walk(seed, newest=True), STRATEGIES[name], 6)))
@@ -48,7 +49,7 @@ def test_even_where_it_need_not_the_librarys_own_sticky_comes_out_the_same(name,
     assert sum(line.same_assignment for line in found.lines) == found.checked
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     seed=SEEDS,
     recorded=st.sampled_from(["range", "sticky"]),
@@ -77,7 +78,7 @@ def test_what_is_carried_along_is_what_was_decided_before(seed, recorded, name):
         before = step.assignment
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=SEEDS)
 def test_both_forms_of_a_strategy_decide_alike(seed):
     history = history_of(walked(Walk(seed, newest=True), STRATEGIES["roundrobin"], 5))
@@ -90,7 +91,7 @@ def test_both_forms_of_a_strategy_decide_alike(seed):
         ]
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=SEEDS, recorded=st.sampled_from(["range", "roundrobin", "shuffled-roundrobin"]))
 def test_no_recommendation_is_worse_than_what_there_is(seed, recorded):
     found = what_if(history_of(walked(Walk(seed, newest=True), STRATEGIES[recorded], 6)))
@@ -103,7 +104,7 @@ def test_no_recommendation_is_worse_than_what_there_is(seed, recorded):
     assert not _better(found.predicted, best.figures)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(seed=SEEDS)
 def test_who_ran_a_strategy_that_only_the_library_has_is_known(seed):
     events = walked(Walk(seed), STRATEGIES["weighted-sticky"], 3)

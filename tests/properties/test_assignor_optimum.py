@@ -16,6 +16,7 @@ from rebalance_agent.assignors.balance.shares import fair_densities
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupAssignment
 from support.assignors.rules import WEIGHT, every_assignment, knotty_groups, valid_owners
+from support.examples import examples
 
 
 def loads_of(choice, group):
@@ -36,7 +37,7 @@ def without_weights(group):
 
 
 @given(group=knotty_groups())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_equal_weights_reach_the_best_balance_with_the_fewest_moves(group):
     group = without_weights(group)
     owners = valid_owners(group)
@@ -54,7 +55,7 @@ def test_equal_weights_reach_the_best_balance_with_the_fewest_moves(group):
 
 
 @given(group=knotty_groups(), data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_fewest_moves_of_any_assignment_are_those_of_the_same_loads(group, data):
     owners = valid_owners(group)
     choices = list(itertools.islice(every_assignment(group), 5000))
@@ -99,7 +100,7 @@ def plain_densities(group, weights):
 
 
 @given(group=knotty_groups(), data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_fair_shares_follow_their_definition(group, data):
     weights = [data.draw(st.integers(1, 9)) for _ in group.members]
     names = [
@@ -116,7 +117,7 @@ def test_fair_shares_follow_their_definition(group, data):
 
 
 @given(group=knotty_groups())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_weights_are_rounded_by_largest_remainder_within_what_subscriptions_allow(group):
     weights = [int(each.config.get(WEIGHT, 1)) for each in group.members]
     densities = plain_densities(group, weights)

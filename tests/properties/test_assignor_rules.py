@@ -14,6 +14,7 @@ from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.model.subscription import GroupSubscription
 from support.assignors.rules import check, groups, next_groups, valid_owners
+from support.examples import examples
 
 NAMES = sorted(STRATEGIES)
 COOPERATIVE = [name for name in NAMES if STRATEGIES[name].protocol is RebalanceProtocol.COOPERATIVE]
@@ -27,14 +28,14 @@ PROMISING = [*SETTLING, *(name for name in NAMES if "failover" in name)]
 
 @pytest.mark.parametrize("name", NAMES)
 @given(group=groups())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_result_is_valid_and_complete(name, group):
     check(STRATEGIES[name], group, STRATEGIES[name].assign(group))
 
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_result_stays_right_along_a_walk_of_changes(name, data):
     strategy = STRATEGIES[name]
     group = data.draw(groups())
@@ -52,7 +53,7 @@ def test_result_stays_right_along_a_walk_of_changes(name, data):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(group=groups(), seed=st.integers(0, 1000))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_order_of_the_input_changes_nothing(name, group, seed):
     shuffle = random.Random(seed).sample
     members = tuple(
@@ -70,7 +71,7 @@ def test_order_of_the_input_changes_nothing(name, group, seed):
 
 @pytest.mark.parametrize("name", SETTLING)
 @given(group=groups())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_an_unchanged_group_moves_nothing(name, group):
     strategy = STRATEGIES[name]
     target = strategy.assign(group).target
@@ -84,7 +85,7 @@ def test_an_unchanged_group_moves_nothing(name, group):
 
 @pytest.mark.parametrize("name", COOPERATIVE)
 @given(group=groups())
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_cooperative_rebalance_ends_with_the_follow_up(name, group):
     strategy = STRATEGIES[name]
     first = strategy.assign(group)
@@ -113,7 +114,7 @@ def _told(member, strategy):
 
 
 @given(group=groups())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_range_and_roundrobin_divide_a_topic_evenly_among_equal_subscribers(group):
     equal = GroupSubscription(
         group.topics, tuple(replace(each, topics=tuple(group.topics), rack=None) for each in group.members)
@@ -128,7 +129,7 @@ def test_range_and_roundrobin_divide_a_topic_evenly_among_equal_subscribers(grou
 
 
 @given(group=groups())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_only_claims_of_the_newest_generation_count(group):
     roster = STRATEGIES["range"].roster(group)
     owners = {
@@ -141,7 +142,7 @@ def test_only_claims_of_the_newest_generation_count(group):
 
 
 @given(group=groups())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_failover_gives_every_topic_to_one_member_of_highest_priority(group):
     strategy = STRATEGIES["failover"]
     roster = strategy.roster(group)
@@ -162,7 +163,7 @@ def test_failover_gives_every_topic_to_one_member_of_highest_priority(group):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(group=groups())
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_loads_never_exceed_the_targets_of_a_kept_promise(name, group):
     strategy = STRATEGIES[name]
     targets = strategy.targets(group)
@@ -173,7 +174,7 @@ def test_loads_never_exceed_the_targets_of_a_kept_promise(name, group):
 
 
 @given(group=groups())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_target_of_a_cooperative_form_is_its_eager_forms_assignment(group):
     # The same user data may say something else to each form.
     group = replace(group, members=tuple(replace(each, user_data=None) for each in group.members))

@@ -21,6 +21,7 @@ from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
 from support.assignors.mixed import mixed_groups
 from support.assignors.rules import groups, knotty_groups
+from support.examples import examples
 
 TANGLED = mixed_groups() | knotty_groups()
 WEIGHTS = st.just([1] * 10) | st.lists(st.integers(1, 9), min_size=10, max_size=10)
@@ -35,7 +36,7 @@ def kept_in_place(roster, plan):
 
 
 @given(group=TANGLED, weights=WEIGHTS)
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
     roster = call_the_roll(group)
     promised = by_weight(roster, weights[: len(roster.members)])
@@ -49,7 +50,7 @@ def test_a_balance_with_and_without_the_draft_is_as_good(group, weights):
 
 
 @given(group=TANGLED, weights=WEIGHTS)
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_one_level_is_seen_only_where_a_flow_finds_one(group, weights):
     roster = call_the_roll(group)
     some = weights[: len(roster.members)]
@@ -59,7 +60,7 @@ def test_one_level_is_seen_only_where_a_flow_finds_one(group, weights):
 
 
 @given(group=TANGLED, data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
     roster = call_the_roll(group)
     loads = [0] * len(roster.members)
@@ -73,7 +74,7 @@ def test_any_loads_are_placed_with_as_few_moves_as_by_search(group, data):
 
 
 @given(group=TANGLED, levels=st.lists(st.integers(0, 2), min_size=10, max_size=10))
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, levels):
     roster = call_the_roll(group)
     promised = by_weight(roster, [1] * len(roster.members))
@@ -83,7 +84,7 @@ def test_levels_right_or_wrong_do_not_change_how_good_a_placement_is(group, leve
 
 
 @given(group=TANGLED)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_counts_of_a_placement_add_up(group):
     roster = call_the_roll(group)
     promised = by_weight(roster, [1] * len(roster.members))
@@ -96,7 +97,7 @@ def test_counts_of_a_placement_add_up(group):
 
 
 @given(group=groups() | mixed_groups())
-@settings(max_examples=300)
+@settings(max_examples=examples())
 def test_claims_settled_at_once_are_those_settled_one_by_one(group):
     roster = call_the_roll(group)
     claims = [(each.generation, each.owned) for each in roster.members]
@@ -120,7 +121,7 @@ def test_claims_settled_at_once_are_those_settled_one_by_one(group):
 @given(
     counts=st.lists(st.integers(1, 12), max_size=6), members=st.integers(1, 8), seed=st.randoms(use_true_random=False)
 )
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_slices_deal_as_a_dealer_would(counts, members, seed):
     topics = {f"t{place}": TopicMetadata(count) for place, count in enumerate(counts)}
     roster = call_the_roll(
@@ -141,7 +142,7 @@ def test_slices_deal_as_a_dealer_would(counts, members, seed):
     owned=st.lists(st.dictionaries(st.sampled_from("abcde"), st.integers(1, 9), max_size=5), max_size=6),
     data=st.data(),
 )
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_release_leaves_each_member_its_load_and_frees_the_rest(owned, data):
     plan = [{topic: tuple(range(count)) for topic, count in topics.items()} for topics in owned]
     have = list(map(count_partitions, plan))

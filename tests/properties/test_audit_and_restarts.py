@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
+from support.examples import examples
 from support.observer.posted import ledger_of, posted
 from support.observer.restarts import TICK_MS, Observed, numbered
 from support.tracker.epoch_model import EpochCoordinator
@@ -76,25 +77,25 @@ def beside(log, cut, before):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(CLASSIC, LIVES)
 def test_copies_of_classic_groups_agree(log, lives):
     assert list(map(str, report(log, lives, ()).differences)) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(assigned(), LIVES)
 def test_copies_of_groups_whose_coordinator_assigns_agree(log, lives):
     assert list(map(str, report(log, lives, (named(t=PARTITIONS),)).differences)) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(CLASSIC, st.integers(0, 12))
 def test_who_began_amid_classic_groups_contradicts_nobody(log, cut):
     assert list(map(str, beside(log, cut, ()).differences)) == []
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(assigned(), st.integers(0, 60))
 def test_who_began_amid_groups_whose_coordinator_assigns_contradicts_nobody(log, cut):
     assert list(map(str, beside(log, cut, (named(t=PARTITIONS),)).differences)) == []

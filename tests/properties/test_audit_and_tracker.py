@@ -11,6 +11,7 @@ from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent, event_
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.tracking.observations import Tick
 from rebalance_agent.tracking.tracker import Tracker
+from support.examples import examples
 from support.observer.posted import ledger_of, posted
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID, named
@@ -66,7 +67,7 @@ def _report(observations, events, names):
     return ledger_of(events, records, names=names)
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples())
 @given(HISTORIES)
 def test_they_agree(history):
     observations, events, names = history
@@ -76,7 +77,7 @@ def test_they_agree(history):
     assert report.unjudged == {}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
 def test_an_event_that_is_left_out_is_missed_unless_it_is_told_elsewhere(history, data):
     observations, events, names = history
@@ -112,7 +113,7 @@ def _changes(event):
         yield replace(event, stall=replace(event.stall, lower_seconds=90_000.0, seconds=90_000.0))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
 def test_whatever_is_wrong_in_an_event_is_seen(history, data):
     observations, events, names = history
@@ -130,7 +131,7 @@ def test_whatever_is_wrong_in_an_event_is_seen(history, data):
     assert {each.group for each in found} == {right.group}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(HISTORIES, st.data())
 def test_what_never_was_is_seen(history, data):
     observations, events, names = history
@@ -143,7 +144,7 @@ def test_what_never_was_is_seen(history, data):
     assert [(each.number, "no record says so" in each.what) for each in found] == [(1_000, True)]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(HISTORIES, st.integers(0, 200))
 def test_compaction_makes_it_say_less_and_nothing_false(history, cut):
     observations, events, names = history

@@ -21,23 +21,24 @@ from rebalance_agent.testing.simulation import (
     simulate,
 )
 from support.assignors.scripts import TOPICS, all_settings, check, scripts
+from support.examples import examples
 
 EAGER, COOPERATIVE = ("weighted-sticky",), ("cooperative-weighted-sticky",)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples())
 @given(scripts(), all_settings())
 def test_every_script_ends_with_valid_generations_and_no_partition_with_two_owners(script, conditions):
     check(simulate(TOPICS, script, conditions))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(scripts(), all_settings())
 def test_equal_scripts_have_equal_timelines(script, conditions):
     assert simulate(TOPICS, script, conditions) == simulate(TOPICS, list(script), conditions)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples())
 @given(scripts(), all_settings())
 def test_a_group_comes_to_rest_if_nobody_is_slower_than_the_timeouts(script, conditions):
     timeline = simulate(TOPICS, patient(script), conditions)
@@ -46,7 +47,7 @@ def test_a_group_comes_to_rest_if_nobody_is_slower_than_the_timeouts(script, con
     assert not any(each.expelled for each in timeline.generations if each.members.keys() <= each.joins.keys())
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples())
 @given(scripts(lists=[COOPERATIVE]), all_settings())
 def test_under_a_cooperative_strategy_what_a_member_keeps_never_stands_still(script, conditions):
     script = [each for each in patient(script) if not isinstance(each, Subscribe | Delete)]
@@ -71,7 +72,7 @@ def patient(script):
     return [replace(step, member=replace(step.member, **roomy)) if isinstance(step, Join) else step for step in script]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     members=st.integers(2, 8),
     partitions=st.integers(1, 24),
@@ -104,7 +105,7 @@ def test_when_members_go_a_cooperative_group_stands_still_no_longer_than_an_eage
     assert stalls[EAGER][1] >= stalls[COOPERATIVE][1]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     members=st.integers(2, 6),
     slow_ms=st.integers(10_000, 100_000),

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_agent.model.epoch_groups import GroupEpoch, TargetEpoch
+from support.examples import examples
 from support.observer.restarts import TICK_MS, Observed, numbered, told_together
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import current, fact, gone, joins, named, target
@@ -32,7 +33,7 @@ def told_by_one_and_by_two(log, killed_ms, away_ms, settle_ms):
     return begin().live(T0, END_MS).told(), told_together([killed, successor])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS, st.booleans(), st.integers(0, 60), st.integers(0, 20), st.sampled_from([0, 1_000, 5_000]))
 def test_killed_anywhere_and_resumed_it_says_the_same(steps, deleted, lived, away, settle_ms):
     coordinator = EpochCoordinator(PARTITIONS)

@@ -15,6 +15,7 @@ from rebalance_agent.tracking.epoch.epoch_records import SESSION_TIMEOUT_MS
 from rebalance_agent.tracking.observations import Backfilled, Tick
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
+from support.examples import examples
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import named
 from support.tracker.totals import numbers_of
@@ -64,7 +65,7 @@ OVERTAKEN = [
 ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples())
 @given(STEPS, st.lists(st.integers(0, 200_000), max_size=10))
 @example(OVERTAKEN, [])
 def test_every_epoch_that_all_members_reach_is_told_exactly_once_and_no_other(steps, pauses):
@@ -81,7 +82,7 @@ def test_every_epoch_that_all_members_reach_is_told_exactly_once_and_no_other(st
         assert sum(view.counters.completed.values()) == sum(1 for event in events if _counts(event))
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples())
 @given(STEPS)
 def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(steps):
     observations = [WHOLE, *records(played(steps).batches), tick(10_000_000)]
@@ -106,7 +107,7 @@ def test_counters_never_fall_stalls_are_never_negative_and_a_replay_is_the_same(
     assert [json_line(event) for event in tell(again, *observations)] == [json_line(event) for event in events]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples())
 @given(STEPS, st.data())
 def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_same(steps, data):
     coordinator = played(steps)
@@ -122,7 +123,7 @@ def test_an_observer_that_comes_later_says_nothing_else_and_ends_up_knowing_the_
     assert _what_is(first.view("g")) == _what_is(second.view("g"))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(STEPS, min_size=1, max_size=6))
 def test_nothing_is_left_of_groups_that_are_gone(lives):
     tracker, sizes, at = observer(), [], 1_000

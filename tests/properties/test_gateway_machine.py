@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
 from rebalance_agent.gateway.transport.close_reason import CloseReason
+from support.examples import examples
 from support.gateway.transport import (
     Client,
     RawBroker,
@@ -133,4 +134,4 @@ class AnyOrder(RuleBasedStateMachine):
 
 
 TestAnyOrder = AnyOrder.TestCase
-TestAnyOrder.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
+TestAnyOrder.settings = settings(max_examples=examples(15), stateful_step_count=25, deadline=None)

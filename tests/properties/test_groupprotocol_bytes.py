@@ -38,6 +38,7 @@ from rebalance_agent.groupprotocol.wire.primitives import Array
 from rebalance_agent.groupprotocol.wire.schema import Struct
 from rebalance_agent.model.partitions import PARTITION_MAX, topic_partitions
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription
+from support.examples import examples
 from support.kafka.messages import MESSAGES, messages, mutated
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "kafkas_own_bytes.json").read_text(encoding="utf-8"))
@@ -181,7 +182,7 @@ def test_a_claimed_length_never_costs_more_than_the_bytes_that_are_there(claim):
         assert peak < 50_000
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples())
 @given(
     st.dictionaries(st.text(max_size=3), st.lists(st.integers(-2, 5), max_size=4).map(tuple), max_size=4),
     st.integers(-1, 9),

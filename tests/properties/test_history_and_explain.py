@@ -14,6 +14,7 @@ from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall, T
 from rebalance_agent.model.events import AbortedEvent, Callback, GroupGoneEvent, MemberEvent, MemberSnapshot, Workload
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.ui.sentences.explanation import explain
+from support.examples import examples
 from support.observer.api import api_of
 from support.observer.fakes import generation_event
 from support.observer.views import full_view
@@ -90,7 +91,7 @@ def others(draw):
 EVENTS = st.lists(generations() | others(), max_size=25)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(EVENTS)
 def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
     limits = HistoryLimits(rebalances=3, rollouts=1, reports=4, groups=1, size_bytes=8_000)
@@ -108,14 +109,14 @@ def test_what_is_remembered_is_bounded_and_can_be_asked_for(events):
                 assert history.rebalance(group, line.id).rebalance == line
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(EVENTS)
 def test_whatever_is_remembered_can_be_said(events):
     text = explain([replace(event, group="g") for event in events], last=10)
     assert all(line.isprintable() for line in text.splitlines())
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from([*SORT_KEYS, *(f"-{key}" for key in SORT_KEYS)]), st.integers(0, 7), st.integers(0, 7))
 def test_pages_of_any_order_hold_every_group_once(sort, offset, limit):
     views = [full_view(f"g{number}", skew_ratio=number / 2 if number % 2 else None) for number in range(6)]

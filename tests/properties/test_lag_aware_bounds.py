@@ -15,6 +15,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import count_partitions, pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from support.assignors.rules import every_assignment, groups, knotty_group, valid_owners
+from support.examples import examples
 
 MAX_MOVES = "assignment.max.moves"
 COUNT_FACTOR = "assignment.max.count.factor"
@@ -90,7 +91,7 @@ def settled(group, target, generation=9):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_counts_and_moves_stay_within_their_limits(seed):
     group = loaded_group(seed)
     owners, limits = valid_owners(group), limits_of(group)
@@ -104,7 +105,7 @@ def test_counts_and_moves_stay_within_their_limits(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_moving_never_makes_the_highest_load_higher(seed):
     group = loaded_group(seed)
     rnd = random.Random(seed)
@@ -120,7 +121,7 @@ def test_moving_never_makes_the_highest_load_higher(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_with_equal_subscriptions_and_free_moves_a_third_above_the_optimum_is_the_worst(seed):
     group = loaded_group(seed, uniform=True, config={COUNT_FACTOR: "100"})
     loads = [Fraction(load) for known in group.topics.values() for load in known.loads]
@@ -129,7 +130,7 @@ def test_with_equal_subscriptions_and_free_moves_a_third_above_the_optimum_is_th
 
 
 @given(seed=SEEDS)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_a_settled_group_stays(seed):
     group = loaded_group(seed)
     group = replace(group, config={COUNT_FACTOR: group.config[COUNT_FACTOR]})
@@ -138,7 +139,7 @@ def test_a_settled_group_stays(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_few_moves_at_a_time_lead_to_a_state_that_stays(seed):
     group = loaded_group(seed, config={MAX_MOVES: "1"})
     highest = None
@@ -155,7 +156,7 @@ def test_few_moves_at_a_time_lead_to_a_state_that_stays(seed):
 
 
 @given(group=groups())
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_equal_loads_are_sticky(group):
     topics = {
         name: TopicMetadata(known.partitions, loads=(7.5,) * known.partitions) for name, known in group.topics.items()
@@ -165,7 +166,7 @@ def test_equal_loads_are_sticky(group):
 
 
 @given(seed=SEEDS, odd=st.sampled_from([math.nan, math.inf, -math.inf, -1.0, 10**400, None]))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_load_that_is_none_counts_as_one(seed, odd):
     group = loaded_group(seed)
     name = min(group.topics)

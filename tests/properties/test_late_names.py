@@ -15,6 +15,7 @@ from rebalance_agent.tracking.groups import LATE_MAX_MS
 from rebalance_agent.tracking.observations import TopicsSeen
 from rebalance_agent.tracking.rebalance.episodes import REVISABLE_MAX
 from rebalance_agent.tracking.tracker import Tracker
+from support.examples import examples
 from support.tracker.epoch_model import EpochCoordinator
 from support.tracker.epochs import ID
 from support.tracker.tracking import T0, WHOLE, in_time, tell, tick
@@ -88,7 +89,7 @@ def final(events):
     return {event.event_id: replace(event, revision=0) for event in events if isinstance(event, GenerationEvent)}
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED)
 def test_the_last_word_is_by_names(steps, group_type, named_ms):
     records, ended = history(steps, group_type)
@@ -102,7 +103,7 @@ def test_the_last_word_is_by_names(steps, group_type, named_ms):
         assert late[event_id] == early[event_id]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples())
 @given(STEPS, TYPES, NAMED, st.integers(20_000, LATE_MAX_MS))
 def test_how_often_the_time_is_told_changes_nothing(steps, group_type, named_ms, period_ms):
     records, ended = history(steps, group_type)

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from rebalance_agent.http.connection import Limits
 from rebalance_agent.http.server import HttpServer
+from support.examples import examples
 
 REQUEST = b"POST /x HTTP/1.1\r\nHost: h\r\nContent-Length: 11\r\n\r\nhello world"
 LAST = b"GET /end HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n"
-slow = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def echo(environ, start_response):

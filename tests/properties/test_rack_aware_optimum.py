@@ -13,6 +13,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.model.subscription import TopicMetadata
 from support.assignors.rules import every_assignment, groups, knotty_group, valid_owners
+from support.examples import examples
 
 AFFINITY = "assignment.topic.affinity"
 LABELS = "assignment.consumer.labels"
@@ -63,7 +64,7 @@ def misses_of(group):
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
     group = placed_group(seed)
     owners, misses = valid_owners(group), misses_of(group)
@@ -85,7 +86,7 @@ def test_best_balance_then_fewest_misses_then_fewest_moves(seed):
 
 
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_a_settled_group_stays(seed):
     group = placed_group(seed)
     target = STRATEGY.assign(group).target
@@ -96,7 +97,7 @@ def test_a_settled_group_stays(seed):
 
 
 @given(group=groups())
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_without_racks_and_labels_it_is_sticky(group):
     rackless = replace(group, members=tuple(replace(each, rack=None, user_data=None) for each in group.members))
     assert STRATEGY.assign(rackless) == STRATEGIES["sticky"].assign(rackless)

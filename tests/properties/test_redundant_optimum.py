@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rebalance_agent.assignors import STRATEGIES, judge
 from rebalance_agent.model.partitions import pairs, topic_partitions
 from rebalance_agent.model.subscription import GroupSubscription, MemberSubscription, TopicMetadata
+from support.examples import examples
 
 REDUNDANCY = "assignment.redundancy"
 STRATEGY = STRATEGIES["redundant"]
@@ -65,7 +66,7 @@ def number_of_choices(group):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=150)
+@settings(max_examples=examples())
 def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
     group = doubled_group(seed)
     racks = {each.member_id: each.rack for each in group.members}
@@ -97,7 +98,7 @@ def test_best_balance_then_fewest_shared_racks_then_fewest_new_copies(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_a_settled_group_stays(seed):
     group = doubled_group(seed)
     target = STRATEGY.assign(group).target
@@ -106,7 +107,7 @@ def test_a_settled_group_stays(seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=100)
+@settings(max_examples=examples())
 def test_targets_are_the_most_that_some_best_balance_gives(seed):
     group = doubled_group(seed)
     slots = list(ways(group))

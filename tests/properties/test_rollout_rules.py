@@ -9,6 +9,7 @@ from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.tracking.patterns.flapping import RETURNS
 from rebalance_agent.tracking.tracker import Tracker
+from support.examples import examples
 from support.tracker.deploys import Group
 
 NAMES = [f"m{number}" for number in range(8)]
@@ -27,7 +28,7 @@ def lived(steps, static):
     return group
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(STEPS, st.booleans())
 def test_rollouts_are_sound(steps, static):
     group = lived(steps, static)
@@ -46,7 +47,7 @@ def test_rollouts_are_sound(steps, static):
     assert group.view.flapping == ()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(STEPS, st.booleans())
 def test_equal_observations_give_equal_events(steps, static):
     group = lived(steps, static)
@@ -54,7 +55,7 @@ def test_equal_observations_give_equal_events(steps, static):
     assert [event for observation in group.told for event in again.observe(observation)] == group.events
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.sampled_from(NAMES), unique=True, max_size=8), st.integers(10, 200))
 def test_who_comes_or_goes_once_never_flaps_and_is_no_rollout(names, seconds):
     group = Group(*NAMES[:4])
@@ -66,7 +67,7 @@ def test_who_comes_or_goes_once_never_flaps_and_is_no_rollout(names, seconds):
     assert group.rollouts == []
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.integers(0, RETURNS + 2), st.integers(10, 60))
 def test_one_member_flaps_from_its_third_return_on_and_is_never_a_rollout(returns, seconds):
     group = Group(*NAMES)

@@ -16,6 +16,7 @@ from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, cli
 from rebalance_agent.runtime.settings.redacted import shown_settings
 from rebalance_agent.runtime.settings.roles import ObserverSettings
 from rebalance_agent.runtime.settings.settings_sources import SettingsErrors, load
+from support.examples import examples
 
 SECRETS = st.text(string.ascii_letters + string.digits, min_size=24, max_size=40)
 """Long enough to be in no text by chance."""
@@ -35,7 +36,7 @@ WRONG = st.sampled_from(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.sampled_from(sorted(SECRET_PROPERTIES)), SECRETS, WRONG)
 def test_no_error_shows_a_secret(name, secret, wrong):
     told = ""
@@ -46,7 +47,7 @@ def test_no_error_shows_a_secret(name, secret, wrong):
     assert secret not in told
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.sampled_from(sorted(SECRET_PROPERTIES)), SECRETS, st.sampled_from([{}, {"a": ["b"]}, {"acks": "1"}, {"x": None}])
 )

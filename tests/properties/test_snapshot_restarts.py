@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.examples import examples
 from support.observer.restarts import TICK_MS, Observed, numbered, told_together
 from support.tracker.stories import stories
 from support.tracker.tracking import REBALANCE_MS, T0
@@ -18,7 +19,7 @@ LIVES = st.lists(st.tuples(st.integers(0, 120), st.integers(0, 60)), min_size=1,
 """How long one lives and is away then, in ticks."""
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(LOGS, LIVES, st.sampled_from([TICK_MS, 5_000]))
 def test_killed_anywhere_and_resumed_it_says_the_same(log, lives, snapshot_ms):
     end_ms = T0 + 200_000
@@ -32,7 +33,7 @@ def test_killed_anywhere_and_resumed_it_says_the_same(log, lives, snapshot_ms):
     assert told_together(observers) == whole.told()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(LOGS, st.integers(0, 120), st.integers(0, 60))
 def test_what_was_written_before_it_began_is_told_and_not_counted(log, lived, away):
     killed = Observed(log).live(T0, T0 + lived * TICK_MS)

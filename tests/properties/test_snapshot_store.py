@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from rebalance_agent.offsets_topic.snapshots.codec import StoredRecord, marker_key
 from rebalance_agent.offsets_topic.snapshots.store import SnapshotStore
+from support.examples import examples
 from support.observer.fakes import Calls, fake_context
 from support.observer.snapshots import OWNER, FakeCluster, FakeProducer, FakeReader
 
@@ -90,7 +91,7 @@ class Life:
         self.topic[:] = [each for number, each in enumerate(self.topic) if last[each[0]] == number]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples())
 @given(STEPS, st.booleans())
 @example([("record", b"a", True), ("cover", 0, None), ("restart", 0, 1)], False)
 def test_what_is_read_back_is_what_was_there_before_its_position(steps, compacted):

@@ -27,6 +27,7 @@ from support.assignors.standbys import (
     stateful,
     without,
 )
+from support.examples import examples
 
 NAMES = [name for name, each in STRATEGIES.items() if each.standbys and each.internal_topics]
 EAGER = [name for name in NAMES if not name.startswith("cooperative-")]
@@ -67,7 +68,7 @@ def place(each):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_rules_hold_along_a_walk_of_changes(name, data):
     strategy = STRATEGIES[name]
     subject = data.draw(groups_with_copies())
@@ -117,7 +118,7 @@ def check_copies(name, subject, assignment):
 @given(subject=groups_with_copies())
 @example(subject=with_changelog(0))
 @example(subject=with_changelog(3))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_group_that_has_settled_stays_as_it_is(name, subject):
     strategy = STRATEGIES[name]
     first = strategy.assign(subject)
@@ -129,7 +130,7 @@ def test_a_group_that_has_settled_stays_as_it_is(name, subject):
 
 @pytest.mark.parametrize("name", NAMES)
 @given(subject=groups_with_copies(), seed=st.integers(0, 1000))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_order_of_members_and_claims_changes_nothing(name, subject, seed):
     shuffle = random.Random(seed).sample
     members = tuple(
@@ -148,7 +149,7 @@ def test_order_of_members_and_claims_changes_nothing(name, subject, seed):
     copies=st.integers(1, 2),
     gone=st.integers(0, 4),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples())
 def test_a_killed_actives_units_go_to_holders_of_their_standbys_whenever_balance_allows(
     name, seed, members, units, copies, gone
 ):
@@ -192,7 +193,7 @@ def test_a_killed_actives_units_go_to_holders_of_their_standbys_whenever_balance
 
 @pytest.mark.parametrize("name", EAGER)
 @given(members=st.integers(1, 6), counts=st.lists(st.integers(1, 9), min_size=1, max_size=4), copies=st.integers(0, 3))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_equal_subscribers_differ_by_one_unit_and_one_copy_at_most(name, members, counts, copies):
     topics = {f"t{place}": count for place, count in enumerate(counts)}
     subject = equals(topics, members, standbys=copies)
@@ -203,7 +204,7 @@ def test_equal_subscribers_differ_by_one_unit_and_one_copy_at_most(name, members
 
 
 @given(threads=st.lists(st.integers(1, 3), min_size=1, max_size=4), count=st.integers(1, 12), copies=st.integers(0, 2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_processes_have_their_threads_share_of_tasks_and_copies(threads, count, copies):
     names = [f"{process}{thread}" for process, some in enumerate(threads) for thread in range(some)]
     subject = equals({"t": count}, len(names), standbys=copies)
@@ -228,7 +229,7 @@ def test_processes_have_their_threads_share_of_tasks_and_copies(threads, count, 
 
 
 @given(members=st.integers(2, 5), units=st.integers(1, 8), copies=st.integers(1, 2))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_new_copies_of_one_members_units_are_in_as_many_different_places_as_there_are(members, units, copies):
     assignment = STRATEGIES["task-sticky"].assign(equals({"t": units}, members, standbys=copies))
     where = holders(assignment)

@@ -11,6 +11,7 @@ from rebalance_agent.model.events import Callback, GenerationEvent, GroupGoneEve
 from rebalance_agent.tracking.observations import GroupsListed
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
+from support.examples import examples
 from support.tracker.totals import numbers_of
 from support.tracker.tracking import (
     T0,
@@ -98,7 +99,7 @@ OBSERVATIONS = st.one_of(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples())
 @given(st.lists(OBSERVATIONS, max_size=40))
 def test_nothing_raises_no_counter_falls_and_every_replay_is_equal(observations):
     tracker, again = Tracker("cluster"), Tracker("cluster")
@@ -149,7 +150,7 @@ REPORTS = (
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples())
 @given(
     st.permutations(REPORTS),
     st.lists(st.sampled_from(REPORTS), max_size=6),
@@ -165,7 +166,7 @@ def test_reports_in_any_order_doubled_and_late_within_the_settling_time_tell_the
     assert told([*late, *doubled]) == told(REPORTS)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples())
 @given(st.lists(st.sampled_from(REPORTS), unique_by=lambda report: report.event.event_id), st.integers(50_000, 90_000))
 def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
     tracker, events = watch(*sorted([*STORY, *known], key=_seen), tick(49_000))
@@ -189,7 +190,7 @@ def test_later_evidence_raises_the_revision_and_only_tightens(known, at):
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples())
 @given(st.lists(st.integers(0, 60_000), min_size=1, max_size=20))
 def test_scraped_partition_seconds_never_fall(times):
     tracker = Tracker("cluster")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.assignors.units.standby_spread import Demand, spread_copies
 from rebalance_agent.assignors.units.unit_assignment import Unit, allot
+from support.examples import examples
 
 seeds = st.integers(0, 2**32)
 
@@ -51,7 +52,7 @@ def cost(sizes, units, choice):
 
 
 @given(seed=seeds)
-@settings(max_examples=400)
+@settings(max_examples=examples())
 def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
     kinds, sizes, units = problem(seed)
     choice = allot(kinds, sizes, units)
@@ -63,7 +64,7 @@ def test_balance_then_moves_then_heirs_are_the_best_there_are(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_who_has_what_it_was_given_keeps_it(seed):
     kinds, sizes, units = problem(seed)
     choice = allot(kinds, sizes, units)
@@ -72,7 +73,7 @@ def test_who_has_what_it_was_given_keeps_it(seed):
 
 
 @given(threads=st.lists(st.integers(1, 4), min_size=1, max_size=5), counts=st.lists(st.integers(0, 12), max_size=6))
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_equal_subscribers_threads_differ_by_one_unit_at_most(threads, counts):
     kinds = [dict(enumerate(threads)) for _ in counts]
     units = [Unit(kind, (), ()) for kind, count in enumerate(counts) for _ in range(count)]
@@ -99,7 +100,7 @@ def unevenness(sizes, copies):
 
 
 @given(seed=seeds)
-@settings(max_examples=400)
+@settings(max_examples=examples())
 def test_copies_are_spread_as_evenly_as_can_be_and_never_beside_their_active(seed):
     wanted, sizes = demands(seed)
     copies = spread_copies(wanted, sizes)
@@ -114,7 +115,7 @@ def test_copies_are_spread_as_evenly_as_can_be_and_never_beside_their_active(see
 
 
 @given(seed=seeds)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_copies_stay_where_they_are_when_nothing_changes(seed):
     wanted, sizes = demands(seed)
     copies = spread_copies(wanted, sizes)
@@ -123,7 +124,7 @@ def test_copies_stay_where_they_are_when_nothing_changes(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=200)
+@settings(max_examples=examples())
 def test_copies_that_are_even_as_they_are_stay_all(seed):
     wanted, sizes = demands(seed)
     every = itertools.product(

@@ -1,0 +1,26 @@
+"""How many examples Hypothesis tries of a rule.
+
+A hundred of each core rule with every change; ``--hypothesis-profile=deep``, which ``make test-slow`` has, tries five
+times as many of each.
+"""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+
+USUAL = 100
+DEEP = 500
+
+
+def register_profiles() -> None:
+    """Make the profile for every change the one that holds, and the other known by its name."""
+    # How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
+    common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("rebalance-agent", common, max_examples=USUAL)
+    settings.register_profile("deep", common, max_examples=DEEP)
+    settings.load_profile("rebalance-agent")
+
+
+def examples(usual: int = USUAL) -> int:
+    """The number of examples in the profile that holds, of a rule that has ``usual`` ones with every change."""
+    return usual * settings().max_examples // USUAL
