@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.complete
+# The demo runs in the complete environment where there is one, and else in a small one of its own.
+DEMO   := $(if $(wildcard $(STAMP)),$(VENV),$(VENV)-demo)
 ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
@@ -16,17 +18,27 @@ help: ## list the targets
 
 venv: $(STAMP) ## set up the complete environment in .venv
 
-$(STAMP): requirements/dev.lock pyproject.toml
+# An environment without packages: $(call new_environment,FOLDER,what will be downloaded)
+define new_environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is older. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
-	@echo "setting up $(VENV) (once) ..."
-	@$(PYTHON) -m venv $(VENV) || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
+	@echo "setting up $(1) (once): $(2) ..."
+	@$(PYTHON) -m venv $(1) || { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
+endef
+
+$(STAMP): requirements/dev.lock pyproject.toml
+	$(call new_environment,$(VENV),pip downloads about 700 MB)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary pyspark -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: $(STAMP) ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 --headless --check")
-	@$(BIN)/rebalance-agent demo $(ARGS)
+$(VENV)-demo/.complete: requirements/demo.lock
+	$(call new_environment,$(VENV)-demo,pip downloads 46 MB of packages)
+	@$(VENV)-demo/bin/python -m pip install --disable-pip-version-check --require-hashes --only-binary :all: -r requirements/demo.lock
+	@touch $@
+
+demo: $(DEMO)/.complete ## show real rebalances on an embedded Kafka (ARGS="--seconds 60 --headless --check")
+	@PYTHONPATH="$(CURDIR)/agent" $(DEMO)/bin/python -P -m rebalance_agent.cli.main demo $(ARGS)
 
 test: $(STAMP) ## run every test tier that a change must pass
 	@$(BIN)/python tests/run.py $(ARGS)
@@ -87,11 +99,12 @@ lock: ## resolve requirements/*.lock anew (hashes, no addresses)
 	@$(PYTHON) -m venv $(VENV)-lock && $(VENV)-lock/bin/python -m pip install --quiet uv
 	@$(RESOLVE) --extra agent --extra demo --extra testing --extra kafka-python --extra aiokafka --extra confluent --extra watch --extra pipeline --group dev \
 	  pyproject.toml -o requirements/dev.lock
+	@$(RESOLVE) -c requirements/dev.lock --extra demo pyproject.toml -o requirements/demo.lock
 	@$(RESOLVE) -c requirements/dev.lock requirements/build.in -o requirements/build.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway pyproject.toml -o requirements/agent.lock
 	@$(RESOLVE) -c requirements/dev.lock --extra agent --extra gateway --extra pipeline pyproject.toml -o requirements/pipeline.lock
 	@$(RESOLVE) requirements/audit.in -o requirements/audit.lock
 	@rm -rf $(VENV)-lock
 
-clean: ## remove the environment and caches of this checkout (not the downloads in the user's cache)
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
+clean: ## remove the environments and caches of this checkout (not the downloads in the user's cache)
+	@rm -rf $(VENV) $(VENV)-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage*
