@@ -27,13 +27,13 @@ endef
 NO_VENV = { echo "Python's venv module is missing. On Debian: apt-get install python3-venv" >&2; exit 1; }
 
 $(STAMP): requirements/dev.lock pyproject.toml
-	$(call announce,$(VENV),900 MB)
+	$(call announce,$(VENV),870 MB)
 	@$(PYTHON) -m venv $(VENV) || $(NO_VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: --no-binary pyspark -r requirements/dev.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The pip of $(PYTHON) can fill an environment that has none, which saves the time to install one there (a quarter of all).
+# The pip of $(PYTHON), if it has one, can fill an environment without: installing another there takes a quarter of the time.
 $(VENV)-demo/.complete: requirements/demo.lock
 	$(call announce,$(VENV)-demo,50 MB)
 	@$(PYTHON) -m venv --without-pip $(VENV)-demo || $(NO_VENV)
