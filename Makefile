@@ -84,7 +84,7 @@ alerts: $(STAMP) ## write the alerts' rules and their documentation anew
 dashboards: $(STAMP) ## write the boards' JSON anew
 	@$(BIN)/python -m dashboards
 
-chart: $(STAMP) ## write the chart's schema, rules, boards and README anew (after alerts and dashboards)
+chart: $(STAMP) ## write the chart's schema, rules and README anew (after alerts and dashboards)
 	@$(BIN)/python -m helm
 	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.cluster.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
 	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent

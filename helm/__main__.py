@@ -1,4 +1,4 @@
-"""``python -m helm``: write the chart's schema, rules and boards anew."""
+"""``python -m helm``: write the chart's schema and rules anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Rules and boards as the chart reads them: a chart has no access to files beside it."""
+"""The alerts' rules as the chart reads them: a chart has no access to files beside it.
+
+The boards' JSON stands once, in ``dashboards/json``: ``files/dashboards`` links to it, and Helm puts what a link names
+into the package.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,6 @@ from pathlib import Path
 import yaml
 from alerts.files import rule_files
 from alerts.values import FIXED, load
-from dashboards.boards import BOARDS
-from dashboards.normalise import text
 
 __all__ = ["copies", "thresholds"]
 
@@ -24,7 +26,7 @@ def copies() -> dict[Path, str]:
         Path("files") / "rules" / path.name: content for path, content in rules.items() if path.parent.name == "rules"
     }
     files[Path("files/rules.values.yaml")] = yaml.safe_dump(thresholds(), sort_keys=False)
-    return files | {Path("files") / "dashboards" / f"{board.uid}.json": text(board) for board in BOARDS}
+    return files
 
 
 def thresholds() -> dict[str, dict[str, object]]:

@@ -4,9 +4,12 @@ import json
 import re
 import shutil
 import subprocess
+import tarfile
+from pathlib import Path
 
 import pytest
 import yaml
+from dashboards.boards import FOLDER
 from helm.files import CHART, files
 from helm.schema import values_schema
 
@@ -22,10 +25,21 @@ def test_written_files_are_current(path):
     assert (CHART / path).read_text(encoding="utf-8") == WRITTEN[path], "run `make chart`"
 
 
-@pytest.mark.parametrize("folder", ["rules", "dashboards"])
-def test_no_copy_is_left_over(folder):
-    there = {path.relative_to(CHART) for path in (CHART / "files" / folder).iterdir()}
-    assert there == {path for path in WRITTEN if path.parent.name == folder}
+def test_no_copy_is_left_over():
+    there = {path.relative_to(CHART) for path in (CHART / "files" / "rules").iterdir()}
+    assert there == {path for path in WRITTEN if path.parent.name == "rules"}
+
+
+def test_the_package_holds_the_boards_that_the_chart_links_to(tmp_path):
+    assert (CHART / "files" / "dashboards").readlink() == Path("../../../dashboards/json")
+    subprocess.run([program("helm"), "package", CHART, "--destination", tmp_path], check=True)
+    with tarfile.open(next(tmp_path.glob("*.tgz"))) as package:
+        held = {
+            Path(name).name: package.extractfile(name).read()
+            for name in package.getnames()
+            if Path(name).parent.name == "dashboards"
+        }
+    assert held == {path.name: path.read_bytes() for path in FOLDER.iterdir()}
 
 
 def test_the_readme_is_what_helm_docs_makes_of_the_values(tmp_path):

@@ -20,7 +20,7 @@ STAGES = {
     "maintain": "join small files of the tables, and remove what is too old",
     "jars": "print the paths of the jars that spark-submit needs",
 }
-"""Stage -> what it does; ``cli.commands.pipeline.STAGE`` has its flags."""
+"""Stage -> what it does; ``cli.pipeline.STAGE`` has its flags."""
 
 DESCRIPTION = """\
 The history of a fleet's rebalances on Spark: what is normal, what it costs, what another assignor would have done.
