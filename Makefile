@@ -11,7 +11,7 @@ ARGS   ?=
 RESOLVE = $(VENV)-lock/bin/uv pip compile --quiet --universal --generate-hashes --no-header --python-version 3.11
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-fast test-slow test-node chaos fuzz soak lint bench bench-assignors alerts dashboards chart sbom audit lock docs clean
+.PHONY: help venv demo test test-fast test-slow test-node chaos fuzz soak lint bench bench-assignors generate alerts dashboards chart docs golden sbom audit lock clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,14 @@ bench: $(STAMP) ## measure speed and memory against a bare loop in the same run 
 bench-assignors: $(STAMP) ## every assignor beside Kafka's, franz-go's, kafka-python's and aiokafka's (bench/README.md)
 	@$(BIN)/python -W ignore::DeprecationWarning -m bench assignors $(ARGS)
 
+# One after the other, also with -j: the chart copies what the alerts and the boards write.
+generate: $(STAMP) ## write everything anew that is generated: alerts, dashboards, chart, docs, golden
+	@$(MAKE) --no-print-directory alerts
+	@$(MAKE) --no-print-directory dashboards
+	@$(MAKE) --no-print-directory chart
+	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory golden
+
 alerts: $(STAMP) ## write the alerts' rules and their documentation anew
 	@$(BIN)/python -m alerts
 
@@ -89,10 +97,13 @@ chart: $(STAMP) ## write the chart's schema, rules and README anew (after alerts
 	@docs=$$(PYTHONPATH=tests $(BIN)/python -c 'from support.cluster.kube_tools import build; print(build("helm-docs"))') && "$$docs" \
 	  --log-level=warning --sort-values-order=file --chart-search-root=helm/rebalance-agent
 
-docs: $(STAMP) ## write the generated pages of docs/ anew
-	@$(BIN)/python -c 'from rebalance_agent.metrics.document import metrics_page as page; print(page(), end="")' >docs/metrics.md
-	@$(BIN)/python -c 'from rebalance_agent.api.api_page import api_page as page; print(page(), end="")' >docs/api.md
-	@$(BIN)/python docs/pictures/draw.py
+docs: $(STAMP) ## write the generated pages, tables and pictures of docs/ anew
+	@$(BIN)/python -m docs.developers.writers
+	@$(BIN)/python docs/developers/pictures/draw.py
+
+golden: $(STAMP) ## write the golden outputs anew that need no broker: read the difference (CONTRIBUTING.md)
+	@PYTHONPATH=agent $(BIN)/python tests/golden/make_decode_output.py
+	@REBALANCE_AGENT_GOLDEN=write $(BIN)/python -m pytest -q tests/golden
 
 sbom: $(STAMP) ## write what the wheel runs with, by package, version and hash (CycloneDX), into dist/
 	@$(BIN)/python tests/supply sbom $(ARGS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from docs.developers.writers.api_page import api_page
 from jsonschema import Draft202012Validator
 
-from rebalance_agent.api.api_page import api_page
 from rebalance_agent.api.openapi import openapi_document
 from rebalance_agent.api.routes import ROUTES
 from rebalance_agent.model.episode import Basis, FailureReason, Source, Stall

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from docs.developers.writers.metrics_page import metrics_page
 
 from rebalance_agent.metrics.catalogue import BY_NAME, CATALOGUE
-from rebalance_agent.metrics.document import metrics_page
 from rebalance_agent.metrics.metric import ExporterRole, MetricType
 from support.observer import pages
 from support.observer.scrapes import families, promtool_says

@@ -11,7 +11,7 @@ from rebalance_agent.assignors.strategy import COOPERATIVE_PREFIX
 DOCS = Path(__file__).parents[2] / "docs"
 NAMES = sorted({name.removeprefix(COOPERATIVE_PREFIX) for name in STRATEGIES})
 
-sys.path.insert(0, str(DOCS / "pictures"))
+sys.path.insert(0, str(DOCS / "developers" / "pictures"))
 from draw import IMAGES, STORIES, picture  # noqa: E402 - scripts of the documentation
 
 

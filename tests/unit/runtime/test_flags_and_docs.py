@@ -5,11 +5,12 @@ import socket
 from pathlib import Path
 
 import pytest
+from docs.developers.writers.tables import settings_table
 
 from rebalance_agent.cli import main
 from rebalance_agent.cli.commands import gateway, observe, sidecar
 from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.runtime.settings.flags import add_flags, flag_values, settings_table
+from rebalance_agent.runtime.settings.flags import add_flags, flag_values
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings
 

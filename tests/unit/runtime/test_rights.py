@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from docs.developers.writers.tables import rights_table
 from structlog.testing import capture_logs
 
 from rebalance_agent.cluster.access import Existence, TopicAccess
@@ -17,7 +18,7 @@ from rebalance_agent.errors import ClusterError
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.agent_rows import DEGRADED_MODES
 from rebalance_agent.runtime.preflight.probes import ProbeResult, prove
-from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, acl_command, agent_rights, rights_table
+from rebalance_agent.runtime.preflight.rights import ADMIN_ONLY, acl_command, agent_rights
 from rebalance_agent.runtime.preflight.rights_watch import RIGHTS_PART, RightsWatch, watch_rights
 from rebalance_agent.runtime.processes.logged_health import LoggedHealth
 from rebalance_agent.runtime.settings.roles import ObserverSettings, SidecarSettings

@@ -13,7 +13,7 @@ from rebalance_agent.cluster.acls import allow_command
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.runtime.settings.roles import AgentSettings, ObserverSettings
 
-__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights", "rights_table"]
+__all__ = ["ADMIN_ONLY", "EVERYTHING", "Right", "acl_command", "agent_rights"]
 
 ADMIN_ONLY = "admin-only"
 """The mode without the coordinator's own log."""
@@ -158,10 +158,3 @@ def _baselines_rights(topic: str) -> tuple[Right, ...]:
 def acl_command(right: Right, principal: str, servers: str) -> str:
     """The command that gives ``right`` to ``principal``; a line for a shell."""
     return allow_command(right.operation, right.resource, right.name, principal, servers, prefixed=right.prefixed)
-
-
-def rights_table(settings: AgentSettings) -> str:
-    """A Markdown table of the rights of a role."""
-    rows = ["| right | what for | degraded mode | without it |", "| --- | --- | --- | --- |"]
-    rows += (f"| {right} | {right.why} | `{right.mode}` | {right.lost} |" for right in agent_rights(settings))
-    return "\n".join(rows) + "\n"

@@ -1,4 +1,4 @@
-"""Flags, help and documentation tables drawn from a settings model, so that none of them can drift."""
+"""Command-line flags and their help, made from a settings model; the tables in ``docs/`` are made from it, too."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.runtime.settings.kafka_config import SECRET_PROPERTIES, property_name
 from rebalance_agent.runtime.settings.roles import ENV_PREFIX, AgentSettings
 
-__all__ = ["add_flags", "flag_values", "kafka_flags", "settings_table"]
+__all__ = ["add_flags", "default_text", "environment_variable", "flag", "flag_values", "kafka_flags"]
 
 
 def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> None:
@@ -27,13 +27,11 @@ def add_flags(parser: argparse.ArgumentParser, *models: type[AgentSettings]) -> 
     fields = {name: field for model in models for name, field in model.model_fields.items()}
     for name, field in fields.items():
         parser.add_argument(
-            _flag(name),
+            flag(name),
             action="append" if name == "kafka" else "store",
             metavar="KEY=VALUE" if name == "kafka" else _metavar(field),
             default=None,
-            help=f"{field.description} (default {_default(field) or 'none'}; env {_environment(name)})".replace(
-                "%", "%%"
-            ),
+            help=_help(name, field).replace("%", "%%"),
         )
 
 
@@ -71,30 +69,25 @@ def kafka_flags(options: argparse.Namespace) -> dict[str, str]:
     return kafka
 
 
-def settings_table(model: type[AgentSettings]) -> str:
-    """A Markdown table of every setting of ``model``."""
-    rows = ["| setting | flag | environment | default | what |", "| --- | --- | --- | --- | --- |"]
-    for name, field in model.model_fields.items():
-        default = _default(field).replace("|", "\\|")
-        rows.append(
-            f"| `{name}` | `{_flag(name)}` | `{_environment(name)}` | {f'`{default}`' if default else ''} "
-            f"| {field.description} |"
-        )
-    return "\n".join(rows) + "\n"
-
-
-def _flag(name: str) -> str:
+def flag(name: str) -> str:
+    """The flag that gives setting ``name``: ``--settle-seconds`` for ``settle_seconds``."""
     return "--" + name.replace("_", "-")
 
 
-def _environment(name: str) -> str:
+def environment_variable(name: str) -> str:
+    """The environment variable that gives setting ``name``; ``kafka`` has one for each property."""
     return f"{ENV_PREFIX}KAFKA__BOOTSTRAP_SERVERS, ..." if name == "kafka" else ENV_PREFIX + name.upper()
 
 
-def _default(field: FieldInfo) -> str:
+def default_text(field: FieldInfo) -> str:
+    """The default of a setting as people write it; empty where there is none."""
     if isinstance(field.default, bool):
         return str(field.default).lower()
     return "" if field.default in (PydanticUndefined, None) else str(field.default)
+
+
+def _help(name: str, field: FieldInfo) -> str:
+    return f"{field.description} (default {default_text(field) or 'none'}; env {environment_variable(name)})"
 
 
 def _metavar(field: FieldInfo) -> str:

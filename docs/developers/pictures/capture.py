@@ -1,4 +1,6 @@
-"""Takes the picture of a report: ``python docs/pictures/capture.py report.html`` writes ``docs/images/report.png``.
+"""Takes the pictures of a report, ``docs/images/report*.png``.
+
+``python docs/developers/pictures/capture.py report.html`` writes them.
 
 `REBALANCE_AGENT_CHROMIUM` names the browser, as for the tests.
 """
@@ -8,7 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT / "agent"), str(ROOT / "tests")]
 
 from support.browsers.browsing import browser  # noqa: E402 - found on the path above

@@ -1,4 +1,4 @@
-"""Draws each story as an SVG: ``python docs/pictures/draw.py`` writes ``docs/images/strategies/<strategy>.svg``."""
+"""Draws each story as an SVG: ``docs/images/strategies/<strategy>.svg`` (``make docs``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from stories import STORIES, Member, Scene, Story, play
 
-IMAGES = Path(__file__).parents[1] / "images" / "strategies"
+IMAGES = Path(__file__).parents[2] / "images" / "strategies"
 COLOURS = ("#2f6fde", "#d9762b", "#2f9e6e", "#8a56c9")
 INK, FAINT, NEW = "#1f2933", "#6b7785", "#111111"
 TILE, GAP, MARGIN, MEMBER = 26, 6, 20, 132

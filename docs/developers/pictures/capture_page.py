@@ -1,4 +1,6 @@
-"""Takes pictures of the agent's own page: ``python docs/pictures/capture_page.py`` writes ``docs/images/page*.png``.
+"""Takes the pictures of the agent's own page, ``docs/images/page*.png``.
+
+``python docs/developers/pictures/capture_page.py`` writes them.
 
 They are of a run of the demo, when most of it has happened. `REBALANCE_AGENT_CHROMIUM` names the browser, as for tests.
 """
@@ -12,7 +14,7 @@ import sys
 import threading
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 sys.path[:0] = [str(ROOT / "agent"), str(ROOT / "tests")]
 
 from rebalance_agent.ui.page.group_list import group_link  # noqa: E402 - found on the path above

@@ -1,0 +1,17 @@
+"""``python -m docs.developers.writers``: write the generated parts of ``docs/`` anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from docs.developers.writers.api_page import api_page
+from docs.developers.writers.metrics_page import metrics_page
+from docs.developers.writers.tables import TABLES, replace_tables
+
+DOCS = Path(__file__).parents[2]
+
+(DOCS / "metrics.md").write_text(metrics_page(), encoding="utf-8")
+(DOCS / "api.md").write_text(api_page(), encoding="utf-8")
+for name, tables in TABLES.items():
+    page = DOCS / name
+    page.write_text(replace_tables(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
