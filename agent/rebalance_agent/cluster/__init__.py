@@ -8,5 +8,6 @@
 - ``worker``, ``repeated_poll``, ``backoff``: threads and polls that survive failures.
 - ``collector_context``, ``inbox``, ``name_filters``: what every collector is given, and where its observations go.
 
-It knows groups by name only. What records say is read in ``offsets_topic``; what brokers answer is read in ``polls``.
+It asks and reads with ``confluent_kafka``, and knows groups by name only. What records say is read in
+``offsets_topic``; what brokers answer is read in ``polls``.
 """

@@ -2,6 +2,7 @@
 
 It rewrites broker addresses, puts our strategies into JoinGroup and SyncGroup of the groups that its rules name, and
 forwards everything else unchanged. It stores no records and is no client library.
+Of ``kafka`` (kafka-python) it uses the message classes alone.
 
 - ``gateway_server``: listeners and connections; ``transport``: frames; ``groups``: the requests of consumer groups.
 - ``connection_interceptor``: connects the two; ``group_rules``: which groups are rewritten.

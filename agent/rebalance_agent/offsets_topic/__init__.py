@@ -5,4 +5,6 @@
 - ``replay``: which records are read again from a snapshot on.
 - ``ownership``: which partitions of the topic this replica reads.
 - ``snapshots``: state that is kept in a compacted topic, so that a restart continues where the last run ended.
+
+Partitions are assigned to replicas, and snapshots written, by clients of ``confluent_kafka``.
 """

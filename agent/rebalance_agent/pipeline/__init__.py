@@ -5,6 +5,6 @@
 - ``spark``: the session, its Java and its jars. ``report``: one HTML file.
 - ``stages``: the stages after ingest, in order.
 
-The only room that imports PySpark. Rebalances are worked out in ``tracking``, what-if and recommendations in
-``advice``; Spark runs many of them at a time.
+The only package that imports ``pyspark``, ``delta``, ``pandas``, ``pyarrow`` and ``py4j``. Rebalances are worked out in
+``tracking``, what-if and recommendations in ``advice``; Spark runs many of them at a time.
 """

@@ -1,1 +1,4 @@
-"""What commands print: the live table of `watch`, and the text of `whatif`."""
+"""What commands print: the live table of `watch` (``textual``, ``rich``), and the text of `whatif`.
+
+The only package that imports ``textual``.
+"""

@@ -1,4 +1,7 @@
-"""aiokafka: its consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``."""
+"""aiokafka: its consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``.
+
+The only package that imports ``aiokafka``.
+"""
 
 from __future__ import annotations
 

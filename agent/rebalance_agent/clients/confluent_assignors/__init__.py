@@ -1,6 +1,6 @@
 """confluent-kafka's consumer with the assignors of this package. Needs ``[confluent]``.
 
-One `Consumer` is two clients and the threads between them:
+One `Consumer` is two clients (``kafka`` and ``confluent_kafka``) and the threads between them:
 
 - ``member``, ``membership``: kafka-python's consumer, in a thread of its own, is the member of the group: it joins,
   sends heartbeats, assigns and commits. It fetches no record.

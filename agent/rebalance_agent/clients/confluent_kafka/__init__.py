@@ -1,4 +1,7 @@
-"""confluent-kafka: its consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``."""
+"""confluent-kafka: its consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``.
+
+It imports ``confluent_kafka`` and no other client.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""kafka-python: its consumer, instrumented, with the strategies of ``assignors`` by name. Needs ``[kafka-python]``."""
+"""kafka-python: its consumer, instrumented, with the strategies of ``assignors`` by name. Needs ``[kafka-python]``.
+
+It imports ``kafka`` and no other client.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from prometheus_client.parser import text_string_to_metric_families
+from rebalance_agent.metrics.export.parsed_text import parsed_samples
 
 __all__ = ["GroupNow", "read_groups"]
 
@@ -88,11 +88,8 @@ def read_groups(text: str) -> dict[str, GroupNow]:
         ValueError: the text is not in Prometheus' exposition format.
     """
     readings: dict[str, _Reading] = {}
-    for family in text_string_to_metric_families(text):
-        if not family.name.startswith(_PREFIX):
-            continue
-        for sample in family.samples:
-            if group := sample.labels.get("consumergroup"):
-                name = sample.name.removeprefix(_PREFIX)
-                readings.setdefault(group, _Reading()).add(name, sample.labels, sample.value)
+    for sample in parsed_samples(text):
+        if sample.name.startswith(_PREFIX) and (group := sample.labels.get("consumergroup")):
+            name = sample.name.removeprefix(_PREFIX)
+            readings.setdefault(group, _Reading()).add(name, sample.labels, sample.value)
     return {group: reading.group() for group, reading in readings.items()}

@@ -1,1 +1,1 @@
-"""The demo's screens: live on a terminal, plain lines elsewhere."""
+"""The demo's screens: live on a terminal (``rich``), plain lines elsewhere."""

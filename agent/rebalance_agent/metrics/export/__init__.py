@@ -1,4 +1,9 @@
 """The text of /metrics: Prometheus and OpenMetrics formats, and the metrics that this process counts itself.
 
-A scrape reads memory and never calls a broker.
+- ``groups_page``, ``baselines_page``: the text of groups, kept from scrape to scrape; ``text``, ``dialects`` write it.
+- ``agent_metrics``, ``member_metrics``, ``phase_metrics``: what this process counts; ``instruments`` makes the counters
+  of catalogue rows.
+- ``parsed_text``: reads such a text back.
+
+A scrape reads memory and never calls a broker. The only package that imports ``prometheus_client``.
 """

