@@ -11,7 +11,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "bench" / "README.md", *DOCS]
+PAGES = [
+    README,
+    *(ROOT / name for name in ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "bench/README.md")),
+    *DOCS,
+]
 
 CODE = re.compile(r"^( *)(```+).*?^\1\2 *$|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
