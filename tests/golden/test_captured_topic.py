@@ -12,12 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.group_fact import GROUP_FACT_KINDS, group_fact
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.event_json import json_line
-from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.tracking.observations import Backfilled, Tick, TopicsSeen
+from rebalance_agent.tracking.observed_record import observed_record
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.tracking import closing, tell
 
@@ -32,14 +31,10 @@ DELAY_MS = 5
 def observed(row, *, live=True):
     """What a row says of a group; None for the other records."""
     key = base64.b64decode(row["key"])
-    if record_kind(key) not in {GROUP_METADATA.kind, *EPOCH_FACTS}:
+    if record_kind(key) not in GROUP_FACT_KINDS:
         return None
-    found = decode_record(key, None if row["value"] is None else base64.b64decode(row["value"]))
-    times = (row["timestamp"], row["timestamp"] + DELAY_MS)
-    if (subject := about(found)) is None:
-        return GroupRecord(found.group, *times, classic_group(found), live)
-    group_type, kind, name = subject
-    return EpochRecord(found.group, *times, group_type, kind, epoch_fact(found), name, 0, live)
+    fact = group_fact(decode_record(key, None if row["value"] is None else base64.b64decode(row["value"])))
+    return observed_record(fact, row["timestamp"], row["timestamp"] + DELAY_MS, live=live)
 
 
 def story(read_before=0):

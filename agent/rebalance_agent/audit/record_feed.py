@@ -10,18 +10,12 @@ from rebalance_agent.audit.classic_entries import ClassicEntries
 from rebalance_agent.audit.entries import ExpectedFact, LogRecord
 from rebalance_agent.audit.epoch_entries import EpochEntries
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
-from rebalance_agent.groupprotocol.records import Record as Decoded
+from rebalance_agent.groupprotocol.group_fact import GROUP_FACT_KINDS, EpochGroupFact, GroupFact, group_fact
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
-from rebalance_agent.model.epoch_groups import GroupEpoch
 from rebalance_agent.model.events import GroupGoneEvent
 from rebalance_agent.model.group import GroupType
 
 __all__ = ["RecordFeed"]
-
-_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
 
 _Book = ClassicEntries | EpochEntries
 
@@ -71,7 +65,7 @@ class RecordFeed:
 
     def post(self, record: LogRecord) -> Iterator[ExpectedFact]:
         """One record; the entries that it makes."""
-        if record_kind(record.key) not in _TOLD:
+        if record_kind(record.key) not in GROUP_FACT_KINDS:
             return
         try:
             decoded = decode_record(record.key, record.value)
@@ -80,33 +74,33 @@ class RecordFeed:
             return
         if decoded.unknown:
             self.unread += 1
-        elif self._shows(decoded.group):
-            self._heard.setdefault(record.place.partition, set()).add(decoded.group)
-            yield from self._post(decoded, record)
+        elif self._shows(decoded.group) and (fact := group_fact(decoded)):
+            self._heard.setdefault(record.place.partition, set()).add(fact.group)
+            yield from self._post(fact, record)
 
     def close(self) -> Iterator[ExpectedFact]:
         """No record follows."""
         for group in list(self._ends):
             yield from self._end(group)
 
-    def _post(self, decoded: Decoded, record: LogRecord) -> Iterator[ExpectedFact]:
-        group, subject, at_ms = decoded.group, about(decoded), record.timestamp_ms
-        group_type = GroupType.CLASSIC if subject is None else subject[0]
+    def _post(self, fact: GroupFact, record: LogRecord) -> Iterator[ExpectedFact]:
+        group, group_type, at_ms = fact.group, fact.group_type, record.timestamp_ms
         book = self._books.get(group)
-        if decoded.tombstone and (book is None or book.group_type is not group_type):
+        if fact.value is None and (book is None or book.group_type is not group_type):
             if self._cleaned(record.place.partition):
                 self.orphans.add((group, at_ms))
             return
-        if not decoded.tombstone:
+        if fact.value is not None:
             yield from self._turn(group, group_type, record)
-        if decoded.tombstone and (subject is None or subject[1] is GroupEpoch):
+        if fact.deletes_group:
             self._ends.setdefault(group, _End(at_ms, record.place))
             return
         book = self._books[group]
-        if isinstance(book, EpochEntries) and subject is not None:
-            yield from book.take(subject[1], subject[2], epoch_fact(decoded), at_ms, record.place)
-        elif isinstance(book, ClassicEntries) and (value := classic_group(decoded)) is not None:
-            yield from book.take(value, at_ms, record.place)
+        if isinstance(fact, EpochGroupFact):
+            if isinstance(book, EpochEntries):
+                yield from book.take(fact.kind, fact.subject, fact.value, at_ms, record.place)
+        elif isinstance(book, ClassicEntries) and fact.value is not None:
+            yield from book.take(fact.value, at_ms, record.place)
 
     def _turn(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
         """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""

@@ -24,7 +24,7 @@ from rebalance_agent.model.epoch_groups import (
 from rebalance_agent.model.group import GroupType, is_cooperative
 from rebalance_agent.model.partitions import TopicPartitions, existing
 
-__all__ = ["EPOCH_FACTS", "about", "epoch_fact"]
+__all__ = ["EPOCH_FACTS", "epoch_fact"]
 
 _Fields = Mapping[str, Any]
 
@@ -36,15 +36,6 @@ def epoch_fact(record: Record) -> EpochFact | None:
     """What the record says; None for a tombstone, an unknown value version, and kinds that tell of no rebalance."""
     known = EPOCH_FACTS.get(record.kind)
     return None if known is None or record.value is None else known[2](record.value)
-
-
-def about(record: Record) -> tuple[GroupType, type[EpochFact], str] | None:
-    """The group's type, the kind of fact, and the member or pattern that it is of; None for other kinds of record."""
-    known = EPOCH_FACTS.get(record.kind)
-    if known is None:
-        return None
-    subject = record.key.get("member_id", record.key.get("regular_expression", ""))
-    return known[0], known[1], str(subject)
 
 
 def _group_epoch(value: _Fields) -> GroupEpoch:

@@ -10,22 +10,19 @@ from collections.abc import Sequence
 from rebalance_agent.cluster.collector_context import CollectorContext
 from rebalance_agent.cluster.topic_reader import TopicRecord
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.group_fact import (
+    COMMIT_KEYS_END,
+    COMMIT_KEYS_START,
+    GROUP_FACT_KINDS,
+    group_fact,
+)
 from rebalance_agent.groupprotocol.records import UNKNOWN, decode_record, key_version, record_kind
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA, OFFSET_COMMIT
 from rebalance_agent.groupprotocol.wire.memo import remembered
 from rebalance_agent.offsets_topic.record_decoder import decode_counted
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord
+from rebalance_agent.tracking.observed_record import observed_record
 
 __all__ = ["GroupRecords"]
-
-_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
-"""Kinds of records that say something of a rebalance."""
-
-_FIRST_COMMIT = OFFSET_COMMIT.key.versions[0].to_bytes(2, "big")
-_BEHIND_COMMITS = (OFFSET_COMMIT.key.versions[-1] + 1).to_bytes(2, "big")
-"""Keys of commits lie between these two, and no other: one comparison each, of a million at a start."""
 
 KEYS_MAX = 20_000
 """Keys of which it is remembered whether their group is shown: each group's come again and again. Some 4 MB."""
@@ -49,10 +46,10 @@ class GroupRecords:
         found = []
         unknown = 0
         for message, key in zip(messages, keys, strict=True):
-            if _FIRST_COMMIT <= key < _BEHIND_COMMITS:
+            if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:  # one of a million at a start: nothing is decoded
                 continue
             kind = record_kind(key)
-            shown = self._shown(key) if kind in _TOLD else False
+            shown = self._shown(key) if kind in GROUP_FACT_KINDS else False
             if shown:
                 found.append((message, key))
             elif shown is None or key_version(key) is None:
@@ -71,36 +68,18 @@ class GroupRecords:
         ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
         """
         record = decode_counted(self._meters, message.key() or b"", message.value())
-        if record is None or record.unknown:
+        fact = None if record is None else group_fact(record)
+        if fact is None:
             return None
-        _, timestamp = message.timestamp()
-        now_ms = self._clock.now_ms()
-        subject = about(record)
-        if subject is None:
-            return GroupRecord(
-                record.group,
-                timestamp,
-                now_ms,
-                classic_group(record),
-                live,
-                message.partition(),
-                message.offset(),
-                replayed,
-                after_gap,
-            )
-        group_type, kind, name = subject
-        return EpochRecord(
-            record.group,
-            timestamp,
-            now_ms,
-            group_type,
-            kind,
-            epoch_fact(record),
-            name,
+        return observed_record(
+            fact,
+            message.timestamp()[1],
+            self._clock.now_ms(),
             message.partition(),
-            live,
             message.offset(),
-            replayed,
+            live=live,
+            replayed=replayed,
+            after_gap=after_gap,
         )
 
     def _is_shown(self, key: bytes) -> bool | None:

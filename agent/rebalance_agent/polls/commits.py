@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from rebalance_agent.cluster.collector_context import Meters
 from rebalance_agent.cluster.topic_reader import TopicRecord
-from rebalance_agent.groupprotocol.tables import OFFSET_COMMIT
+from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END, COMMIT_KEYS_START
 from rebalance_agent.groupprotocol.wire.memo import remembered
 from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.offsets_topic.record_decoder import decode_counted
@@ -28,8 +28,6 @@ __all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
 """Keys of records whose meaning is remembered: those of a busy cluster repeat every few seconds. Some 15 MB."""
-
-_COMMIT_KEYS = frozenset(version.to_bytes(2, "big") for version in OFFSET_COMMIT.key.versions)
 
 
 class _Commit(NamedTuple):
@@ -64,7 +62,7 @@ class CommittedOffsets:
         self._gaps: dict[int, int] = {}
 
         def subject(key: bytes) -> tuple[str, Partition] | None:
-            if key[:2] not in _COMMIT_KEYS:
+            if not COMMIT_KEYS_START <= key < COMMIT_KEYS_END:
                 return None
             record = decode_counted(meters, key, None)
             if record is None or not follows(record.group):

@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import EPOCH_FACTS, about, epoch_fact
+from rebalance_agent.groupprotocol.group_fact import GROUP_FACT_KINDS, group_fact
 from rebalance_agent.groupprotocol.records import decode_record, record_kind
-from rebalance_agent.groupprotocol.tables import GROUP_METADATA
 from rebalance_agent.model.events import AbortedEvent, Event
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord, Tick, TopicsSeen
+from rebalance_agent.tracking.observed_record import observed_record
 from rebalance_agent.tracking.tracker import Tracker
 
 __all__ = ["LogFacts", "PastRecord", "UnreadableRecord", "retell"]
@@ -26,8 +25,6 @@ _AFTERWARDS_MS = 3_600_000
 
 TICK_MS = 10_000
 """How often the tracker is told the time: what is due does not pile up, and nothing that it says depends on it."""
-
-_TOLD = frozenset({GROUP_METADATA.kind, *EPOCH_FACTS})
 
 
 class PastRecord(NamedTuple):
@@ -89,27 +86,12 @@ def retell(
 
 def _observed(record: PastRecord, seen_ms: int) -> GroupRecord | EpochRecord | None:
     """What it says of a group; None where it is of something else, or of a version that nobody here knows."""
-    if record_kind(record.key) not in _TOLD:
+    if record_kind(record.key) not in GROUP_FACT_KINDS:
         return None
-    found = decode_record(record.key, record.value)
-    if found.unknown:
+    fact = group_fact(decode_record(record.key, record.value))
+    if fact is None:
         return None
-    subject = about(found)
-    if subject is None:
-        value = classic_group(found)
-        return GroupRecord(found.group, record.timestamp_ms, seen_ms, value, True, record.partition, record.offset)
-    group_type, kind, name = subject
-    return EpochRecord(
-        found.group,
-        record.timestamp_ms,
-        seen_ms,
-        group_type,
-        kind,
-        epoch_fact(found),
-        name,
-        record.partition,
-        offset=record.offset,
-    )
+    return observed_record(fact, record.timestamp_ms, seen_ms, record.partition, record.offset)
 
 
 def _pass_time(tracker: Tracker, now_ms: int) -> Iterator[Event]:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from rebalance_agent.errors import DecodeError
-from rebalance_agent.groupprotocol.classic_group import classic_group
-from rebalance_agent.groupprotocol.epoch_facts import about, epoch_fact
+from rebalance_agent.groupprotocol.group_fact import ClassicGroupFact, group_fact
 from rebalance_agent.groupprotocol.records import decode_record
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.model.group import GroupType
@@ -164,14 +163,15 @@ class _Replay:
         self._since_ms = {}
 
     def take(self, record, timestamp_ms):
-        if record.kind == "group_metadata":
-            self._classic(classic_group(record), timestamp_ms)
-        elif (subject := about(record)) is not None:
-            self._type, kind, name = subject
-            if record.tombstone:
+        fact = group_fact(record)
+        if isinstance(fact, ClassicGroupFact):
+            self._classic(fact.value, timestamp_ms)
+        elif fact is not None:
+            self._type, kind, name = fact.group_type, fact.kind, fact.subject
+            if fact.value is None:
                 self.facts.pop((kind, name), None)
             else:
-                self.facts[kind, name] = epoch_fact(record)
+                self.facts[kind, name] = fact.value
             if kind is CurrentAssignment:
                 current = self.facts.get((kind, name))
                 self._hold(name, pairs(current.assigned) if current else frozenset(), timestamp_ms)

@@ -19,6 +19,7 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.pipeline.errors import PipelineError
 from rebalance_agent.pipeline.ingest.decoding import DECODED
@@ -46,8 +47,8 @@ _COLUMNS = ("partition", "offset", "timestamp_ms", "place", "key", "value", "top
 
 _ORDER = ("partition", "offset", "timestamp_ms", "place")
 
-_BEHIND_COMMITS = "X'0002'"
-"""Keys of offset commits are below it, and they are nearly all of the topic: told by Spark, before Python sees any."""
+_OF_GROUPS = f"substring(key, 1, 2) >= X'{COMMIT_KEYS_END.hex()}'"
+"""SQL: the record is no offset commit. Nearly all records are commits: Spark drops them before Python sees any."""
 
 _GROUP = "substring(key, 5, CAST(conv(hex(substring(key, 3, 2)), 16, 10) AS INT))"
 """SQL: the bytes of the group's name in a key, behind the key's version and their number."""
@@ -182,7 +183,7 @@ def retold(records: DataFrame, facts: LogFacts, shown: LogRows | None = None) ->
         yield from retold_rows(batches, facts, chosen)
 
     return (
-        records.where(F.expr(f"substring(key, 1, 2) >= {_BEHIND_COMMITS}"))
+        records.where(F.expr(_OF_GROUPS))
         # No group's events depend on another's, so that one partition alone can be the work of many tasks.
         .repartition("partition", F.expr(_GROUP))
         .sortWithinPartitions(*_ORDER)

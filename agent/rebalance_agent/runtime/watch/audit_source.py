@@ -16,6 +16,7 @@ from rebalance_agent.cluster.read_to_end import records_before
 from rebalance_agent.cluster.topic_reader import TopicReader, TopicRecord
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.groupprotocol.group_fact import COMMIT_KEYS_END
 from rebalance_agent.metrics.agent_rows import READY, REPLAYED_RECORDS
 from rebalance_agent.metrics.export.parsed_text import ParsedSample, parsed_samples
 from rebalance_agent.model.event_json import event_from_json, json_object
@@ -27,9 +28,6 @@ from rebalance_agent.offsets_topic.tail import OFFSETS_PART
 __all__ = ["Scrape", "VerifiedCluster", "scraped"]
 
 LAST_POLL = "rebalance_agent_last_poll_timestamp_seconds"
-
-_BEHIND_COMMITS = b"\x00\x02"
-"""Keys of offset commits are below it, and they are nearly all of the topic."""
 
 
 class VerifiedCluster:
@@ -92,7 +90,7 @@ class VerifiedCluster:
         for message in self._records(OFFSETS_TOPIC, range(self._counts[OFFSETS_TOPIC])):
             key, partition, offset = message.key() or b"", message.partition(), message.offset()
             timestamp_ms = message.timestamp()[1]
-            if key < _BEHIND_COMMITS:
+            if key < COMMIT_KEYS_END:  # nearly all of the topic: offset commits
                 for ledger in ledgers:
                     ledger.skip(partition, offset, timestamp_ms)
                 continue
