@@ -13,7 +13,7 @@
     │   └── AccessDeniedError    the cluster answers, and says that this principal may not
     ├── DeliveryError            events cannot be brought to a file or a webhook (``runtime.sinks.queued_sink``)
     ├── RefusedError             a connection cannot go on (``gateway.transport.close_reason``)
-    ├── ListenError              an address cannot be listened on (``http.server``)
+    ├── ListenError              an address cannot be listened on
     ├── NotKnownError            what the API is asked for is not known (``api.query``)
     ├── AgentError               an observer cannot be reached, or answers something else (``cli.inputs.agent_api``)
     ├── artifacts.errors         ArtifactError: jars or Java cannot be had
@@ -33,6 +33,7 @@ __all__ = [
     "DecodeError",
     "InternalTopicError",
     "InvalidInputError",
+    "ListenError",
     "RebalanceAgentError",
 ]
 
@@ -69,3 +70,7 @@ class ClusterError(RebalanceAgentError):
 
 class AccessDeniedError(ClusterError):
     """The cluster refuses an operation for lack of a right: trying again soon is no use."""
+
+
+class ListenError(RebalanceAgentError):
+    """The process cannot listen on an address: it is in use, not this machine's, or not allowed."""

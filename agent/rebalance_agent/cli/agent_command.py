@@ -15,8 +15,7 @@ from typing import Protocol, TypeVar
 
 import structlog
 
-from rebalance_agent.errors import InvalidInputError
-from rebalance_agent.http.server import ListenError
+from rebalance_agent.errors import InvalidInputError, ListenError
 from rebalance_agent.runtime.processes.logs import configure_logs
 from rebalance_agent.runtime.processes.memory import all_ours
 from rebalance_agent.runtime.processes.signals import stop_on_signals

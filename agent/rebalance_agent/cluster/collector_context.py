@@ -9,8 +9,9 @@ from typing import Literal, Protocol
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.inbox import Inbox
+from rebalance_agent.health import Health
 
-__all__ = ["POLL_NAMES", "CollectorContext", "Health", "Meters", "PollName", "SnapshotProblem"]
+__all__ = ["POLL_NAMES", "CollectorContext", "Meters", "PollName", "SnapshotProblem"]
 
 PollName = Literal["describe", "list", "list_all", "loads", "topics"]
 POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
@@ -19,18 +20,6 @@ POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
 
 SnapshotProblem = Literal["unreadable", "malformed", "foreign", "out_of_range", "too_large", "write"]
 """Why a snapshot was not used, or (``too_large``, ``write``) not written."""
-
-
-class Health(Protocol):
-    """Readiness by part. Methods return at once and may be called from any thread."""
-
-    def ready(self, part: str) -> None:
-        """``part`` works."""
-        ...
-
-    def unready(self, part: str, reason: str) -> None:
-        """``part`` does not work, for ``reason`` (one line for an operator)."""
-        ...
 
 
 class Meters(Protocol):

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.cluster.collector_context import Health
 from rebalance_agent.errors import AccessDeniedError, ClusterError
+from rebalance_agent.health import Health
 
 __all__ = ["DENIED_RETRY_S", "Worker"]
 

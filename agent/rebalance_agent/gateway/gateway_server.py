@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rebalance_agent.clock import Clock
-from rebalance_agent.cluster.collector_context import Health
+from rebalance_agent.errors import ListenError
 from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor, GroupPart
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
@@ -23,7 +23,7 @@ from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
 from rebalance_agent.gateway.transport.free_ports import bound
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 from rebalance_agent.gateway.transport.splice import Pipes
-from rebalance_agent.http.server import ListenError
+from rebalance_agent.health import Health
 
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 

@@ -16,12 +16,12 @@ from cheroot.server import HeaderReader, HTTPConnection, HTTPRequest
 from cheroot.wsgi import Server
 
 from rebalance_agent.clock import Clock, SystemClock
-from rebalance_agent.errors import RebalanceAgentError
+from rebalance_agent.errors import ListenError
 from rebalance_agent.http.connection import HEAD_BYTES_MAX, Connection, Limits
 from rebalance_agent.http.connections import Connections
 from rebalance_agent.http.server_tls import ServerTls
 
-__all__ = ["HttpServer", "ListenError"]
+__all__ = ["HttpServer"]
 
 BACKLOG_MAX = 128
 """Connections that the kernel keeps until they are accepted, which takes a moment."""
@@ -30,10 +30,6 @@ STOP_SECONDS = 2.0
 """For the answers that are under way."""
 
 _log = logging.getLogger(__name__)
-
-
-class ListenError(RebalanceAgentError):
-    """The address cannot be listened on."""
 
 
 class HttpServer:

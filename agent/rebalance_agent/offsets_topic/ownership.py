@@ -15,10 +15,10 @@ from confluent_kafka import OFFSET_END, Consumer, KafkaError, KafkaException, To
 
 from rebalance_agent.cluster.acls import allow_command, principal_of
 from rebalance_agent.cluster.admin_client import raise_cluster_error
-from rebalance_agent.cluster.collector_context import Health
 from rebalance_agent.cluster.worker import Worker
 from rebalance_agent.errors import AccessDeniedError, ClusterError
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
+from rebalance_agent.health import Health
 
 __all__ = ["OWNERSHIP_PART", "FullOwnership", "Ownership", "SharedOwnership"]
 

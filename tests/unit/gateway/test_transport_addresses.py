@@ -13,6 +13,7 @@ from kafka.protocol.metadata import ApiVersionsRequest, ApiVersionsResponse, Fin
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 
 from rebalance_agent.clock import FakeClock
+from rebalance_agent.errors import ListenError
 from rebalance_agent.gateway import gateway_server as gateway_module
 from rebalance_agent.gateway.transport import broker_connections as brokers
 from rebalance_agent.gateway.transport import broker_listeners as listeners
@@ -20,7 +21,6 @@ from rebalance_agent.gateway.transport import free_ports as ports
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import read_head
-from rebalance_agent.http.server import ListenError
 from support.gateway.gatewaying import free_base
 from support.gateway.transport import (
     Client,

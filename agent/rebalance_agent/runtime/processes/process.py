@@ -6,8 +6,8 @@ import threading
 
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.cluster.backoff import Backoff
-from rebalance_agent.cluster.collector_context import Health
 from rebalance_agent.errors import ClusterError
+from rebalance_agent.health import Health
 
 __all__ = ["CLUSTER", "identify_cluster", "watch_cluster"]
 

@@ -7,10 +7,11 @@ from contextlib import ExitStack
 
 from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
-from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Health, Meters
+from rebalance_agent.cluster.collector_context import POLL_NAMES, CollectorContext, Meters
 from rebalance_agent.cluster.inbox import Inbox
 from rebalance_agent.cluster.name_filters import NameFilter
 from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
+from rebalance_agent.health import Health
 from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.offsets_topic.snapshots.snapshot_schedule import PublishProgress
 from rebalance_agent.offsets_topic.tail import OFFSETS_PART, OffsetsTail

@@ -1,0 +1,19 @@
+"""How a part of the process reports whether it works; `rebalance_agent.http.health.Readiness` keeps these reports."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+__all__ = ["Health"]
+
+
+class Health(Protocol):
+    """Readiness by part. Methods return at once and may be called from any thread."""
+
+    def ready(self, part: str) -> None:
+        """``part`` works."""
+        ...
+
+    def unready(self, part: str, reason: str) -> None:
+        """``part`` does not work, for ``reason`` (one line for an operator)."""
+        ...
