@@ -32,7 +32,7 @@ class Agent:
     def __init__(self):
         self.log, self.heard, self.at = OffsetsPartition(), 0, 0
         self.commits = CommittedOffsets(lambda group: group == GROUP, Calls())
-        self.commits.hear([], {0: 0})
+        self.commits.on_records([], {0: 0})
         self.commits.follow({GROUP: frozenset(("t", number) for number in PARTITIONS)})
         self.counted: dict[int, set[int | None]] = {number: {None} for number in PARTITIONS}
 
@@ -53,7 +53,7 @@ class Agent:
                 self.log.something_else()
             case ("restart",):
                 self.heard, self.at = len(self.log.records), self.log.end
-                self.commits.hear([], {0: self.at})
+                self.commits.on_records([], {0: self.at})
         for partition in PARTITIONS:
             self.counted[partition].add(self.log.counts.get(partition))
 
@@ -62,7 +62,7 @@ class Agent:
         self.heard += len(records)
         whole = self.heard == len(self.log.records)
         self.at = self.log.end if whole else records[-1].offset() + 1 if records else self.at
-        self.commits.hear(records, {0: self.at})
+        self.commits.on_records(records, {0: self.at})
 
     def judge(self):
         self.commits.to_judge()

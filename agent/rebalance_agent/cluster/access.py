@@ -44,7 +44,7 @@ class Existence(Enum):
 class TopicAccess:
     """``operations`` are only known of topics that are there."""
 
-    presence: Existence
+    existence: Existence
     operations: Operations = None
 
 
@@ -73,7 +73,7 @@ class AccessCheck:
     def sees_every_topic(self) -> bool:
         """Whether topics of any name may be described."""
         name = _no_such_name()
-        return self.topics([name])[name].presence is not Existence.HIDDEN
+        return self.topics([name])[name].existence is not Existence.HIDDEN
 
     def sees_every_group(self) -> bool:
         """Whether groups of any name may be described, and so are listed."""

@@ -32,10 +32,10 @@ def principal_of(properties: Mapping[str, str]) -> str:
     if protocol.startswith("SASL"):
         name = properties.get("sasl.username", "")
         return f"User:{name}" if name and mechanism_of(properties) != "OAUTHBEARER" else UNKNOWN_PRINCIPAL
-    shown = any(
+    has_certificate = any(
         properties.get(f"ssl.{key}") for key in ("certificate.location", "certificate.pem", "keystore.location")
     )
-    return UNKNOWN_PRINCIPAL if protocol == "SSL" and shown else "User:ANONYMOUS"
+    return UNKNOWN_PRINCIPAL if protocol == "SSL" and has_certificate else "User:ANONYMOUS"
 
 
 def mechanism_of(properties: Mapping[str, str]) -> str:

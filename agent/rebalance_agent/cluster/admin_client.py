@@ -69,7 +69,7 @@ class Cluster:
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         """Connect in the background with librdkafka ``properties``."""
-        self._trouble = ""
+        self._last_error = ""
         self._lost = False
         settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
         self._admin = AdminClient(settings)
@@ -164,14 +164,14 @@ class Cluster:
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
         """The first offset of each partition that can still be read."""
-        return self._found(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+        return self._list_offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
         """The first offset of each partition with a record of that time or later; without those that have none."""
-        found = self._found(topic, partitions, OffsetSpec.for_timestamp(since_ms))
+        found = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
         return {number: offset for number, offset in found.items() if offset >= 0}
 
-    def _found(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
+    def _list_offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
         futures = self._ask(self._admin.list_offsets, asked) if asked else {}
         try:
@@ -246,7 +246,7 @@ class Cluster:
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
             # Who may not create it is told so even if it is there, which is all that is needed.
-            if code in DENIED and self.access.topics([name])[name].presence is Existence.THERE:
+            if code in DENIED and self.access.topics([name])[name].existence is Existence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
         return True
@@ -258,15 +258,15 @@ class Cluster:
         return lost
 
     def _on_error(self, error: KafkaError) -> None:
-        self._trouble = error.str()
+        self._last_error = error.str()
         if error.code() == KafkaError._ALL_BROKERS_DOWN:  # noqa: SLF001 - librdkafka's own codes begin so
             self._lost = True
 
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
         # "Timed out" alone helps nobody: what the connections ran into is told to the error callback only.
-        self._trouble = ""
+        self._last_error = ""
         self._admin.poll(0)
-        raise_cluster_error(error, f"{doing} ({self._trouble})" if self._trouble else doing)
+        raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
 
 
 def _offset(answer: Future[Any]) -> int:

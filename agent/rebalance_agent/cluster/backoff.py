@@ -8,19 +8,19 @@ __all__ = ["Backoff"]
 
 
 class Backoff:
-    """Delays in seconds that double from ``first`` to ``most``, each drawn from the upper half of its span."""
+    """Delays in seconds that double from ``first_s`` to ``max_s``, each drawn from the upper half of its span."""
 
-    def __init__(self, first: float = 0.2, most: float = 15.0, rng: random.Random | None = None) -> None:
+    def __init__(self, first_s: float = 0.2, max_s: float = 15.0, rng: random.Random | None = None) -> None:
         """Start without any failure."""
-        self._first = first
-        self._most = most
+        self._first_s = first_s
+        self._max_s = max_s
         self._rng = rng or random.Random()  # noqa: S311 - jitter is no secret
         self._failures = 0
 
     def next(self) -> float:
         """Note one more failure; how long to wait before the next attempt."""
         # The exponent is bounded: 2 ** 1000 failures later would be no float any more.
-        span = min(self._most, self._first * 2.0 ** min(self._failures, 30))
+        span = min(self._max_s, self._first_s * 2.0 ** min(self._failures, 30))
         self._failures += 1
         return span * self._rng.uniform(0.5, 1.0)
 

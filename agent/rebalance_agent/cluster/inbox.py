@@ -40,11 +40,11 @@ class Inbox:
             self._changed.notify_all()
             return True
 
-    def take(self, most: int, timeout: float) -> list[Observation]:
-        """Up to ``most`` observations in order; empty after ``timeout`` seconds without any."""
+    def take(self, observations_max: int, timeout: float) -> list[Observation]:
+        """Up to ``observations_max`` observations in order; empty after ``timeout`` seconds without any."""
         with self._changed:
             self._changed.wait_for(lambda: self._items or self._closed, timeout)
-            taken = [self._items.popleft() for _ in range(min(most, len(self._items)))]
+            taken = [self._items.popleft() for _ in range(min(observations_max, len(self._items)))]
             if taken:
                 self._changed.notify_all()
             return taken

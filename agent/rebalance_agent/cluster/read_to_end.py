@@ -25,14 +25,14 @@ def records_before(ends: Mapping[int, int], reader: TopicReader, clock: Clock) -
     Raises:
         ClusterError: the topic cannot be read, or no broker goes on sending.
     """
-    left = {partition for partition, end in ends.items() if end > 0}
-    reader.begin(dict.fromkeys(left, BEGINNING))
-    heard = clock.monotonic()
-    while left:
+    remaining = {partition for partition, end in ends.items() if end > 0}
+    reader.begin(dict.fromkeys(remaining, BEGINNING))
+    progress_at = clock.monotonic()
+    while remaining:
         before = dict(reader.positions)
         yield [each for each in reader.read(BATCH_MAX, WAIT_S) if each.offset() < ends[each.partition()]]
-        left = {each for each in left if reader.positions[each] < ends[each]}
+        remaining = {each for each in remaining if reader.positions[each] < ends[each]}
         if reader.positions != before:
-            heard = clock.monotonic()
-        elif clock.monotonic() - heard > SILENCE_MAX_S:
+            progress_at = clock.monotonic()
+        elif clock.monotonic() - progress_at > SILENCE_MAX_S:
             raise ClusterError(f"reading {reader.topic}: no record came for {SILENCE_MAX_S:.0f} s")

@@ -26,7 +26,7 @@ class Poll:
         self._health = context.health
         self._meters = context.meters
         self._clock = context.clock
-        self._backoff = backoff or Backoff(most=5.0)
+        self._backoff = backoff or Backoff(max_s=5.0)
         self._not_before = float("-inf")
 
     def __call__(self) -> None:

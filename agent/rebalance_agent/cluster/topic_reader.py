@@ -123,8 +123,8 @@ class TopicReader:
         if ended:
             self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in ended])
 
-    def read(self, most: int, timeout: float) -> list[TopicRecord]:
-        """Up to ``most`` records; fewer, or none, after ``timeout`` seconds.
+    def read(self, records_max: int, timeout: float) -> list[TopicRecord]:
+        """Up to ``records_max`` records; fewer, or none, after ``timeout`` seconds.
 
         Raises:
             AccessDeniedError: the topic may not be read.
@@ -134,11 +134,11 @@ class TopicReader:
         first = self._consumer.poll(timeout) if timeout else None
         if timeout and first is None:
             return []
-        batch = ([] if first is None else [first]) + self._consumer.consume(most, 0)
+        batch = ([] if first is None else [first]) + self._consumer.consume(records_max, 0)
         # A tail comes to the end of each partition many times a second.
-        if odd := [(message, error) for message in batch if (error := message.error()) is not None]:
-            for message, error in odd:
-                self._heed(cast("TopicRecord", message), error)
+        if errors := [(message, error) for message in batch if (error := message.error()) is not None]:
+            for message, error in errors:
+                self._on_error(cast("TopicRecord", message), error)
             batch = [message for message in batch if message.error() is None]
         records = cast("list[TopicRecord]", batch)
         # The last of each partition counts: a dict keeps that, and a million records pass here at a start.
@@ -146,7 +146,7 @@ class TopicReader:
             self.positions[partition] = max(self.positions.get(partition, 0), record.offset() + 1)
         return records
 
-    def _heed(self, message: TopicRecord, error: KafkaError) -> None:
+    def _on_error(self, message: TopicRecord, error: KafkaError) -> None:
         """What comes in place of a record: that a partition ended here, or that something is wrong."""
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             self.positions[message.partition()] = message.offset()

@@ -41,16 +41,16 @@ class BackfillReader:
     def expect(self, ends: Mapping[int, int]) -> None:
         """Read these partitions from their beginnings up to these ends."""
         self._backfill.expect(ends)
-        if wanted := self._backfill.pending & ends.keys():
+        if partitions := self._backfill.pending & ends.keys():
             if self._reader is None:
                 self._reader = TopicReader(self._context.properties, self._topic, BACKFILL_TUNING)
                 # librdkafka looks for a topic that it does not know yet half a second after partitions are assigned.
                 self._reader.partitions()
-            self._reader.end(wanted)  # one that is complete is read on while others are not
-            self._reader.begin(dict.fromkeys(wanted, BEGINNING))
+            self._reader.end(partitions)  # one that is complete is read on while others are not
+            self._reader.begin(dict.fromkeys(partitions, BEGINNING))
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions are wanted no longer."""
+        """These partitions are partitions no longer."""
         numbers = frozenset(partitions)
         self._backfill.drop(numbers)
         if self._reader:
@@ -68,13 +68,13 @@ class BackfillReader:
             return {}
         for message, key in self._records.of_groups(reader.read(BATCH_MAX, BACKFILL_WAIT_S)):
             self._backfill.add(message.partition(), message.offset(), key, message)
-        whole = {}
+        complete = {}
         for partition in self._backfill.pending:
             last = self._backfill.reached(partition, reader.positions[partition])
             if partition not in self._backfill.pending:
-                whole[partition] = last
+                complete[partition] = last
         self._close_if_done()
-        return whole
+        return complete
 
     def close(self) -> None:
         """Leave, whatever is still to be read."""

@@ -22,44 +22,44 @@ class ObservationEmitter:
         self,
         context: CollectorContext,
         records: GroupRecords,
-        hear: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None,
+        on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None,
     ) -> None:
-        """``hear`` is told all that the tail reads, and up to where."""
+        """``on_records`` is emitted all that the tail reads, and up to where."""
         self._context = context
         self._records = records
-        self._hear = hear
+        self._on_records = on_records
         self.replay = Replay()
 
     def begin(self) -> None:
         """The tail starts, or starts over: nothing is read again until somebody says so."""
         self.replay = Replay()
 
-    def old(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
+    def emit_past(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
         """Observe what groups were before; ``replayed``: a snapshot says so."""
         for message in messages:
             self._put(message, live=False, replayed=replayed)
 
-    def live(
+    def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
     ) -> None:
         """Tell all ``records`` and observe ``messages``, those of groups among them, each in its turn.
 
         What is concluded must not depend on how many were read at once. ``positions``: where the tail reads on.
         """
-        if not (self._hear or self.replay):
+        if not (self._on_records or self.replay):
             for message in messages:
                 self._put(message, live=True)
             return
-        hear = self._hear or (lambda _records, _positions: None)
-        of_groups, told = {id(message) for message in messages}, 0
+        on_records = self._on_records or (lambda _records, _positions: None)
+        of_groups, emitted = {id(message) for message in messages}, 0
         for end, record in enumerate(records, 1):
             if id(record) in of_groups:
-                self.replay.see(records[told:end])
-                hear(records[told:end], {})
+                self.replay.see(records[emitted:end])
+                on_records(records[emitted:end], {})
                 self._put_live(record)
-                told = end
-        self.replay.see(records[told:])
-        hear(records[told:], positions)
+                emitted = end
+        self.replay.see(records[emitted:])
+        on_records(records[emitted:], positions)
 
     def _put_live(self, message: TopicRecord) -> None:
         again = self.replay.is_old(message)

@@ -43,7 +43,7 @@ class GroupRecords:
         keys = [message.key() or b"" for message in messages]
         if messages:
             self._meters.read(len(messages), sum(map(len, keys)) + sum(map(len, messages)))
-        found = []
+        records = []
         unknown = 0
         for message, key in zip(messages, keys, strict=True):
             if COMMIT_KEYS_START <= key < COMMIT_KEYS_END:  # one of a million at a start: nothing is decoded
@@ -51,14 +51,14 @@ class GroupRecords:
             kind = record_kind(key)
             shown = self._shown(key) if kind in GROUP_FACT_KINDS else False
             if shown:
-                found.append((message, key))
+                records.append((message, key))
             elif shown is None or key_version(key) is None:
                 self._meters.decode_error(key_version(key))
             elif kind == UNKNOWN:
                 unknown += 1
         if unknown:
             self._meters.unknown_record("key_version", unknown)
-        return found
+        return records
 
     def decode(
         self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False

@@ -46,11 +46,11 @@ HANDOVER_LOOK_S = 0.05
 class Ownership(Protocol):
     """What either kind is told and asked. From any thread."""
 
-    def counted(self, partitions: int) -> None:
+    def on_partition_count(self, partitions: int) -> None:
         """The topic has so many partitions; 0: there is none yet."""
         ...
 
-    def alone(self, *, yes: bool) -> None:
+    def topic_denied(self, *, yes: bool) -> None:
         """Whether the topic may not be read: then there is nothing to share, and every group is described."""
         ...
 
@@ -70,11 +70,11 @@ class FullOwnership:
         """Begin knowing of no partition."""
         self._count: int | None = None
 
-    def counted(self, partitions: int) -> None:
+    def on_partition_count(self, partitions: int) -> None:
         """The topic has so many partitions; 0: there is none yet."""
         self._count = partitions
 
-    def alone(self, *, yes: bool) -> None:
+    def topic_denied(self, *, yes: bool) -> None:
         """Nothing changes: it is alone."""
 
     def partitions(self) -> frozenset[int] | None:
@@ -111,16 +111,16 @@ class SharedOwnership:
         self._stored = stored
         self._count = 0
         self._owned: frozenset[int] | None = None
-        self._alone = False
+        self._topic_denied = False
         self.worker = Worker(OWNERSHIP_PART, self._follow, health)
 
-    def counted(self, partitions: int) -> None:
+    def on_partition_count(self, partitions: int) -> None:
         """The topic has so many partitions; 0: there is none yet."""
         self._count = partitions
 
-    def alone(self, *, yes: bool) -> None:
+    def topic_denied(self, *, yes: bool) -> None:
         """Whether the topic may not be read: then it speaks for every group, as an observer that shares nothing."""
-        self._alone = yes
+        self._topic_denied = yes
 
     def partitions(self) -> frozenset[int] | None:
         """The share; None before the first assignment."""
@@ -128,7 +128,7 @@ class SharedOwnership:
 
     def owns(self, group: str) -> bool:
         """Whether the group's partition is in the share."""
-        if self._alone:
+        if self._topic_denied:
             return True
         owned, count = self._owned, self._count
         return bool(owned and count) and offsets_partition(group, count) in (owned or ())

@@ -68,8 +68,8 @@ class Baselines:
         """Take in a baseline in place of the group's earlier one; False where there is no room for one group more."""
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
         for hour in baseline.hours:
-            told = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
-            for index, each in enumerate(told, hour.hour_of_week * _NUMBERS):
+            percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
+            for index, each in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
                 seconds[index] = math.nan if each is None else each
         with self._lock:
             if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:

@@ -1,4 +1,4 @@
-"""What groups have committed: heard in the tail of the offsets topic, and asked for only where that leaves a doubt.
+"""What groups have committed: unjudged in the tail of the offsets topic, and asked for only where that leaves a doubt.
 
 The doubt is about transactions. The tail reads everything, also offsets that were committed within a transaction which
 is still open or was aborted, and a client is not told which records are such. But it can be known of most that they are
@@ -34,18 +34,18 @@ class _Commit(NamedTuple):
     """A record of the tail, and its partition and offset in the offsets topic."""
 
     partition: int
-    at: int
+    offset: int
     record: TopicRecord
 
 
 @dataclass(slots=True)
 class _Group:
-    """``wanted``: the partitions of interest. ``heard``: their commits since they were last judged, newest each."""
+    """``followed``: the partitions of interest. ``unjudged``: their commits since they were last judging, newest each."""
 
-    wanted: AbstractSet[Partition] = frozenset()
+    followed: AbstractSet[Partition] = frozenset()
     committed: dict[Partition, int] = field(default_factory=dict)
-    heard: dict[Partition, _Commit] = field(default_factory=dict)
-    judged: dict[Partition, _Commit] = field(default_factory=dict)
+    unjudged: dict[Partition, _Commit] = field(default_factory=dict)
+    judging: dict[Partition, _Commit] = field(default_factory=dict)
 
 
 class CommittedOffsets:
@@ -71,7 +71,7 @@ class CommittedOffsets:
 
         self._subject = remembered(subject, KEYS_MAX)
 
-    def hear(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
+    def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
         """The tail read ``records``; ``positions``: partition -> the offset that it reads next, past all markers."""
         subject_of, groups, following, gaps = self._subject, self._groups, self._next, self._gaps
         with self._changed:
@@ -81,8 +81,8 @@ class CommittedOffsets:
                     gaps[partition] = offset
                 following[partition] = offset + 1
                 subject = subject_of(record.key() or b"")
-                if subject and (group := groups.get(subject[0])) and subject[1] in group.wanted:
-                    group.heard[subject[1]] = _Commit(partition, offset, record)
+                if subject and (group := groups.get(subject[0])) and subject[1] in group.followed:
+                    group.unjudged[subject[1]] = _Commit(partition, offset, record)
                     self._new.setdefault(subject[0], {})[subject[1]] = record
             for partition, position in positions.items():
                 if position != following.get(partition):
@@ -90,7 +90,7 @@ class CommittedOffsets:
             self._changed.notify_all()
 
     def times(self) -> dict[str, dict[Partition, int]]:
-        """When the groups committed last, by partition, of what was heard since the last call (the records' times).
+        """When the groups committed last, by partition, of what was unjudged since the last call (the records' times).
 
         In a transaction or without one: whoever commits is alive.
         """
@@ -101,33 +101,33 @@ class CommittedOffsets:
             for group, some in new.items()
         }
 
-    def follow(self, wanted: Mapping[str, AbstractSet[Partition]]) -> None:
+    def follow(self, partitions_of: Mapping[str, AbstractSet[Partition]]) -> None:
         """Keep commits of these partitions by group, and of no other; what is new among them is in doubt."""
         with self._changed:
-            for name, partitions in wanted.items():
+            for name, partitions in partitions_of.items():
                 group = self._groups.setdefault(name, _Group())
-                if not partitions <= group.wanted:
+                if not partitions <= group.followed:
                     self._doubtful[name] = None
-                group.wanted = partitions
-                for held in (group.committed, group.heard, group.judged):
+                group.followed = partitions
+                for held in (group.committed, group.unjudged, group.judging):
                     for partition in held.keys() - partitions:
                         del held[partition]
-            for name in self._groups.keys() - wanted.keys():
+            for name in self._groups.keys() - partitions_of.keys():
                 del self._groups[name]
                 self._doubtful.pop(name, None)
 
     def doubt(self) -> None:
-        """Believe nothing that was heard: the tail does not run, or did not for a while."""
+        """Believe nothing that was unjudged: the tail does not run, or did not for a while."""
         with self._changed:
             self._doubtful |= dict.fromkeys(self._groups)
 
     def to_judge(self) -> frozenset[int]:
-        """Take what was heard so far for the next `judge`; the partitions of the offsets topic that it lies in."""
+        """Take what was unjudged so far for the next `judge`; the partitions of the offsets topic that it lies in."""
         with self._changed:
             for group in self._groups.values():
-                group.judged |= group.heard
-                group.heard = {}
-            return frozenset(commit.partition for group in self._groups.values() for commit in group.judged.values())
+                group.judging |= group.unjudged
+                group.unjudged = {}
+            return frozenset(commit.partition for group in self._groups.values() for commit in group.judging.values())
 
     def wait_read(self, ends: Mapping[int, int], timeout: float) -> bool:
         """Wait until the tail has read up to ``ends``, ``timeout`` seconds at most."""
@@ -147,10 +147,10 @@ class CommittedOffsets:
             with self._changed:  # one group at a time, so that the tail is not held up
                 self._judge(name, group, stable, ends)
 
-    def doubtful(self, most: int) -> list[str]:
-        """Up to ``most`` groups of which `OffsetFetch` has to be asked, those first that were not for longest."""
+    def doubtful(self, groups_max: int) -> list[str]:
+        """Up to ``groups_max`` groups of which `OffsetFetch` has to be asked, those first that were not for longest."""
         with self._changed:
-            names = list(self._doubtful)[:most]
+            names = list(self._doubtful)[:groups_max]
             for name in names:
                 self._doubtful[name] = self._doubtful.pop(name)
             return names
@@ -160,31 +160,31 @@ class CommittedOffsets:
         with self._changed:
             group = self._groups.get(name)
             if group is not None:
-                group.committed = {each: offset for each, offset in offsets.items() if each in group.wanted}
+                group.committed = {each: offset for each, offset in offsets.items() if each in group.followed}
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:
-        """Committed offset of each wanted partition that is known to have one."""
+        """Committed offset of each followed partition that is known to have one."""
         with self._changed:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}
 
     def _judge(self, name: str, group: _Group, stable: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        for partition, commit in list(group.judged.items()):
-            decided = commit.at < stable.get(commit.partition, 0)
-            if not (decided and self._plain(commit, ends) and self._believe(group, partition, commit)):
+        for partition, commit in list(group.judging.items()):
+            decided = commit.offset < stable.get(commit.partition, 0)
+            if not (decided and self._plain(commit, ends) and self._apply(group, partition, commit)):
                 self._doubtful[name] = None
             # What may be an open transaction's stays in doubt until that ends.
-            if decided or partition in group.heard:
-                del group.judged[partition]
+            if decided or partition in group.unjudged:
+                del group.judging[partition]
 
     def _plain(self, commit: _Commit, ends: Mapping[int, int]) -> bool:
         """Whether no transaction ended between the commit and the end."""
         partition = commit.partition
         read = self._next.get(partition, 0) >= ends.get(partition, inf)
-        return read and self._gaps.get(partition, 0) <= commit.at
+        return read and self._gaps.get(partition, 0) <= commit.offset
 
-    def _believe(self, group: _Group, partition: Partition, commit: _Commit) -> bool:
+    def _apply(self, group: _Group, partition: Partition, commit: _Commit) -> bool:
         """Take the commit's word; False where it cannot be read."""
         record = decode_counted(self._meters, commit.record.key() or b"", commit.record.value())
         if record is None:

@@ -16,12 +16,12 @@ BATCH_MAX = 100
 
 
 class DescribePoll:
-    """Describes the listed groups while ``wanted()``; puts one `GroupDescribed` each."""
+    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` each."""
 
-    def __init__(self, context: CollectorContext, wanted: Callable[[], bool]) -> None:
-        """``wanted`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
+    def __init__(self, context: CollectorContext, needed: Callable[[], bool]) -> None:
+        """``needed`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
         self._context = context
-        self._wanted = wanted
+        self._needed = needed
         self._groups: tuple[str, ...] = ()
         self._lock = threading.Lock()
         self.poll = Poll("describe", self._ask, context)
@@ -36,7 +36,7 @@ class DescribePoll:
         with self._lock:
             groups = self._groups
         for start in range(0, len(groups), BATCH_MAX):
-            if self._context.inbox.closed or not self._wanted():
+            if self._context.inbox.closed or not self._needed():
                 return
             asked = self._context.clock.now_ms()
             for group in self._context.cluster.describe_groups(groups[start : start + BATCH_MAX]):

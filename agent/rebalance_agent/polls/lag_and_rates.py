@@ -48,7 +48,7 @@ class LoadsPoll:
         offsets_topic: str,
         tailing: Callable[[], bool],
     ) -> None:
-        """``views``: all groups now. ``tailing``: whether `CommittedOffsets.hear` gets every commit."""
+        """``views``: all groups now. ``tailing``: whether `CommittedOffsets.on_records` gets every commit."""
         self._context = context
         self._follows = follows
         self._views = views
@@ -57,7 +57,7 @@ class LoadsPoll:
         self._topics: Mapping[str, int] = {}
         self._production = ProduceRates()
         self._left_out = 0
-        self._doubted = context.clock.monotonic()
+        self._doubted_at = context.clock.monotonic()
         self.commits = CommittedOffsets(follows, context.meters)
         self.poll = Poll("loads", self._ask, context)
 
@@ -65,9 +65,9 @@ class LoadsPoll:
         """Partition counts were read: only what exists is asked about. Called from any thread."""
         self._topics = partitions
 
-    def hear(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """The tail read ``records`` (see `CommittedOffsets.hear`); observations of these records come later."""
-        self.commits.hear(records, positions)
+    def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
+        """The tail read ``records`` (see `CommittedOffsets.on_records`); observations of these records come later."""
+        self.commits.on_records(records, positions)
         if times := self.commits.times():
             self._context.inbox.offer(CommitsHeard(self._context.clock.now_ms(), times))
 
@@ -79,7 +79,7 @@ class LoadsPoll:
         ends = self._context.cluster.ends([each for some in wanted.values() for each in some])
         self._production.take(now, ends)
         try:
-            self._judge(now)
+            self._update_commits(now)
         finally:
             # A coordinator that does not answer keeps nothing from the groups of the others.
             loads = {group: self._loads(group, some) for group, some in wanted.items()}
@@ -92,15 +92,15 @@ class LoadsPoll:
         """
         topics = self._topics
         wanted: dict[str, frozenset[Partition]] = {}
-        room, left_out = FOLLOWED_MAX, 0
+        remaining, left_out = FOLLOWED_MAX, 0
         for view in sorted(self._views(), key=lambda view: view.group):
             if view.group_type is GroupType.SHARE or not view.members or not self._follows(view.group):
                 continue
             claimed = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
             partitions = frozenset((topic, number) for topic, number in claimed if number < topics.get(topic, 0))
-            if len(partitions) <= room:
+            if len(partitions) <= remaining:
                 wanted[view.group] = partitions
-                room -= len(partitions)
+                remaining -= len(partitions)
             else:
                 left_out += len(partitions)
         self._context.meters.loads_left_out(left_out)
@@ -113,10 +113,10 @@ class LoadsPoll:
         self._left_out = left_out
         return wanted
 
-    def _judge(self, now: float) -> None:
+    def _update_commits(self, now: float) -> None:
         commits, cluster = self.commits, self._context.cluster
-        if not self._tailing() or now - self._doubted >= DOUBT_AGAIN_S:
-            self._doubted = now
+        if not self._tailing() or now - self._doubted_at >= DOUBT_AGAIN_S:
+            self._doubted_at = now
             commits.doubt()
         if partitions := commits.to_judge():
             stable = cluster.end_offsets(self._offsets_topic, partitions, stable=True)

@@ -20,13 +20,13 @@ def list_poll(
     on_groups: Callable[[list[str]], None] = lambda _groups: None,
 ) -> Poll:
     """A poll that puts `GroupsListed` for ``states`` (none: all); ``on_groups`` hears the names of those shown."""
-    wanted = frozenset(states)
+    states_wanted = frozenset(states)
 
     def ask() -> None:
         asked = context.clock.now_ms()
-        listing = context.cluster.list_groups(wanted)
+        listing = context.cluster.list_groups(states_wanted)
         groups = tuple(each for each in listing.groups if context.shows(each.group))
-        context.inbox.offer(GroupsListed(asked, context.clock.now_ms(), wanted, groups, listing.complete))
+        context.inbox.offer(GroupsListed(asked, context.clock.now_ms(), states_wanted, groups, listing.complete))
         on_groups([each.group for each in groups])
 
     return Poll(name, ask, context)

@@ -28,42 +28,42 @@ class TopicsPoll:
         self._known: Mapping[str, int] = {}
         self._ids: dict[str, str] = {}
         self._known_ids: frozenset[str] = frozenset()
-        self._strange: frozenset[str] = frozenset()
+        self._unknown_ids: frozenset[str] = frozenset()
         self._missing = threading.Lock()
-        self._nameless: Mapping[str, float] = {}
+        self._nameless_until: Mapping[str, float] = {}
         self.poll = Poll("topics", self._ask, context)
 
     def unknown(self, topics: Iterable[str], ids: Iterable[str] = ()) -> bool:
         """Whether it is worth a look: any topic of that name or id was not there when topics were last read."""
-        strange = frozenset(ids) - self._known_ids
-        if strange:
-            now, nameless = self._context.clock.monotonic(), self._nameless
-            strange = frozenset(each for each in strange if nameless.get(each, now) <= now)
+        unknown_ids = frozenset(ids) - self._known_ids
+        if unknown_ids:
+            now, nameless_until = self._context.clock.monotonic(), self._nameless_until
+            unknown_ids = frozenset(each for each in unknown_ids if nameless_until.get(each, now) <= now)
             with self._missing:
-                self._strange |= strange
-        return bool(strange) or any(topic not in self._known for topic in topics)
+                self._unknown_ids |= unknown_ids
+        return bool(unknown_ids) or any(topic not in self._known for topic in topics)
 
     def _ask(self) -> None:
         asked = self._context.clock.now_ms()
         _, counts = self._context.cluster.identify()
         self._known = counts
-        strange = self._strange
+        unknown_ids = self._unknown_ids
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
         # A topic that was deleted and made anew under its name has another id: where one is missed, all are asked for.
-        wanted = set(counts) if strange else counts.keys() - ids.keys()
-        found = self._context.cluster.topic_ids(wanted)
+        names = set(counts) if unknown_ids else counts.keys() - ids.keys()
+        found = self._context.cluster.topic_ids(names)
         self._ids = ids | found
         self._known_ids = frozenset(self._ids.values())
-        self._answered(strange, all_of_them=wanted <= found.keys())
+        self._answered(unknown_ids, all_of_them=names <= found.keys())
         self._context.inbox.offer(TopicsSeen(asked, counts, self._ids))
         for listener in self._listeners:
             listener(counts)
 
-    def _answered(self, strange: frozenset[str], *, all_of_them: bool) -> None:
-        """``strange`` ids were asked for; what no topic has may be of one that brokers did not tell of this time."""
+    def _answered(self, unknown_ids: frozenset[str], *, all_of_them: bool) -> None:
+        """``unknown_ids`` ids were asked for; what no topic has may be of one that brokers did not tell of this time."""
         if all_of_them:
             now = self._context.clock.monotonic()
-            still = {each: until for each, until in self._nameless.items() if until > now}
-            self._nameless = still | dict.fromkeys(strange - self._known_ids, now + NAMELESS_S)
+            still = {each: until for each, until in self._nameless_until.items() if until > now}
+            self._nameless_until = still | dict.fromkeys(unknown_ids - self._known_ids, now + NAMELESS_S)
         with self._missing:
-            self._strange -= strange if all_of_them else self._known_ids
+            self._unknown_ids -= unknown_ids if all_of_them else self._known_ids

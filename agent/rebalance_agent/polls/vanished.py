@@ -68,7 +68,7 @@ class VanishedGroups:
         self._listed: frozenset[str] | None = None
         self._doubts: dict[str, _Doubt] = {}
         self._last = ""
-        self._left_out = 0
+        self._rounds_skipped = 0
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
         """Partition counts were read. Called from any thread."""
@@ -81,16 +81,16 @@ class VanishedGroups:
     def __call__(self) -> None:
         """Ask; never raises."""
         unlisted = self._unlisted()
-        self._believe(unlisted)
-        if self._left_out:
-            self._left_out -= 1
+        self._confirm(unlisted)
+        if self._rounds_skipped:
+            self._rounds_skipped -= 1
             return
-        if not (asked := self._turn(sorted(unlisted))):
+        if not (asked := self._next_batch(sorted(unlisted))):
             return
         try:
             self._ask(asked, unlisted)
         except AccessDeniedError:
-            self._left_out = DENIED_ROUNDS
+            self._rounds_skipped = DENIED_ROUNDS
         except ClusterError as error:
             _log.debug("groups that may have vanished were not asked about: %s", error)
 
@@ -108,7 +108,7 @@ class VanishedGroups:
             and self._context.shows(view.group)
         }
 
-    def _believe(self, unlisted: Mapping[str, GroupView]) -> None:
+    def _confirm(self, unlisted: Mapping[str, GroupView]) -> None:
         """What was said last time counts where all that was written before has been read, and changed nothing."""
         reached, doubts, self._doubts = self._reached(), self._doubts, {}
         for name, doubt in doubts.items():
@@ -121,21 +121,21 @@ class VanishedGroups:
                 self._context.inbox.offer(GroupVanished(self._context.clock.now_ms(), name, view.version))
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
-    def _turn(self, names: list[str]) -> list[str]:
-        """Those whose turn it is: after the last ones that were asked about, and then from the first on."""
+    def _next_batch(self, names: list[str]) -> list[str]:
+        """Those whose batch it is: after the last ones that were asked about, and then from the first on."""
         later = [name for name in names if name > self._last]
-        turn = (later + names[: len(names) - len(later)])[:ASKED_MAX]
-        self._last = turn[-1] if len(names) > ASKED_MAX else ""
-        return turn
+        batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
+        self._last = batch[-1] if len(names) > ASKED_MAX else ""
+        return batch
 
     def _ask(self, names: list[str], unlisted: Mapping[str, GroupView]) -> None:
         absent = self._context.cluster.absent_groups(names)
         for name in set(names) - absent:
             self._doubts.pop(name, None)
-        where = {name: offsets_partition(name, self._partitions) for name in absent}
+        partition_of = {name: offsets_partition(name, self._partitions) for name in absent}
         # Asked for after the answers: what led to them was written before.
-        ends = self._context.cluster.end_offsets(OFFSETS_TOPIC, set(where.values()))
-        for name, partition in where.items():
+        ends = self._context.cluster.end_offsets(OFFSETS_TOPIC, set(partition_of.values()))
+        for name, partition in partition_of.items():
             known = self._doubts.get(name)
             times = known.times if known else 0
             self._doubts[name] = _Doubt(unlisted[name].first_seen_ms, partition, ends[partition], times)

@@ -69,7 +69,7 @@ def take_http_answer(data):
 def _of_webhook(made):
     """As soon as it would wait its time is over; of a line that is named as wrong, it does not wait."""
     clock = FakeClock(NOW)
-    webhook = Webhook(webhook_target(URL), clock, seconds=1.0, backoff=lambda: Backoff(first=9.0))
+    webhook = Webhook(webhook_target(URL), clock, seconds=1.0, backoff=lambda: Backoff(first_s=9.0))
     delivered = range(len(LINES))
     try:
         webhook.deliver(LINES, threading.Event())

@@ -39,7 +39,7 @@ def _hidden_groups():
 
 def _commits():
     heard = CommittedOffsets(lambda _group: False, fake_context().meters)
-    return lambda number: heard.hear([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
+    return lambda number: heard.on_records([Shown(number, commit_key(0, f"{LONG}{number}"), b"")], {})
 
 
 @pytest.mark.parametrize("made", [_filtered, _hidden_groups, _commits])

@@ -21,14 +21,14 @@ def test_a_tail_is_late_when_not_all_is_known_after_its_head_start():
     assert not tail.late
     context.clock.advance(round(HEAD_START_S * 1000))
     assert tail.late
-    tail.exact.set()
+    tail.caught_up.set()
     assert not tail.late
 
 
 def test_a_tail_that_may_not_read_is_late_at_once_and_says_so_before_it_is_ready(monkeypatch):
     monkeypatch.setattr(offsets_topic, "TopicReader", lambda *_: nullcontext(Forbidden()))
     told = Calls()
-    tail = OffsetsTail(fake_context(), told.denied, late=told.late)
+    tail = OffsetsTail(fake_context(), told.denied, on_late=told.late)
     tail.worker.start()
     told.wait_for(lambda calls: calls.of("denied"))
     tail.worker.stop()

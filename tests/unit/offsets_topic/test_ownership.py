@@ -14,7 +14,7 @@ NAMES = [f"group-{number}" for number in range(20)]
 
 def _shared(health=None):
     shared = SharedOwnership({}, "__consumer_offsets", "rebalance-agent", health or Calls())
-    shared.counted(4)
+    shared.on_partition_count(4)
     return shared
 
 
@@ -25,7 +25,7 @@ def _partitions(*numbers):
 def test_one_observer_has_all_partitions_as_soon_as_they_are_counted():
     everything = FullOwnership()
     assert everything.partitions() is None
-    everything.counted(3)
+    everything.on_partition_count(3)
     assert everything.partitions() == {0, 1, 2}
     assert everything.owns("any")
 
@@ -104,9 +104,9 @@ def test_more_replicas_than_partitions_leave_one_in_reserve_and_ready():
 
 def test_without_the_right_to_read_there_is_nothing_to_share():
     shared = _shared()
-    shared.alone(yes=True)
+    shared.topic_denied(yes=True)
     assert all(map(shared.owns, NAMES))
-    shared.alone(yes=False)
+    shared.topic_denied(yes=False)
     assert not any(map(shared.owns, NAMES))
 
 

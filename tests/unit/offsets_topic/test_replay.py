@@ -69,7 +69,7 @@ def test_a_partition_that_went_is_forgotten():
 @pytest.mark.parametrize("most", [1, 2, 9])
 def test_a_gap_is_before_what_follows_it_however_much_is_read_at_once(most):
     context = fake_context()
-    telling = ObservationEmitter(context, GroupRecords(context), hear=None)
+    telling = ObservationEmitter(context, GroupRecords(context), on_records=None)
     telling.replay.begin(0, 5, 9)
     batches = Batches([Shown(offset, b"\0\2\0\1g", None) for offset in (5, 6, 8, 9)], most)
     while batches.records:

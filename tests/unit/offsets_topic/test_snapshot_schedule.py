@@ -24,7 +24,7 @@ class Keeping:
 
     def reached(self, position, after_s=EVERY_S):
         self.clock.advance(round(after_s * 1000))
-        self.keeper.hear(TailReached(self.clock.now_ms(), {0: position}))
+        self.keeper.on_observation(TailReached(self.clock.now_ms(), {0: position}))
         return [positions for (positions,) in self.store.of("cover")]
 
 
@@ -38,9 +38,9 @@ def test_what_is_settled_is_covered_at_once_and_then_every_few_seconds():
 def test_it_waits_until_all_events_that_were_queued_by_then_are_told():
     keeping = Keeping(progress=Published(queued=3, told=2))
     assert keeping.reached(5) == []
-    keeping.progress.queued, keeping.progress.told = 9, 2
+    keeping.progress.queued, keeping.progress.completed = 9, 2
     assert keeping.reached(8) == []
-    keeping.progress.told = 3
+    keeping.progress.completed = 3
     assert keeping.reached(9) == [{0: 5}]
 
 
@@ -48,25 +48,25 @@ def test_what_is_not_settled_is_not_covered():
     keeping = Keeping()
     keeping.unsettled.add("g")
     observation = record(1, 1)
-    keeping.keeper.hear(observation)
+    keeping.keeper.on_observation(observation)
     assert keeping.reached(5) == [{0: observation.offset}]
     keeping.unsettled.clear()
-    keeping.keeper.event(generation_event(timestamp_ms=observation.timestamp_ms))
+    keeping.keeper.on_event(generation_event(timestamp_ms=observation.timestamp_ms))
     assert keeping.reached(6)[-1] == {0: 6}
 
 
 def test_what_is_somebody_elses_holds_nothing_back():
     keeping = Keeping()
     keeping.unsettled.add("g")
-    keeping.keeper.hear(record(1, 1))
-    keeping.keeper.hear(PartitionsOwned(0, frozenset({1}), 2))
+    keeping.keeper.on_observation(record(1, 1))
+    keeping.keeper.on_observation(PartitionsOwned(0, frozenset({1}), 2))
     assert keeping.reached(5) == [{0: 5}]
 
 
 def test_a_partition_that_has_become_whole_does_not_wait_its_turn():
     keeping = Keeping()
     keeping.reached(5)
-    keeping.keeper.hear(Backfilled(0, frozenset({1})))
+    keeping.keeper.on_observation(Backfilled(0, frozenset({1})))
     assert keeping.reached(6, 1) == [{0: 5}, {0: 6}]
 
 
@@ -91,7 +91,7 @@ def test_at_the_end_nothing_is_covered_whose_events_were_never_told():
     keeping.progress.queued = 4
     keeping.keeper.end({0})
     assert keeping.store.of("cover") == []
-    keeping.progress.told = 3
+    keeping.progress.completed = 3
     keeping.keeper.end({0})
     assert keeping.store.of("cover") == [({0: 5},)]
 
@@ -102,6 +102,6 @@ def test_at_the_end_nothing_is_covered_that_is_somebody_elses_by_then():
     keeping.progress.queued = 1
     keeping.reached(6)
     for told in (0, 1):
-        keeping.progress.told = told
+        keeping.progress.completed = told
         keeping.keeper.end({1})
         assert keeping.store.of("cover")[-1] == (({0: 5},) if told == 0 else ({},))

@@ -16,13 +16,13 @@ class Bench:
     def __init__(self):
         self.log, self.meters, self.heard = OffsetsPartition(), Calls(), 0
         self.commits = CommittedOffsets(lambda group: group == GROUP, self.meters)
-        self.commits.hear([], {0: 0})
+        self.commits.on_records([], {0: 0})
         self.commits.follow({GROUP: WANTED})
         self.commits.fetched(GROUP, {})
 
     def hear(self):
         """The tail reads up to the end."""
-        self.commits.hear(self.log.records[self.heard :], {0: self.log.end})
+        self.commits.on_records(self.log.records[self.heard :], {0: self.log.end})
         self.heard = len(self.log.records)
 
     def judge(self):
@@ -107,7 +107,7 @@ def test_nothing_is_believed_where_an_end_is_not_known(bench):
 def test_a_piece_that_was_not_read_is_a_doubt(bench):
     bench.log.commit(0, 10)
     bench.hear()
-    bench.commits.hear([], {0: 500})
+    bench.commits.on_records([], {0: 500})
     bench.commits.to_judge()
     bench.commits.judge({0: 500}, {0: 500})
     assert (bench.commits.offsets(GROUP), bench.doubtful()) == ({}, True)
@@ -128,7 +128,7 @@ def test_other_groups_and_partitions_are_not_kept(bench):
         Shown(1, commit_key(7), commit_value(1)),
         Shown(2, b"\0\x63", b""),
     ]
-    bench.commits.hear(strangers, {0: 3})
+    bench.commits.on_records(strangers, {0: 3})
     assert bench.commits.to_judge() == frozenset()
     bench.commits.fetched(GROUP, {("t", 7): 1, ("t", 0): 2})
     bench.commits.fetched("other", {("t", 0): 2})

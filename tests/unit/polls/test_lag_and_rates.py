@@ -51,7 +51,7 @@ class Bench:
         self.tailing = True
         self.loads = LoadsPoll(self.context, NameFilter("g.*"), lambda: self.views, TOPIC, lambda: self.tailing)
         self.loads.on_topics({"t": 10, "u": 10})
-        self.loads.commits.hear([], {0: 0})
+        self.loads.commits.on_records([], {0: 0})
 
     def poll(self, seconds=15):
         self.context.clock.advance(seconds * 1000)
@@ -64,7 +64,7 @@ class Bench:
         record = Shown(self.cluster.log_end, commit_key(partition), commit_value(offset))
         self.cluster.log_end += 1
         self.cluster.stable = self.cluster.log_end
-        self.loads.commits.hear([record], {0: self.cluster.log_end})
+        self.loads.commits.on_records([record], {0: self.cluster.log_end})
 
     def fetched(self):
         """The groups whose commits were asked for since the last time."""
@@ -187,9 +187,9 @@ def test_commits_of_followed_groups_are_observed_as_they_are_heard():
         Shown(0, commit_key(1), commit_value(5), 7_000),
         Shown(1, commit_key(1, "other"), commit_value(5), 7_001),
     ]
-    bench.loads.hear(records, {0: 2})
+    bench.loads.on_records(records, {0: 2})
     assert bench.context.inbox.take(9, 0) == [CommitsHeard(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
-    bench.loads.hear([], {0: 2})
+    bench.loads.on_records([], {0: 2})
     assert bench.context.inbox.take(9, 0) == []
 
 
@@ -198,7 +198,7 @@ def test_what_was_committed_before_a_groups_record_is_observed_before_it_however
     bench = Bench()
     bench.poll()
     groups = GroupRecords(bench.context)
-    telling = ObservationEmitter(bench.context, groups, bench.loads.hear)
+    telling = ObservationEmitter(bench.context, groups, bench.loads.on_records)
     deleted = b"\0\2\0\1g"
     batches = Batches(
         [

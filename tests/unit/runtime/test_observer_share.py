@@ -38,7 +38,7 @@ def listed(fleet):
 def test_a_replica_hears_of_the_groups_of_its_partitions_alone_and_reads_all_that_they_hold():
     fleet = made(replicas_group="rebalance-agent-tests")
     assert listed(fleet) == set()
-    fleet.ownership.counted(4)
+    fleet.ownership.on_partition_count(4)
     fleet.ownership._assigned(Calls(), [TopicPartition("__consumer_offsets", number) for number in (1, 2)])
     assert listed(fleet) == {name for name, partition in PARTITION_OF.items() if partition in (1, 2)}
     fleet.ownership._lost(Calls(), [TopicPartition("__consumer_offsets", 2)])
@@ -52,5 +52,5 @@ def test_one_that_shares_with_nobody_hears_of_all():
 
 def test_where_the_topic_may_not_be_read_every_replica_hears_of_all():
     fleet = made(replicas_group="rebalance-agent-tests")
-    fleet.ownership.alone(yes=True)
+    fleet.ownership.topic_denied(yes=True)
     assert listed(fleet) == set(PARTITION_OF)

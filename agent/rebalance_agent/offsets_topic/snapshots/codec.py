@@ -179,8 +179,8 @@ class SnapshotAssembly:
         """Begin with nothing."""
         self.size_bytes = 0
         self._owner = owner
-        self._written: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
-        self._standing: dict[int, dict[bytes, _Entry]] = {number: {} for number in partitions}
+        self._unmarked: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
+        self._marked: dict[int, dict[bytes, _Entry]] = {number: {} for number in partitions}
         self._markers: dict[int, Marker | InvalidInputError] = {}
         self._kept: dict[int, set[bytes]] = {number: set() for number in partitions}
 
@@ -190,7 +190,7 @@ class SnapshotAssembly:
             return
         version, kind, length, partition = _KEY.unpack_from(key)
         owner, rest = key[_KEY.size : _KEY.size + length], key[_KEY.size + length :]
-        if version != KEY_VERSION or owner != self._owner or partition not in self._written:
+        if version != KEY_VERSION or owner != self._owner or partition not in self._unmarked:
             return
         if kind == _MARKER:
             self._mark(partition, value)
@@ -214,12 +214,12 @@ class SnapshotAssembly:
         Raises:
             InvalidInputError: it is not what the marker sums up.
         """
-        standing = [entry.record for entry in self._standing[partition].values() if entry.series == marker.series]
-        if (len(standing), Digest(standing).text) != (marker.records, marker.digest):
-            raise InvalidInputError("", f"{len(standing)} records are not the {marker.records} that its marker sums up")
-        if any(record.offset() >= marker.position for record in standing):
+        marked = [entry.record for entry in self._marked[partition].values() if entry.series == marker.series]
+        if (len(marked), Digest(marked).text) != (marker.records, marker.digest):
+            raise InvalidInputError("", f"{len(marked)} records are not the {marker.records} that its marker sums up")
+        if any(record.offset() >= marker.position for record in marked):
             raise InvalidInputError("", "a record lies beyond the marker's position")
-        return sorted(standing, key=StoredRecord.offset)
+        return sorted(marked, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
         """Of all that is kept of a partition, whether or not it belongs to its snapshot, or can be read at all."""
@@ -232,16 +232,16 @@ class SnapshotAssembly:
             self._markers[partition] = error
             return
         self._markers[partition] = marker
-        standing = self._standing[partition]
-        for key, entry in self._written[partition].items():
-            self._drop(standing.pop(key, None))
+        marked = self._marked[partition]
+        for key, entry in self._unmarked[partition].items():
+            self._drop(marked.pop(key, None))
             if entry is not None:
-                standing[key] = entry
-        self._written[partition].clear()
+                marked[key] = entry
+        self._unmarked[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
         # What is malformed counts as gone: then the sum is another one than the marker's. It is kept all the same.
-        kept, written = self._kept[partition], self._written[partition]
+        kept, written = self._kept[partition], self._unmarked[partition]
         if key not in kept and key not in written:
             self.size_bytes += len(key)
         self._drop(written.get(key))

@@ -45,7 +45,7 @@ class _Held:
         else:
             self._records[-1] = (self._records[-1][0], max(self._records[-1][1], timestamp_ms))
 
-    def let_go(self, until_ms: int) -> tuple[int, int] | None:
+    def release(self, until_ms: int) -> tuple[int, int] | None:
         """Records up to ``until_ms`` are told: the first and the last of them."""
         gone = []
         while self._records and self._records[0][1] <= until_ms:
@@ -72,7 +72,7 @@ class Coverage:
         """The tracker said something: the rebalance that this closes, and all before it, are told."""
         held = self._held.get(event.group)
         if held and isinstance(event, GenerationEvent) and event.closes_episode:
-            self._let_go(event.group, held, event.timestamp_ms)
+            self._release(event.group, held, event.timestamp_ms)
 
     def observed(self, observation: Observation) -> None:
         """The tracker took an observation."""
@@ -87,7 +87,7 @@ class Coverage:
         if self._unsettled(group):
             self._held[group] = held
         else:
-            self._let_go(group, held, _FOREVER_MS)
+            self._release(group, held, _FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
         """Only these partitions matter from now on."""
@@ -99,7 +99,7 @@ class Coverage:
         """Partition -> the first offset that must be read again, where all before ``positions`` has been observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
-                self._let_go(group, held, _FOREVER_MS)
+                self._release(group, held, _FOREVER_MS)
         first = dict(positions)
         for held in self._held.values():
             if held.partition in first:
@@ -116,8 +116,8 @@ class Coverage:
         else:
             self._batches[record.group] = (record.partition, record.offset, record.timestamp_ms)
 
-    def _let_go(self, group: str, held: _Held, until_ms: int) -> None:
-        span = held.let_go(until_ms)
+    def _release(self, group: str, held: _Held, until_ms: int) -> None:
+        span = held.release(until_ms)
         if not held:
             self._held.pop(group, None)
         if span and span[0] < span[1]:
@@ -135,8 +135,8 @@ class Coverage:
     def _outside(self, partition: int, offset: int) -> int:
         """The offset, or the beginning of what it is in the middle of."""
         spans = self._spans.get(partition, [])
-        while (around := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
-            offset = around
+        while (start := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
+            offset = start
         # What lies before it altogether is of no interest any more: the next one will not be earlier.
         self._spans[partition] = [span for span in spans if span[1] >= offset]
         return offset

@@ -26,14 +26,14 @@ class SnapshotPartition:
     Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
     ``stored``: Kafka has a snapshot of it. ``marked_ms``: when it was last written. ``begun``: it is known as a whole.
     ``missed``: something of it was not kept, so nothing more can be said of it until it begins anew, which is worth it
-    once all before ``missed_at`` is covered (``hopeful``).
+    once all before ``missed_at`` is covered (``restartable``).
     """
 
     number: int
     series: int = 0
     begun: bool = False
     missed: bool = False
-    hopeful: bool = False
+    restartable: bool = False
     missed_at: int = -1
     position: int = -1
     written: int = -1
@@ -86,9 +86,9 @@ class SnapshotPartition:
             self.seen_bytes -= _size_bytes(record)
             self._take(record)
 
-    def miss(self, *, hopeful: bool) -> None:
-        """Keep nothing more. ``hopeful``: nothing that is still to be covered hinders a new beginning."""
-        self.missed, self.begun, self.hopeful = True, False, hopeful
+    def miss(self, *, restartable: bool) -> None:
+        """Keep nothing more. ``restartable``: nothing that is still to be covered hinders a new beginning."""
+        self.missed, self.begun, self.restartable = True, False, restartable
         self.missed_at = self.reached
         self.seen.clear()
         self.due.clear()

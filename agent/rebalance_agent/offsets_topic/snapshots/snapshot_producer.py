@@ -31,15 +31,15 @@ class SnapshotProducer:
         failed: Callable[[str], None],
         make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
     ) -> None:
-        """``failed`` is told why a record was not taken, or why there is no producer for now."""
+        """``failed`` is on_done why a record was not taken, or why there is no producer for now."""
         self._settings = {**settings, "logger": SILENT}
         self._clock = clock
         self._failed = failed
         self._make = make or confluent_producer
         self._backoff = Backoff(REPLACE_WAIT_S, REPLACE_WAIT_MAX_S)
-        self._again = float("-inf")
+        self._reopen_at = float("-inf")
         self._sent = 0
-        self._told: dict[int, Callable[[str | None], None]] = {}
+        self._callbacks: dict[int, Callable[[str | None], None]] = {}
         self._producer: KafkaProducer | None = None
         self._open()
 
@@ -49,11 +49,11 @@ class SnapshotProducer:
         return self._producer is not None
 
     def send(
-        self, topic: str, partition: int, key: bytes, value: bytes | None, told: Callable[[str | None], None]
+        self, topic: str, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]
     ) -> bool:
-        """Queue a record; False: not now. ``told`` hears, from `serve` or `close`, why it was lost; None: Kafka has it.
+        """Queue a record; False: not now. ``on_done`` hears, from `serve` or `close`, why it was lost; None: Kafka has it.
 
-        What was queued at `close` and is not told by then may be there or not.
+        What was queued at `close` and is not on_done by then may be there or not.
         """
         if self._producer is None:
             return False
@@ -66,13 +66,13 @@ class SnapshotProducer:
             self._failed(_reason(error))
             return False
         self._sent += 1
-        self._told[number] = told
+        self._callbacks[number] = on_done
         return True
 
     def serve(self) -> None:
         """Take what Kafka has acknowledged."""
         if self._producer is None:
-            if self._clock.monotonic() >= self._again:
+            if self._clock.monotonic() >= self._reopen_at:
                 self._open()
             return
         try:
@@ -98,25 +98,25 @@ class SnapshotProducer:
         self._wait(reason)
         flush(producer, 0)
         # librdkafka tells nothing more of what it still held.
-        left, self._told = self._told, {}
-        for told in left.values():
-            told(reason)
+        left, self._callbacks = self._callbacks, {}
+        for on_done in left.values():
+            on_done(reason)
 
     def _wait(self, reason: str) -> None:
         self._failed(reason)
-        self._again = self._clock.monotonic() + self._backoff.next()
+        self._reopen_at = self._clock.monotonic() + self._backoff.next()
 
     def _delivery(self, number: int) -> Callable[[KafkaError | None, object], None]:
         def delivered(error: KafkaError | None, _message: object) -> None:
-            told = self._told.pop(number, None)
-            if told is None:
+            on_done = self._callbacks.pop(number, None)
+            if on_done is None:
                 return  # it was given up with its producer
             if error is None:
                 self._backoff.reset()
-                told(None)
+                on_done(None)
             else:
                 self._failed(error.str())
-                told(error.str())
+                on_done(error.str())
 
         return delivered
 

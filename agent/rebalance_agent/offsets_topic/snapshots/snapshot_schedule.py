@@ -25,7 +25,7 @@ class PublishProgress(Protocol):
         ...
 
     @property
-    def told(self) -> int:
+    def completed(self) -> int:
         """How many of them, from the first on, are all acknowledged or given up."""
         ...
 
@@ -57,11 +57,11 @@ class SnapshotSchedule:
         self._waiting: tuple[int, dict[int, int]] | None = None
         self._last: Mapping[int, int] = {}
 
-    def event(self, event: Event) -> None:
+    def on_event(self, event: Event) -> None:
         """The tracker said this, and it is on its way."""
         self._coverage.event(event)
 
-    def hear(self, observation: Observation) -> None:
+    def on_observation(self, observation: Observation) -> None:
         """The tracker took this, and what it said of it is on its way."""
         self._coverage.observed(observation)
         if isinstance(observation, PartitionsOwned):
@@ -77,12 +77,12 @@ class SnapshotSchedule:
         ``owned``: the partitions that are still ours. Of another one its new owner may have written a newer snapshot.
         """
         self._store.serve()
-        if self._progress is None or self._progress.told >= self._progress.queued:
+        if self._progress is None or self._progress.completed >= self._progress.queued:
             self._waiting = (0, self._coverage.covered(self._last))
         if self._waiting is not None:
             queued, covered = self._waiting
             self._waiting = (queued, {number: position for number, position in covered.items() if number in owned})
-        self._cover_if_told()
+        self._cover_if_published()
 
     def _reached(self, positions: Mapping[int, int]) -> None:
         self._last = positions
@@ -91,11 +91,11 @@ class SnapshotSchedule:
         if self._waiting is None and now - self._begun >= EVERY_S:
             self._begun = now
             self._waiting = (self._progress.queued if self._progress else 0, self._coverage.covered(positions))
-        self._cover_if_told()
+        self._cover_if_published()
 
-    def _cover_if_told(self) -> None:
+    def _cover_if_published(self) -> None:
         if self._waiting is not None:
             queued, covered = self._waiting
-            if self._progress is None or self._progress.told >= queued:
+            if self._progress is None or self._progress.completed >= queued:
                 self._waiting = None
                 self._store.cover(covered)

@@ -68,7 +68,7 @@ class SnapshotStore:
     ) -> None:
         """Keep them in ``topic`` for ``owner``; ``made_from`` says of which cluster's which groups.
 
-        ``written(now_ms, size_bytes)`` is told of every snapshot that Kafka acknowledged, and of the bytes of records
+        ``written(now_ms, size_bytes)`` is on_done of every snapshot that Kafka acknowledged, and of the bytes of records
         that were sent for it.
         """
         self._context = context
@@ -82,7 +82,7 @@ class SnapshotStore:
         self._log = structlog.get_logger("rebalance_agent.snapshots")
         self._lock = threading.RLock()
         self._partitions: dict[int, SnapshotPartition] = {}
-        self._again_at = float("-inf")
+        self._restarted_at = float("-inf")
         self._failing = False
         settings = {
             "compression.type": "zstd",
@@ -121,10 +121,10 @@ class SnapshotStore:
         self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {cluster.topic_id(OFFSETS_TOPIC)}, {self._filter}"
         found = count = counts.get(self._topic, 0)
         if not found:
-            wanted = counts.get(OFFSETS_TOPIC, PARTITIONS)
+            size = counts.get(OFFSETS_TOPIC, PARTITIONS)
             effect = "no snapshots until it is there: each start reads the whole offsets topic"
-            if create_topic(cluster, self._topic, wanted, TOPIC_CONFIG, effect):
-                count = wanted
+            if create_topic(cluster, self._topic, size, TOPIC_CONFIG, effect):
+                count = size
         with self._lock:
             self._count = count
         return bool(found)
@@ -159,14 +159,14 @@ class SnapshotStore:
             if not (self._count and self._producer.working):
                 return frozenset()
             states = [self._partitions[number] for number in partitions if number in self._partitions]
-            wanted = frozenset(state.number for state in states if state.missed and state.hopeful)
+            restarted = frozenset(state.number for state in states if state.missed and state.restartable)
             now = self._context.clock.monotonic()
-            if not wanted or now - self._again_at < AGAIN_S:
+            if not restarted or now - self._restarted_at < AGAIN_S:
                 return frozenset()
-            self._again_at = now
-            self._partitions |= {number: SnapshotPartition(number) for number in wanted}
-        self._log.info("snapshots_begin_anew", topic=self._topic, partitions=len(wanted))
-        return wanted
+            self._restarted_at = now
+            self._partitions |= {number: SnapshotPartition(number) for number in restarted}
+        self._log.info("snapshots_begin_anew", topic=self._topic, partitions=len(restarted))
+        return restarted
 
     def drop(self, partitions: Collection[int]) -> None:
         """See `offsets_topic.snapshots.reader.Snapshots`."""
@@ -185,7 +185,7 @@ class SnapshotStore:
     def _state(self, partition: int) -> SnapshotPartition:
         state = self._partitions.setdefault(partition, SnapshotPartition(partition))
         if not (self._count or state.missed):
-            state.miss(hopeful=True)
+            state.miss(restartable=True)
         return state
 
     # The thread of the topics' poll
@@ -211,7 +211,7 @@ class SnapshotStore:
                 if state is None:
                     continue
                 if state.missed:
-                    state.hopeful |= state.missed_at <= position <= state.reached
+                    state.restartable |= state.missed_at <= position <= state.reached
                 elif state.covers(position):
                     state.cover(position)
                     self._write(state)
@@ -237,7 +237,7 @@ class SnapshotStore:
             stored = (
                 None if value is None else record_value(state.series, record.offset(), record.timestamp()[1], value)
             )
-            if not self._send(partition, record_key(self._owner, partition, key), stored, self._back(record)):
+            if not self._send(partition, record_key(self._owner, partition, key), stored, self._requeue(record)):
                 return  # the queue is full: the rest follows
             del state.due[key]
             size_bytes += len(key) + len(stored or b"")
@@ -246,23 +246,23 @@ class SnapshotStore:
             VERSION, state.series, state.position, len(digest.summands), digest.text, now_ms, self._made_from
         )
 
-        def told(lost: str | None) -> None:
+        def on_done(lost: str | None) -> None:
             if lost is None:
                 self._failing, state.stored = False, True
                 self._written(now_ms, size_bytes)
             else:
                 state.written = -1  # it is due again
 
-        if self._send(partition, marker_key(self._owner, partition), marker_value(marker), told):
+        if self._send(partition, marker_key(self._owner, partition), marker_value(marker), on_done):
             state.written, state.marked_ms = state.position, now_ms
 
-    def _send(self, partition: int, key: bytes, value: bytes | None, told: Callable[[str | None], None]) -> bool:
-        return self._producer.send(self._topic, partition % self._count, key, value, told)
+    def _send(self, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]) -> bool:
+        return self._producer.send(self._topic, partition % self._count, key, value, on_done)
 
-    def _back(self, record: TopicRecord) -> Callable[[str | None], None]:
+    def _requeue(self, record: TopicRecord) -> Callable[[str | None], None]:
         """What was not written is due again, unless a newer record of its key is, or the partition went."""
 
-        def told(lost: str | None) -> None:
+        def on_done(lost: str | None) -> None:
             if lost is None:
                 return
             with self._lock:
@@ -270,11 +270,11 @@ class SnapshotStore:
                 if state and state.holds(record):
                     state.due.setdefault(record.key() or b"", record)
 
-        return told
+        return on_done
 
     def _too_large(self, state: SnapshotPartition, reason: str) -> None:
         """What was written stays true; it only covers less than it could."""
-        state.miss(hopeful=False)
+        state.miss(restartable=False)
         self._context.meters.snapshot_problem("too_large")
         self._log.warning(
             "snapshot_ended",

@@ -80,20 +80,20 @@ def _proof(right: Right, topics: Mapping[str, TopicAccess], asked: Asked) -> Rig
     topic = topics[right.name]
     if right.operation == "Create":
         return _creation(right, topic, asked)
-    if topic.presence is Existence.ABSENT:
+    if topic.existence is Existence.ABSENT:
         return RightsProbe(ProbeResult.UNTOLD, "the topic is not there yet: ask again when it is")
-    return RightsProbe(ProbeResult.MISSING) if topic.presence is Existence.HIDDEN else _among(right, topic.operations)
+    return RightsProbe(ProbeResult.MISSING) if topic.existence is Existence.HIDDEN else _among(right, topic.operations)
 
 
 def _creation(right: Right, topic: TopicAccess, asked: Asked) -> RightsProbe:
-    if topic.presence is Existence.THERE:
+    if topic.existence is Existence.THERE:
         return RightsProbe(ProbeResult.NEEDLESS, "the topic is there")
     if asked.may_create(right.name, CREATED_PARTITIONS):
         return RightsProbe(ProbeResult.HELD)
     # A topic that is hidden may be there all the same: then another right is missing, and not this one.
     return (
         RightsProbe(ProbeResult.MISSING)
-        if topic.presence is Existence.ABSENT
+        if topic.existence is Existence.ABSENT
         else RightsProbe(ProbeResult.UNTOLD, "the topic is hidden")
     )
 

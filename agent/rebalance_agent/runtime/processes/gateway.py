@@ -163,7 +163,7 @@ class GatewayRole:
 
     async def _learn(self, gateway: Gateway) -> None:
         """Listen for all brokers early: after a restart clients come to their ports without asking where they are."""
-        cluster, backoff = Cluster(self._properties), Backoff(most=60.0)
+        cluster, backoff = Cluster(self._properties), Backoff(max_s=60.0)
         while True:
             try:
                 brokers = await asyncio.to_thread(cluster.brokers)

@@ -20,7 +20,7 @@ LOST_CHECK_S = 0.5
 
 def identify_cluster(cluster: Cluster, health: Health, stop: threading.Event, backoff: Backoff | None = None) -> str:
     """Ask for the cluster's id until it answers; empty only if ``stop`` was set meanwhile."""
-    backoff = backoff or Backoff(most=5.0)
+    backoff = backoff or Backoff(max_s=5.0)
     while not stop.is_set():
         try:
             cluster_id, _ = cluster.identify()

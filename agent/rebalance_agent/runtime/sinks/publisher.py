@@ -121,7 +121,7 @@ class Publisher:
         return self._queued
 
     @property
-    def told(self) -> int:
+    def completed(self) -> int:
         """How many of them, counted from the first, are all acknowledged or given up: none before these is left."""
         with self._lock:
             return next(iter(self._outstanding), self._queued)

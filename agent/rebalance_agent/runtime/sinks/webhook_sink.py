@@ -99,7 +99,7 @@ class Webhook:
         token: Callable[[], str] | None = None,
         context: Callable[[], ssl.SSLContext] = client_context,
         seconds: float = 60.0,
-        backoff: Callable[[], Backoff] = lambda: Backoff(first=0.5, most=WAIT_MOST_S),
+        backoff: Callable[[], Backoff] = lambda: Backoff(first_s=0.5, max_s=WAIT_MOST_S),
     ) -> None:
         """``form``: a line for each event, or one JSON list. ``seconds``: how long a batch is tried.
 

@@ -99,11 +99,11 @@ class ClusterWatch:
         self._tail = OffsetsTail(
             fleet.whole,
             self._offsets_denied,
-            hear=loads.hear if loads else None,
+            on_records=loads.on_records if loads else None,
             ownership=fleet.ownership,
             snapshots=fleet.store,
-            resumed=members.rewind if members else lambda _since_ms: None,
-            late=self._describe_soon,
+            on_resumed=members.rewind if members else lambda _since_ms: None,
+            on_late=self._describe_soon,
         )
         readers = [each for each in (self._tail, members) if each]
         self._workers = [each.worker for each in readers]
@@ -119,7 +119,7 @@ class ClusterWatch:
         self._keeper = fleet.keep(tracker.unsettled)
         self._core = Core(tracker, context.inbox, context.clock, self._publish, self._hear)
         self._schedule = Schedule(context.clock)
-        self._describe = DescribePoll(context, wanted=lambda: self._tail.late)
+        self._describe = DescribePoll(context, needed=lambda: self._tail.late)
         listing = list_poll("list", REBALANCING, context)
         self._pulse = Ticker(settings.list_interval_ms / 1000, listing, "list", context.clock)
         every = self._schedule.every
@@ -139,7 +139,7 @@ class ClusterWatch:
 
     def denied(self) -> Mapping[str, str]:
         """What it was refused, and still is: degraded mode -> why. From any thread."""
-        return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.exact.is_set() else {}
+        return {ADMIN_ONLY: self._denied} if self._denied and not self._tail.caught_up.is_set() else {}
 
     def report(self, event: Event, cluster_id: str) -> bool:
         """Take in what a member said, without the topic; False where too much waits. From any thread."""
@@ -178,7 +178,7 @@ class ClusterWatch:
         return LoadsPoll(self._context, follows, self.views, OFFSETS_TOPIC, self._tailing)
 
     def _tailing(self) -> bool:
-        return self._tail.exact.is_set()
+        return self._tail.caught_up.is_set()
 
     def _listed(self, groups: list[str]) -> None:
         self._vanished.on_groups(groups)
@@ -191,11 +191,11 @@ class ClusterWatch:
     def _publish(self, event: Event) -> None:
         self._to_publish(event)
         if self._keeper:
-            self._keeper.event(event)
+            self._keeper.on_event(event)
 
     def _hear(self, observation: Observation) -> None:
         if self._keeper:
-            self._keeper.hear(observation)
+            self._keeper.on_observation(observation)
         if isinstance(observation, MemberReported):
             self._reported(observation.event)
         if isinstance(observation, PartitionsOwned):
