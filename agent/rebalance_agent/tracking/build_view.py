@@ -1,4 +1,4 @@
-"""Draws the view of a group: from its last generation and what the assignors make of it."""
+"""Builds the view of a group from its last generation, and the quality of its assignment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["draw", "judge", "looks_alike"]
 
 _STREAMS = "stream"
-"""The assignor of Kafka Streams in classic groups: which members only keep copies is between them."""
+"""The assignor of Kafka Streams in classic groups; its records do not show which members are standbys."""
 
 
 def draw(
@@ -30,7 +30,7 @@ def draw(
     first_seen_ms: int,
     around: TrackerContext,
 ) -> GroupView:
-    """The part of the view that the generation decides, not judged yet."""
+    """Build the part of the view that depends on the generation alone, without the quality of the assignment."""
     value = generation.value
     consumers = _consumes(generation)
     members = generation.members
@@ -73,9 +73,9 @@ def draw(
 
 
 def judge(portrait: GroupView, generation: Generation, standing_by: Collection[str] = ()) -> GroupView:
-    """``portrait`` with what the assignors make of the generation.
+    """Return ``view`` with the quality of the generation's assignment: skew, imbalance, idle members, targets.
 
-    ``standing_by``: members that keep copies of others' state.
+    ``standby_hosts``: members with standby or warm-up tasks, which are not idle.
     """
     consumers = _consumes(generation)
     judged = judge_generation(generation, generation) if portrait.members and consumers else None
@@ -99,14 +99,14 @@ def judge(portrait: GroupView, generation: Generation, standing_by: Collection[s
 
 
 def _consumes(generation: Generation) -> bool:
-    """Whether its members share out partitions: others than consumers (Connect) use groups, too."""
+    """Whether the members are consumers: other clients (Connect) use groups, too."""
     return generation.value.protocol_type in ("", "consumer")
 
 
 def looks_alike(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
-    """Whether a record leaves the group's portrait as it is; ``old`` and ``new``: what its member had before and after.
+    """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: its member's assignment.
 
-    Every member of a large group writes one when it comes to a new epoch, and most keep what they have.
+    In a large group each member writes a record when it reaches a new epoch, and most keep their partitions.
     """
     if record.kind is CurrentAssignment:
         return old is not None and new is not None and _has(old) == _has(new)
@@ -118,7 +118,7 @@ def _has(current: CurrentAssignment) -> tuple[object, ...]:
 
 
 def _subscribed_sizes(generation: Generation) -> dict[str, int]:
-    """Partition counts of what is subscribed to; of what members have where no subscription could be read."""
+    """Return the partition counts of subscribed topics; assigned topics count where no subscription could be read."""
     wanted: set[str] = set()
     for member in generation.members:
         wanted.update(member.subscription.topics if member.subscription else member.assigned)
@@ -126,7 +126,7 @@ def _subscribed_sizes(generation: Generation) -> dict[str, int]:
 
 
 def _idle(member: MemberLoad, sizes: Mapping[str, int], standing_by: Collection[str]) -> bool:
-    """Whether it has nothing, although it could have something and its strategy means it to."""
+    """Whether the member has no partitions, although its subscription allows some and its assignor aims at some."""
     if count_partitions(member.assigned or {}) or member.target == 0 or member.member_id in standing_by:
         return False
     return member.topics is None or any(topic in sizes for topic in member.topics)

@@ -1,4 +1,4 @@
-"""Which topics the cluster has, since when, and with how many partitions."""
+"""The cluster's topics: partition counts, topic ids, and when each was first seen."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rebalance_agent.model.group import GroupSnapshot
 __all__ = ["GONE_MAX", "ClusterTopics", "PartitionChanges"]
 
 GONE_MAX = 10_000
-"""Ids of deleted topics that are remembered: a group's records go on naming them until its next assignment."""
+"""Ids of deleted topics that are kept: a group's records refer to them until its next assignment."""
 
 
 class ClusterTopics:
-    """Follows `TopicsSeen`. Times are the observer's."""
+    """The topics of the last `TopicsSeen`. Times are by the observer's clock; ``version`` rises with every change."""
 
     def __init__(self) -> None:
-        """Begin knowing nothing."""
+        """Start without any list of topics."""
         self._counts: Mapping[str, int] = {}
         self._names: Mapping[str, str] = {}
         self._born_ms: dict[str, int] = {}
@@ -30,14 +30,15 @@ class ClusterTopics:
         return self._since_ms is not None
 
     def differs(self, counts: Mapping[str, int], ids: Mapping[str, str]) -> bool:
-        """Whether a list of all topics says anything that is not known."""
+        """Whether a list of all topics differs from the last one."""
         named = {topic_id: topic for topic, topic_id in ids.items()}
         return not self.known or counts != self._counts or not named.items() <= self._names.items()
 
     def update(self, at_ms: int, counts: Mapping[str, int], ids: Mapping[str, str] | None = None) -> set[str]:
-        """Take a new list of all topics; returns those that are new, gone or of another size. An older list is late.
+        """Take a list of all topics; return those that are new, gone, or have another partition count or id.
 
-        ``ids`` by name; those of topics deleted of late stay known, since records still name them.
+        A list older than the last one is ignored. ``ids``: topic ids by name; those of the topics deleted last are
+        kept, since records still refer to them.
         """
         if at_ms < self._at_ms:
             return set()
@@ -53,39 +54,39 @@ class ClusterTopics:
         return changed
 
     def set_back(self, now_ms: int) -> None:
-        """The clock was set back to this: the next list is no late one."""
+        """Handle a clock that was set back to ``now_ms``: the next list is not taken for an old one."""
         self._at_ms = min(self._at_ms, now_ms)
         self._since_ms = None if self._since_ms is None else min(self._since_ms, now_ms)
         self._born_ms = {topic: min(born_ms, now_ms) for topic, born_ms in self._born_ms.items()}
 
     def name(self, topic_id: str) -> str:
-        """The topic with that id; the id itself while nobody knows."""
+        """Return the name of the topic with that id; the id itself while its name is unknown."""
         return self._names.get(topic_id, topic_id)
 
     def names(self, topic_id: str) -> bool:
-        """Whether the topic with that id is known by its name."""
+        """Whether the name of the topic with that id is known."""
         return topic_id in self._names
 
     def count(self, topic: str) -> int:
-        """Partitions of the topic; 0 where it is not known."""
+        """Return the partition count of the topic; 0 if it is unknown."""
         return self._counts.get(topic, 0)
 
     def born_after(self, topic: str, at_ms: int) -> bool:
-        """Whether the cluster is known not to have had this topic at that time."""
+        """Whether the topic is known not to have existed at ``at_ms``."""
         if self._since_ms is None or at_ms < self._since_ms:
             return False
         return self._born_ms.get(topic, at_ms + 1) > at_ms
 
     def exists(self, topic: str) -> bool:
-        """Whether the cluster has the topic; True where nobody knows."""
+        """Whether the topic exists; True before the first list."""
         return not self.known or topic in self._counts
 
     def sizes(self, topics: Iterable[str]) -> dict[str, int]:
-        """Partition counts of those of the topics that exist."""
+        """Return the partition counts of those of ``topics`` that exist."""
         return {topic: count for topic in sorted(topics) if (count := self.count(topic))}
 
     def sizes_in(self, topics: Iterable[str], value: GroupSnapshot) -> dict[str, int]:
-        """The same, corrected upwards by what the group's record hands out: it may be newer than our list."""
+        """Return the same, but at least the partitions that the group assigns: its record may be newer than a list."""
         shown: dict[str, int] = {}
         for member in value.members:
             for topic, numbers in member.assigned.items():
@@ -95,15 +96,15 @@ class ClusterTopics:
 
 
 class PartitionChanges:
-    """How many partitions a group's topics have; counted again only when they or the cluster's changed."""
+    """The partition count of a group's topics, computed again only when they or the cluster's topics changed."""
 
     def __init__(self) -> None:
-        """Count nothing yet."""
+        """Start without a cached count."""
         self._known: tuple[frozenset[str], int] | None = None
         self._partitions = 0
 
     def count(self, topics: frozenset[str], catalogue: ClusterTopics) -> int:
-        """Partitions of ``topics`` in all."""
+        """Return the number of partitions of all ``topics``."""
         known = (topics, catalogue.version)
         if self._known != known:
             self._known, self._partitions = known, sum(map(catalogue.count, topics))
@@ -111,6 +112,6 @@ class PartitionChanges:
 
 
 def _newest(names: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """Those of the known ids that are not there now, the newest of them."""
+    """Return the ids of deleted topics, the latest `GONE_MAX` of them."""
     gone = [topic_id for topic_id in names if topic_id not in now]
     return {topic_id: names[topic_id] for topic_id in gone[-GONE_MAX:]}

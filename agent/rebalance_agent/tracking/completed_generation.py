@@ -1,4 +1,4 @@
-"""One completed generation with what was known around it, and the episode that generations add up to."""
+"""A completed generation with its times and evidence, and the episode that one or several generations form."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ __all__ = [
 ]
 
 GENERATIONS_MAX = 16
-"""Generations of one episode. Real follow-ups are one or two; a group that never settles is reported in slices."""
+"""Generations per episode at most. Follow-ups are one or two; a group that never settles is reported in slices."""
 
 
 class Departure(StrEnum):
-    """How a member went."""
+    """How a member left the group: it said so, it failed, or that is unknown."""
 
     LEFT = "left"
     FAILED = "failed"
@@ -38,7 +38,10 @@ class Departure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LastSign:
-    """A member that went: when the coordinator heard of it, at the earliest, and its last commit (epoch ms)."""
+    """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last commit.
+
+    ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows.
+    """
 
     heard_ms: int | None = None
     committed_ms: int | None = None
@@ -46,7 +49,7 @@ class LastSign:
 
 @dataclass(frozen=True, slots=True)
 class TimeBounds:
-    """A moment known to lie between two others (epoch milliseconds, the coordinator's clock), and who says so."""
+    """A moment between two bounds (epoch milliseconds, coordinator's clock), and the evidence for them."""
 
     earliest_ms: int
     latest_ms: int
@@ -55,12 +58,12 @@ class TimeBounds:
 
 @dataclass(frozen=True, slots=True)
 class PartitionHandover:
-    """One partition's way from one member to another, by the coordinator's records (epoch milliseconds).
+    """The handover of one partition between members, by the coordinator's records (epoch milliseconds).
 
-    Its owner was asked to give it up at ``asked_ms`` and had done so at ``released_ms``; the new owner was given it at
-    ``given_ms``. None: that did not happen, or before anybody watched. ``parted``: nobody else had it when it was given
-    up, so that it stood still even if who had it before has it again. ``earlier``: how it stood still before in the
-    same rebalance, because a newer epoch overtook the one that meant it for somebody.
+    Its owner was asked to revoke it at ``asked_ms`` and had done so at ``released_ms``; the new owner was assigned it
+    at ``given_ms``. None: it did not happen, or before the observer started. ``left_unowned``: no other member owned it
+    when it was revoked, so it was stalled even if the old owner gets it back. ``earlier``: previous handovers in the
+    same rebalance, where a newer epoch replaced the one that assigned it.
     """
 
     asked_ms: int | None = None
@@ -72,16 +75,16 @@ class PartitionHandover:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A ``GroupMetadata`` record in context, or an epoch that all members of another type of group have reached.
+    """A ``GroupMetadata`` record with its context, or an epoch that all members of a non-classic group have reached.
 
-    ``topics``: partition count of each subscribed topic as far as known. ``start``: when the coordinator asked members
-    to rejoin. ``joined_ms``: end of the join phase. ``returned``: not a rebalance but a static member that came back
-    within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it was asked to give something up
-    and did not) are known where the coordinator records each step. ``replayed``: as in `GroupRecord`.
+    ``topics``: partition count of each subscribed topic, as far as known. ``start``: when the coordinator asked members
+    to rejoin. ``joined_ms``: end of the join phase. ``returned``: no rebalance, but the return of a static member
+    within the generation. ``handovers`` and ``revoking_ms`` (member id -> how long it took to revoke, ms) are known
+    where the coordinator records each step. ``replayed``: as in `GroupRecord`.
 
-    Of members that went or came back under a new id, by their old one: their ``last_signs``, and ``departures``, how
-    they went, where the records show it. ``restarting``: members that put down all that they have for each epoch, since
-    they still speak the classic protocol, and eagerly. ``unnamed``: ids that stand for topics whose names nobody knew.
+    ``last_seen`` and ``departures``: when departed members were last active, and how they left where records show it;
+    both by the member's old id. ``restarting``: members that revoke everything for each epoch, since they still use the
+    classic protocol with an eager assignor. ``unnamed``: topic ids whose names are unknown.
     """
 
     value: GroupSnapshot
@@ -103,26 +106,26 @@ class Generation:
 
     @property
     def number(self) -> int:
-        """The coordinator's number of this generation."""
+        """The generation id, or the group epoch."""
         return self.value.generation
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """Its members; none where the group is Empty."""
+        """The members; empty if the group is Empty."""
         return self.value.members
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members' rebalance timeouts: how long the slowest is waited for. -1: not said."""
+        """The longest rebalance timeout of the members (ms): how long the coordinator waits for them; -1 if unknown."""
         return max((member.rebalance_timeout_ms for member in self.members), default=0)
 
 
 @dataclass(slots=True)
 class Episode:
-    """A rebalance as users feel it: one generation, or several where a cooperative assignor needed follow-ups.
+    """A rebalance as users experience it: one generation, or several if a cooperative assignor needed follow-ups.
 
-    ``before`` is the generation that it started from: None where the group is new (``known``) or where nobody was
-    watching yet (not ``known``).
+    ``before`` is the generation that it started from. It is None if the group is new (``known``), or if the observer
+    did not see the generation before (not ``known``).
     """
 
     before: Generation | None
@@ -131,34 +134,37 @@ class Episode:
 
     @property
     def last(self) -> Generation:
-        """The generation that closed it, or the latest so far."""
+        """The latest generation; it closes the episode unless it announces a follow-up."""
         return self.generations[-1]
 
     @property
     def members_before(self) -> tuple[Member, ...]:
-        """Who was there before it."""
+        """The members before the episode."""
         return self.before.members if self.before else ()
 
     @property
     def fresh(self) -> bool:
-        """Nobody was there before: the group is new or was Empty."""
+        """Whether the group is known to have had no members before: it is new or was Empty."""
         return self.known and (self.before is None or not self.before.members)
 
     @property
     def followups(self) -> int:
-        """Generations after the first."""
+        """The number of generations after the first."""
         return len({generation.number for generation in self.generations}) - 1
 
     @property
     def withheld(self) -> int:
-        """Partitions that were taken from their owners and wait for the next generation to hand them out."""
+        """The number of partitions that were revoked and not assigned yet: the follow-up will assign them."""
         before = [generation.value for generation in (self.before, *self.generations[:-1]) if generation]
         had = {partition for value in before for partition in owners(value)}
         return len(had - owners(self.last.value).keys())
 
     @property
     def unseen_partition_seconds(self) -> float:
-        """From a started group's first join to its first assignment: before that, nobody knows how many there are."""
+        """Partition-seconds between the first join of a started group and its first assignment.
+
+        They are counted afterwards, since the number of partitions is unknown before the assignment.
+        """
         first = self.generations[0]
         if not self.fresh or first.start is None:
             return 0.0
@@ -166,30 +172,30 @@ class Episode:
 
     @property
     def unnamed(self) -> frozenset[str]:
-        """The ids of topics, of those before it too, whose names nobody knew yet."""
+        """The topic ids in its generations, and in the one before, whose names are unknown."""
         return frozenset[str]().union(*(each.unnamed for each in (self.before, *self.generations) if each))
 
     def name(self, named: Callable[[Generation], Generation]) -> None:
-        """Topics were named: let each generation be ``named`` anew."""
+        """Apply ``rename`` to each generation, after topic names became known."""
         self.before = self.before and named(self.before)
         self.generations[:] = map(named, self.generations)
 
     def steps(self) -> list[tuple[Generation | None, Generation]]:
-        """Each generation with the one before it."""
+        """Return each generation with the one before it."""
         return list(zip([self.before, *self.generations], self.generations, strict=False))
 
 
 def subscribed_topics(value: GroupSnapshot) -> set[str]:
-    """Every topic that some member subscribes to or was given."""
+    """Return every topic that some member subscribes to or is assigned."""
     wanted = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
     return wanted | {topic for member in value.members for topic in member.assigned}
 
 
 def infer_protocol(before: Generation | None, value: GroupSnapshot) -> RebalanceProtocol:
-    """How this group hands partitions over, as far as its records show (KIP-429).
+    """Infer a classic group's rebalance protocol, eager or cooperative, from its records (KIP-429).
 
-    Cooperative members say what they own when they rejoin, under an assignor with a cooperative name; eager ones have
-    revoked everything by then. (Some eager assignors send ownership as a hint, so it alone proves nothing.)
+    Cooperative members send their owned partitions when they rejoin, under an assignor with a cooperative name; eager
+    members have revoked everything by then. Some eager assignors send ownership as a hint, so it alone proves nothing.
     """
     if value.protocol_type != "consumer" or not value.protocol:
         return before.protocol if before and not value.members else RebalanceProtocol.UNKNOWN
@@ -204,9 +210,10 @@ def infer_protocol(before: Generation | None, value: GroupSnapshot) -> Rebalance
 
 
 def announces_followup(generation: Generation) -> bool:
-    """Whether a member must give something up, and will rejoin for it (KIP-429); or nobody was given anything yet.
+    """Whether another generation must follow: a member has partitions to revoke and will rejoin (KIP-429).
 
-    A coordinator that assigns starts share and streams groups with nothing, while it prepares what they need.
+    In a non-classic group: no member is assigned anything yet. The coordinator starts share and streams groups with
+    empty assignments while it prepares their topics and state.
     """
     if generation.group_type is not GroupType.CLASSIC and generation.members and generation.topics:
         return not owners(generation.value)

@@ -1,4 +1,4 @@
-"""When each group has something to do: earliest first, and of one moment by name."""
+"""The next deadline of each group, ordered by time and then by name."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ __all__ = ["Deadlines"]
 
 
 class Deadlines:
-    """One deadline for each name at most; one that was replaced is passed over when its time comes."""
+    """At most one deadline per name. Replaced entries stay in the heap and are skipped when they reach its top."""
 
     def __init__(self) -> None:
-        """Begin with nothing to do."""
+        """Start without deadlines."""
         self._queue: list[tuple[int, str]] = []
         self._at_ms: dict[str, int] = {}
 
     def set(self, name: str, due_ms: int) -> None:
-        """``name`` is due by then, unless it is sooner."""
+        """Set the deadline of ``name`` to ``due_ms``, unless it has an earlier one."""
         known_ms = self._at_ms.get(name)
         if known_ms is None or due_ms < known_ms:
             self._at_ms[name] = due_ms
             heapq.heappush(self._queue, (due_ms, name))
 
     def drop(self, name: str) -> None:
-        """``name`` has nothing to do any more."""
+        """Remove the deadline of ``name``."""
         self._at_ms.pop(name, None)
 
     def clear(self) -> None:
-        """Nobody has."""
+        """Remove all deadlines."""
         self._queue.clear()
         self._at_ms.clear()
 
     def due_ms(self, name: str) -> int | None:
-        """When ``name`` is due."""
+        """Return the deadline of ``name``, None if it has none."""
         return self._at_ms.get(name)
 
     def first(self, now_ms: int) -> str | None:
-        """Who is due by ``now_ms``, the one that waits longest; None if nobody is."""
+        """Return the name with the earliest deadline that is not after ``now_ms``; None if there is none."""
         while self._queue and self._queue[0][0] <= now_ms:
             due_ms, name = self._queue[0]
             if self._at_ms.get(name) == due_ms:

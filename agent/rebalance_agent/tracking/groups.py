@@ -1,4 +1,4 @@
-"""The groups that records, polls or members told of: each one's state, what is due when, and whose view changed."""
+"""The states of all groups known from records, polls or reports, with their deadlines and changed views."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from rebalance_agent.tracking.tracker_context import TrackerContext
 __all__ = ["LATE_MAX_MS", "UNKNOWN_GROUPS_MAX", "GroupStates", "State"]
 
 LATE_MAX_MS = 60_000
-"""What is due is done as of when it was due, but not as of earlier than this: time may jump by years, step by step."""
+"""Due work is done as of its deadline, but never as of more than this long ago: the clock may jump by years."""
 
 UNKNOWN_GROUPS_MAX = 10_000
-"""Groups heard of without a record of theirs yet; beyond it they are not remembered until there is one."""
+"""Groups kept that have no record yet, known only from polls or reports; further ones wait for their first record."""
 
 State = ClassicState | EpochState
 
 
 class GroupStates:
-    """States by the groups' names. Whoever changed one calls `follow`.
+    """The state of each group, by name. After a change of a state its caller must call `refresh`.
 
-    ``backfilled``: partitions of the offsets topic that have been read as a whole. ``rebalancing``: groups that polls
-    showed so. ``changed``: those whose view changed, appeared or went, until somebody takes them.
+    ``backfilled``: partitions of the offsets topic that were read completely. ``rebalancing``: groups in a rebalance
+    that no record has ended yet. ``changed``: groups whose view changed, appeared or disappeared; the caller clears it.
     """
 
     def __init__(self, around: TrackerContext) -> None:
-        """Begin with no group."""
+        """Start without groups."""
         self.backfilled: frozenset[int] = frozenset()
         self.rebalancing: set[str] = set()
         self.changed: set[str] = set()
@@ -44,27 +44,27 @@ class GroupStates:
         self._unread: dict[int, set[str]] = {}
 
     def __len__(self) -> int:
-        """How many there are, known or not."""
+        """Count the groups, with and without a view."""
         return len(self._states)
 
     def __iter__(self) -> Iterator[State]:
-        """All states, also while they come and go."""
+        """Iterate over a copy of the states, so that groups may be added and removed meanwhile."""
         return iter(list(self._states.values()))
 
     def get(self, name: str) -> State | None:
-        """The group's state; None where nothing was heard of it."""
+        """Return the group's state; None if there is none."""
         return self._states.get(name)
 
     def known(self) -> Iterable[str]:
-        """The names of those that have a view."""
+        """Yield the names of the groups that have a view."""
         return (name for name, state in self._states.items() if state.known)
 
     def put(self, state: State) -> None:
-        """From now on the group is in this state."""
+        """Set the state of its group."""
         self._states[state.group] = state
 
     def hear_of(self, name: str, now_ms: int) -> State | None:
-        """The group's state, made if there is room for one more group without a record."""
+        """Return the group's state; create it if there are fewer than `UNKNOWN_GROUPS_MAX` groups without a record."""
         state = self._states.get(name)
         if state is None and len(self._unknown) < UNKNOWN_GROUPS_MAX:
             state = self._states[name] = ClassicState(name, self._around, now_ms)
@@ -72,7 +72,7 @@ class GroupStates:
         return state
 
     def follow(self, state: State) -> None:
-        """After anything that may have changed a group: note its view's change and its next deadline."""
+        """Update what follows from a changed state: the set of changed views and the next deadline."""
         name = state.group
         if state.known:
             self._unknown.discard(name)
@@ -83,11 +83,11 @@ class GroupStates:
         self._deadlines.set(name, state.due_ms)
 
     def note(self, name: str) -> None:
-        """Its view changed, whoever draws it."""
+        """Note that the group's view changed."""
         self.changed.add(name)
 
     def forget(self, name: str) -> None:
-        """It is gone, or somebody else's."""
+        """Remove a group that is gone or owned by another observer."""
         self._states.pop(name).let_go()
         self._deadlines.drop(name)
         self.rebalancing.discard(name)
@@ -96,7 +96,7 @@ class GroupStates:
             self.changed.add(name)
 
     def vanish(self, name: str, version: int) -> None:
-        """It is gone without a word, unless something was heard of it since it had this version."""
+        """Remove a group that its coordinator does not know, unless its view is newer than ``version``."""
         state = self._states.get(name)
         if state and state.known and not state.parting and state.version == version:
             self.forget(name)
@@ -104,7 +104,10 @@ class GroupStates:
     # Partitions of the offsets topic
 
     def own(self, partitions: frozenset[int], of: int) -> None:
-        """Those of other partitions than these are forgotten; the others' records may come again from now on."""
+        """Forget the groups of other partitions. The owned partitions may be read anew from now on.
+
+        ``of``: the partition count of the offsets topic.
+        """
         self._unread = {}
         for state in self:
             partition = offsets_partition(state.group, of)
@@ -114,33 +117,33 @@ class GroupStates:
                 self._unread.setdefault(partition, set()).add(state.group)
 
     def read(self, name: str, partition: int) -> None:
-        """There is a record of it."""
+        """Note that a record of the group was read."""
         self._unread.get(partition, set()).discard(name)
 
     def unread(self, partitions: Iterable[int]) -> list[str]:
-        """Those that were known before `own` and not `read` since; asked once of each partition."""
+        """Return the groups that had a view at the last `own` and no record (`read`) since, sorted."""
         return sorted(name for each in partitions for name in self._unread.get(each, ()))
 
     def part(self, state: State, now_ms: int) -> Iterator[Event]:
-        """It was deleted, and did not go on as a group of another type."""
+        """End a group that was deleted and did not migrate to another type."""
         yield from state.part(now_ms)
         self.forget(state.group)
 
     # Time
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether any has something to do by then."""
+        """Whether any group has work that is due by ``now_ms``."""
         return self._deadlines.first(now_ms) is not None
 
     def pass_time(self, now_ms: int, most: int = sys.maxsize) -> Iterator[Event]:
-        """Do what is due by now, for ``most`` groups, those first that wait longest."""
+        """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first."""
         for _ in range(most):
             if (name := self._deadlines.first(now_ms)) is None:
                 return
             yield from self.catch_up(name, now_ms)
 
     def catch_up(self, name: str, now_ms: int) -> Iterator[Event]:
-        """Do what one group has to do by now, each thing as of its time."""
+        """Do the work of one group that is due by ``now_ms``, each step as of its deadline."""
         while (due_ms := self._deadlines.due_ms(name)) is not None and due_ms <= now_ms:
             self._deadlines.drop(name)
             at_ms = max(due_ms, now_ms - LATE_MAX_MS)
@@ -155,7 +158,7 @@ class GroupStates:
                 self.follow(state)
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
-        """The clock was set back from ``latest_ms``: nothing may wait until it is again as late as it was."""
+        """Handle a clock that was set back from ``latest_ms`` to ``now_ms``: pending work is done now."""
         self._deadlines.clear()
         for state in self:
             if state.parting:
@@ -165,5 +168,5 @@ class GroupStates:
                 self.follow(state)
 
     def _is_hearsay(self, state: State) -> bool:
-        """Whether no record will tell of the group: it is not known, and not because all of it is yet to be read."""
+        """Whether the group has no view, and not because its partition is still being read."""
         return not state.known and (isinstance(state, ClassicState) or state.partition in self.backfilled)

@@ -1,7 +1,7 @@
-"""What a partition of ``__consumer_offsets`` still holds, told to a tracker as if it happened now. Pure.
+"""Replays the retained records of one ``__consumer_offsets`` partition through a tracker. Pure.
 
-Compaction has taken records out of it: a generation that is missing may have been completed as well as aborted, so that
-nothing is said of it. When a rebalance began, and what members report, is not in the topic at all.
+Compaction has removed records: a missing generation may have been completed or aborted, so no aborted event is
+returned. The topic holds neither the start of classic rebalances nor members' reports.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from rebalance_agent.tracking.tracker import Tracker
 __all__ = ["LogFacts", "PastRecord", "UnreadableRecord", "retell"]
 
 _AFTERWARDS_MS = 3_600_000
-"""Longer than a rebalance is waited for, or its reports are."""
+"""Time (ms) that passes after the last record: longer than any wait for a follow-up, a name or a report."""
 
 TICK_MS = 10_000
-"""How often the tracker is told the time: what is due does not pile up, and nothing that it says depends on it."""
+"""Record time (ms) between two ticks: due work does not pile up. The events do not depend on it."""
 
 
 class PastRecord(NamedTuple):
-    """A record of the offsets topic; ``timestamp_ms`` is the coordinator's, a ``value`` of None a tombstone."""
+    """One record of the offsets topic; ``timestamp_ms`` is the coordinator's clock, a ``value`` of None a tombstone."""
 
     partition: int
     offset: int
@@ -38,7 +38,7 @@ class PastRecord(NamedTuple):
 
 
 class UnreadableRecord(NamedTuple):
-    """A record that breaks its schema, and how."""
+    """A record that could not be decoded, and the error text."""
 
     record: PastRecord
     problem: str
@@ -46,7 +46,7 @@ class UnreadableRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LogFacts:
-    """What the records do not say: the cluster, its topics' partition counts as they are now, and their ids."""
+    """Facts that the records lack: cluster id, current partition count of each topic, and topic ids by name."""
 
     cluster_id: str
     topics: Mapping[str, int] = field(default_factory=dict)
@@ -56,9 +56,10 @@ class LogFacts:
 def retell(
     records: Iterable[PastRecord], facts: LogFacts, shows: Callable[[str], bool] = lambda _group: True
 ) -> Iterator[Event | UnreadableRecord]:
-    """Events of the groups that are shown, from one partition's records in order of their offsets.
+    """Yield the events of the selected groups from one partition's records, and records that cannot be decoded.
 
-    Those of generations have the ``event_id`` that an observer gives them.
+    ``records`` are in offset order; ``shows`` selects groups by name. Generation events have the same ``event_id`` as
+    those of a live observer.
     """
     tracker = Tracker(facts.cluster_id, settle_ms=0)
     now_ms: int | None = None

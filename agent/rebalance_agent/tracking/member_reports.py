@@ -1,6 +1,6 @@
-"""What a group's members said of themselves, kept for as long as an episode may need it.
+"""The reports of a group's members, kept for as long as an episode may need them.
 
-Reports may be late, doubled, out of order or nonsense, and each is by its process's own clock.
+Reports may be late, duplicated, out of order or invalid, and each is by its own process's clock.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = [
 ]
 
 EVENTS_PER_MEMBER_MAX = 32
-"""Reports kept of one member: three callbacks a generation, over the few generations that can still be revised."""
+"""Reports kept per member: three callbacks per generation, for the few generations that can still be revised."""
 
 MEMBERS_MAX = 4_096
-"""Members remembered in one group: twice the largest groups, so that departed ones are still known."""
+"""Members kept per group: twice the largest groups, so that departed members are still known."""
 
 REPORTS_MAX = 400_000
-"""Reports kept of all groups together, some 400 MB: ten each of 2,000 groups of 20 members. Whoever may report may also
-invent groups and members; beyond this, reports wait until those of members that are gone were let go."""
+"""Reports kept for all groups together, some 400 MB: ten per member of 2,000 groups of 20 members. It bounds memory if
+a client invents groups and members: beyond it, new members' reports are refused until old ones were dropped."""
 
 CLOCK_SKEW_MAX_MS = 5_000
-"""A report that names the right generation but lies farther outside its time is not believed."""
+"""How far (ms) a report with the right generation may lie outside the generation's time; farther ones are ignored."""
 
 UNDATED_SKEW_MAX_MS = 250
-"""The same for clients that name no generation (librdkafka): only time tells which rebalance they mean."""
+"""The same (ms) for reports without a generation (librdkafka), which only their time assigns to a rebalance."""
 
 _NOTHING: Mapping[str, Departure] = MappingProxyType({})
 
@@ -51,7 +51,7 @@ _STOPS = frozenset({Callback.REVOKED, Callback.LOST, Callback.LEFT})
 
 @dataclass(frozen=True, slots=True)
 class ReportSpan:
-    """Where to look for what stopped: generations and times, both ends included."""
+    """A range of generations and times in which to look for revocations, both ends included."""
 
     first_generation: int
     last_generation: int
@@ -60,12 +60,12 @@ class ReportSpan:
 
     @classmethod
     def between(cls, before: Generation, after: Generation) -> ReportSpan:
-        """From one completed generation to another. What a member stops in the last one is of the next rebalance."""
+        """Return the span between two completed generations. Revocations in the last one are of the next rebalance."""
         last = max(before.number, after.number - 1)
         return cls(before.number, last, before.timestamp_ms, after.timestamp_ms)
 
     def has(self, event: MemberEvent, at_ms: int) -> bool:
-        """Whether the report is of this span; ``at_ms`` is the moment in it that counts."""
+        """Whether the report belongs to this span; ``at_ms`` is the report's relevant time."""
         dated = event.generation >= 0
         if dated and not self.first_generation <= event.generation <= self.last_generation:
             return False
@@ -75,17 +75,17 @@ class ReportSpan:
 
 @dataclass(frozen=True, slots=True)
 class ReportedMember:
-    """What a member's reports say of itself: where it runs, and its process's random id. None: it has not said."""
+    """What a member last reported about itself: its workload and its process's random id; None if not reported."""
 
     where: Workload | None = None
     process: str | None = None
 
 
 class Allowance:
-    """How many more reports may be kept, by all groups of a tracker together."""
+    """The number of further reports (``left``) that all groups of a tracker together may keep."""
 
     def __init__(self, reports: int = REPORTS_MAX) -> None:
-        """``reports``: how many in all."""
+        """``reports``: the total number of reports."""
         self.left = reports
 
 
@@ -93,7 +93,7 @@ class MemberReports:
     """The reports of one group's members."""
 
     def __init__(self, allowance: Allowance | None = None) -> None:
-        """Begin with no reports; ``allowance`` is shared by the groups."""
+        """Start without reports; ``budget`` is shared by all groups of a tracker."""
         self._events: dict[str, deque[MemberEvent]] = {}
         self._allowance = allowance or Allowance()
 
@@ -102,7 +102,7 @@ class MemberReports:
         return bool(self._events)
 
     def add(self, event: MemberEvent, at_ms: int) -> bool:
-        """Remember a report received at ``at_ms``; False if it was known, cannot be true, or finds no room."""
+        """Add a report received at ``at_ms``; return False if it is a duplicate, invalid, or over the budget."""
         if not 0 <= event.asked_ms <= event.started_ms <= event.timestamp_ms <= at_ms + CLOCK_SKEW_MAX_MS:
             return False
         known = self._events.get(event.member_id, deque(maxlen=EVENTS_PER_MEMBER_MAX))
@@ -112,7 +112,7 @@ class MemberReports:
             if self._allowance.left:
                 self._allowance.left -= 1
             elif known:
-                known.popleft()  # its own oldest makes room: a living member is always heard
+                known.popleft()  # drop the member's own oldest: a member that reports already can always report
             else:
                 return False
         known.append(event)
@@ -122,11 +122,11 @@ class MemberReports:
         return True
 
     def knows(self, member_id: str) -> bool:
-        """Whether this member reports at all: then its silence means something."""
+        """Whether this member has reported: only then is a missing report evidence."""
         return member_id in self._events
 
     def told(self, member_id: str) -> ReportedMember:
-        """What the member said of itself last."""
+        """Return the member's last known workload and process id."""
         events = self._events.get(member_id)
         if not events:
             return ReportedMember()
@@ -134,7 +134,7 @@ class MemberReports:
         return ReportedMember(where, events[-1].process)
 
     def keep(self, member_ids: Iterable[str], since_ms: int) -> None:
-        """Forget members that are neither among these nor heard of since ``since_ms``."""
+        """Drop members that are neither among ``member_ids`` nor have reported since ``since_ms``, and old reports."""
         alive = set(member_ids)
         for member_id, events in list(self._events.items()):
             if member_id not in alive and all(event.timestamp_ms < since_ms for event in events):
@@ -145,18 +145,21 @@ class MemberReports:
                 self._allowance.left += 1
 
     def clear(self) -> None:
-        """Forget everything: the group is gone."""
+        """Drop all reports: the group is gone."""
         for member_id in list(self._events):
             self._drop(member_id)
 
     def revocations(self, member_id: str, span: ReportSpan) -> list[MemberEvent]:
-        """The member's revoked callbacks in the span, by the time they were entered."""
+        """Return the member's revoked callbacks in the span, ordered by the time when they were entered."""
         return sorted(
             self._within(member_id, span, (Callback.REVOKED,)), key=lambda event: (event.started_ms, event.event_id)
         )
 
     def stops(self, member: Member, span: ReportSpan) -> dict[Partition, int]:
-        """Partition -> when the member stopped working on it: its revoked or lost callback was entered, or it left."""
+        """Map each partition to when the member stopped consuming it (epoch ms).
+
+        That is when its revoked or lost callback was entered, or when it left.
+        """
         stopped: dict[Partition, int] = {}
         for event in self._within(member.member_id, span, _STOPS):
             leaving = event.callback is Callback.LEFT
@@ -165,7 +168,7 @@ class MemberReports:
         return stopped
 
     def resumes(self, member_id: str, generation: Generation) -> dict[Partition, int]:
-        """Partition -> when the member's assigned callback for this generation returned."""
+        """Map each partition to when the member's assigned callback for this generation returned (epoch ms)."""
         resumed: dict[Partition, int] = {}
         for event in self._events.get(member_id, ()):
             dated = event.generation == generation.number
@@ -183,7 +186,7 @@ class MemberReports:
         self._allowance.left += len(self._events.pop(member_id))
 
     def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
-        """What the member gave up between this generation and that report: the report is of a later generation."""
+        """Return what the member stopped between this generation and that report, which is of a later generation."""
         return {
             partition
             for event in self._events.get(assigned.member_id, ())
@@ -192,10 +195,10 @@ class MemberReports:
         }
 
     def departure(self, member: Member, span: ReportSpan, recorded: Mapping[str, Departure] = _NOTHING) -> Departure:
-        """How a member of the span's first generation went.
+        """Return how a member of the span's first generation departed.
 
-        It left if it said so, or gave up all that it had in time and did not rejoin. If it reports but said nothing of
-        the kind, it failed. Of one that does not report the coordinator's records may know (``recorded``, by id).
+        It left if it reported that, or if it revoked all its partitions in time and did not rejoin. If it reports, but
+        reported neither, it failed. For members that do not report, ``recorded`` (by member id) counts.
         """
         events = list(self._within(member.member_id, span, _STOPS))
         said = {event.callback for event in events}

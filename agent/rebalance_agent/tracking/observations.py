@@ -1,6 +1,6 @@
-"""Everything the tracker can be told, as one closed union. Times are epoch milliseconds.
+"""The inputs of the tracker, as one closed union (`Observation`). Times are epoch milliseconds.
 
-Collectors build these values; the tracker never asks for anything itself.
+``offsets_topic`` and ``polls`` build these values; the tracker itself does no I/O.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """A ``GroupMetadata`` record of the offsets topic; ``value`` None is a tombstone.
+    """A ``GroupMetadata`` record of the offsets topic; a ``value`` of None is a tombstone.
 
-    ``timestamp_ms`` is the record's (the coordinator's clock), ``seen_ms`` when it was read. ``live`` is False while a
-    backfill reads what was there before: compaction has left gaps in it, so nothing is concluded from missing numbers.
+    ``timestamp_ms`` is the record's (coordinator's clock), ``seen_ms`` when it was read (observer's clock). ``live`` is
+    False for records of a backfill: compaction has left gaps there, so missing generations mean nothing.
 
-    ``replayed``: it was written before this observer had the group. Not live, it comes from a snapshot, and what
-    follows it is read without a gap; live, it is read again from there on: it makes events, as it did for another
-    observer, and counts nowhere. ``after_gap``: records before it may have been removed since. ``partition`` and
-    ``offset`` are its place in the offsets topic.
+    ``replayed``: the record was written before this observer owned the group. If it is not live, it comes from a
+    snapshot, and the records after it follow without a gap. If it is live, it is read again after a snapshot: it leads
+    to events, as it did at another observer, but is not counted. ``after_gap``: records before it may have been
+    removed. ``partition`` and ``offset``: its position in the offsets topic.
     """
 
     group_type: ClassVar[GroupType] = GroupType.CLASSIC
@@ -66,11 +66,11 @@ class GroupRecord:
 
 @dataclass(frozen=True, slots=True)
 class EpochRecord:
-    """One fact of a consumer, share or streams group; ``value`` None is a tombstone.
+    """A record of a consumer, share or streams group; a ``value`` of None is a tombstone.
 
-    ``subject`` is the member or the regular expression that it is of, where there is one. ``partition`` is that of the
-    offsets topic: nothing is concluded before all of it has been read once (`Backfilled`), since a group is many
-    records. Times, ``live``, ``offset`` and ``replayed`` as in `GroupRecord`.
+    ``subject``: the id of its member, or its regular expression; empty for records of the whole group. A group consists
+    of many records, so it has no view before its ``partition`` was read completely (`Backfilled`). Times, ``live``,
+    ``offset`` and ``replayed`` are as in `GroupRecord`.
     """
 
     group: str
@@ -88,9 +88,10 @@ class EpochRecord:
 
 @dataclass(frozen=True, slots=True)
 class Backfilled:
-    """These partitions of the offsets topic have been read from their beginning up to now.
+    """Partitions of the offsets topic were read from their beginning up to now.
 
-    ``anew``: all of that since they were last owned, and not from a snapshot: what has no record there is no more.
+    ``anew``: they were read completely since they were last owned, without a snapshot. A group without a record in them
+    does not exist any more.
     """
 
     at_ms: int
@@ -100,9 +101,9 @@ class Backfilled:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsOwned:
-    """From now on this observer speaks for the groups of these partitions of the offsets topic, and for no others.
+    """From now on this observer owns the groups of these partitions of the offsets topic, and no others.
 
-    ``of``: how many the topic has.
+    ``of``: the partition count of the offsets topic.
     """
 
     at_ms: int
@@ -112,7 +113,7 @@ class PartitionsOwned:
 
 @dataclass(frozen=True, slots=True)
 class TailReached:
-    """All that was written before these offsets (by partition) has been observed, as far as it is of shown groups."""
+    """All records of shown groups before these offsets (by partition) have been observed."""
 
     at_ms: int
     positions: Mapping[int, int]
@@ -120,7 +121,7 @@ class TailReached:
 
 @dataclass(frozen=True, slots=True)
 class ListedGroup:
-    """One line of a ListGroups answer."""
+    """One group of a ListGroups response."""
 
     group: str
     state: GroupState
@@ -130,10 +131,10 @@ class ListedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupsListed:
-    """ListGroups over all brokers, asked for ``states`` only (empty: all states).
+    """The merged ListGroups responses of all brokers, filtered by ``states`` (empty: all states).
 
-    A group that is not in it was in none of these states when asked, if ``complete`` (every broker answered).
-    ``asked_ms`` and ``answered_ms`` enclose the moment the answer speaks of.
+    ``complete``: every broker answered; then a group that is missing was in none of these states. The responses
+    describe some moment between ``asked_ms`` and ``answered_ms``.
     """
 
     asked_ms: int
@@ -145,7 +146,7 @@ class GroupsListed:
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:
-    """A member as DescribeGroups shows it: no subscription, no timeouts."""
+    """A member in a DescribeGroups response, without its subscription and timeouts."""
 
     member_id: str
     instance_id: str | None
@@ -156,7 +157,7 @@ class DescribedMember:
 
 @dataclass(frozen=True, slots=True)
 class DescribedGroup:
-    """A group as DescribeGroups shows it: no generation."""
+    """A group in a DescribeGroups response, which has no generation."""
 
     group: str
     state: GroupState
@@ -167,7 +168,7 @@ class DescribedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupDescribed:
-    """DescribeGroups of one group: at start-up, and where the offsets topic may not be read."""
+    """The description of one group (DescribeGroups), used at start-up and where the offsets topic may not be read."""
 
     at_ms: int
     value: DescribedGroup
@@ -175,9 +176,9 @@ class GroupDescribed:
 
 @dataclass(frozen=True, slots=True)
 class GroupVanished:
-    """Its coordinator does not know the group, and no record says that it was deleted.
+    """The group's coordinator does not know the group, although no record deleted it.
 
-    ``version``: of the view that this is said of; who has changed since has a record.
+    ``version``: of the view that was checked. A group whose view has changed since then is kept.
     """
 
     at_ms: int
@@ -187,7 +188,7 @@ class GroupVanished:
 
 @dataclass(frozen=True, slots=True)
 class TopicsSeen:
-    """Partition counts of the cluster's topics, and their ids by name; a topic that is not in it does not exist."""
+    """Partition counts and topic ids of all topics of the cluster, by name; a missing topic does not exist."""
 
     at_ms: int
     partitions: Mapping[str, int] = field(default_factory=dict)
@@ -196,7 +197,7 @@ class TopicsSeen:
 
 @dataclass(frozen=True, slots=True)
 class LoadsSeen:
-    """What the partitions of the groups that are followed for it carry; a group that is not in it is not followed."""
+    """The lag and produce rates of the partitions of all groups whose lag is measured; other groups are missing."""
 
     at_ms: int
     groups: Mapping[str, GroupLoads] = field(default_factory=dict)
@@ -204,9 +205,9 @@ class LoadsSeen:
 
 @dataclass(frozen=True, slots=True)
 class CommitsHeard:
-    """When groups that are followed for their lag last committed, by partition: the records' times.
+    """The record times of the last commits by partition, for groups whose lag is measured.
 
-    It comes before the records of these groups that the coordinator wrote later.
+    It precedes the records of these groups that the coordinator wrote later.
     """
 
     at_ms: int
@@ -215,9 +216,9 @@ class CommitsHeard:
 
 @dataclass(frozen=True, slots=True)
 class MemberReported:
-    """What a member said of itself through its sidecar; it may arrive late, twice, or out of order.
+    """A member's report through its sidecar; it may arrive late, twice, or out of order.
 
-    ``past``: it was said before this observer watched, and tells where the member is, nothing of rebalances.
+    ``past``: reported before this observer started; only the member's workload is taken from it.
     """
 
     at_ms: int
@@ -227,7 +228,7 @@ class MemberReported:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time passed: episodes whose settling time is over are closed."""
+    """Time passed: due work is done, for example episodes settle."""
 
     at_ms: int
 
@@ -250,7 +251,7 @@ Observation = (
 
 
 def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[str]]:
-    """The topics that a record names, by their names and by their ids."""
+    """Return the topics that a record refers to: by name, and by topic id."""
     match observation:
         case GroupRecord(value=GroupSnapshot(members=members)):
             wanted = (member.subscription for member in members if member.subscription)

@@ -1,4 +1,4 @@
-"""Groups known only from DescribeGroups: no generations, no episodes, only what they look like at each poll."""
+"""Groups known only from DescribeGroups: their view at each poll, without generations and episodes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rebalance_agent.tracking.views import GroupView, MemberLoad
 __all__ = ["PolledGroup", "PolledGroups"]
 
 _PASSIVE_ASSIGNORS = frozenset({"cooperative-failover", "failover", "stream"})
-"""Assignors that mean some members to have nothing: the passive ones, and those that keep copies."""
+"""Assignors that leave some members without active partitions on purpose: passive or standby members."""
 
 _Shares = Mapping[str, TopicPartitions]
-"""What members have, by their ids; of one that is not in it nobody knows."""
+"""Assigned partitions by member id; a missing member's assignment is unknown."""
 
 
 class PolledGroup:
-    """Follows the descriptions of one group; changes between two of them are counted, not explained."""
+    """The descriptions of one group; differences between two of them are counted, not explained."""
 
     def __init__(self, value: DescribedGroup, at_ms: int) -> None:
-        """Begin with a first description."""
+        """Start with the first description, observed at ``at_ms``."""
         self._value = _sorted(value)
         self._first_seen_ms = at_ms
         self._at_ms = at_ms
@@ -38,7 +38,7 @@ class PolledGroup:
         self._share(value)
 
     def describe(self, value: DescribedGroup, at_ms: int) -> bool:
-        """Take a later description; True if anything is different. An older one is late and ignored."""
+        """Take a description and return whether the view changed; one that is older than the last is ignored."""
         value = _sorted(value)
         if at_ms < self._at_ms or value == self._value:
             return False
@@ -48,7 +48,7 @@ class PolledGroup:
         return True
 
     def list_state(self, state: GroupState, at_ms: int) -> bool:
-        """Take the state that a list shows; True if it is news."""
+        """Take the group's state from ListGroups and return whether it changed."""
         if at_ms < self._at_ms or state is self._value.state:
             return False
         self._value = replace(self._value, state=state)
@@ -57,17 +57,17 @@ class PolledGroup:
         return True
 
     def set_back(self, now_ms: int) -> None:
-        """The clock was set back to this: the next description is no late one."""
+        """Handle a clock that was set back to ``now_ms``: the next description is not taken for an old one."""
         self._at_ms = min(self._at_ms, now_ms)
 
     def load(self, loads: GroupLoads) -> bool:
-        """What its partitions carry was measured anew; True if anything is different."""
+        """Take new loads of the group's partitions and return whether they changed."""
         changed = self._loads.take(loads)
         self._version += changed
         return changed
 
     def view(self) -> GroupView:
-        """What is known: nothing about generations, subscriptions or stalls."""
+        """Build the view, which has no generation, subscriptions or stalls."""
         value = self._value
         members = tuple(
             MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, self._shares.get(each.member_id))
@@ -92,7 +92,7 @@ class PolledGroup:
         )
 
     def _share(self, value: DescribedGroup) -> None:
-        """Learn who has what. While a classic group rebalances brokers tell nobody's, so all have what they had."""
+        """Take the members' assignments. While a classic group rebalances brokers return none: the last are kept."""
         if value.group_type is GroupType.CLASSIC and value.state not in SETTLED:
             return
         self._shares = {member.member_id: member.assigned for member in value.members}
@@ -102,7 +102,7 @@ class PolledGroup:
             self._settled = self._shares
 
     def _idle(self, members: Collection[MemberLoad]) -> int | None:
-        """How many have nothing, where all is settled and known; nobody's subscription or priority is."""
+        """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
         if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
             return None
         known = all(each.assigned is not None for each in members)
@@ -110,28 +110,28 @@ class PolledGroup:
 
 
 class PolledGroups:
-    """The groups of which no record tells. ``changed`` is told the names of those that look different, come or go."""
+    """The groups that have no records, by name; ``changed`` is called with each group whose view changes."""
 
     def __init__(self, changed: Callable[[str], None]) -> None:
-        """Begin with no group."""
+        """Start without groups."""
         self._changed = changed
         self._groups: dict[str, PolledGroup] = {}
 
     def __contains__(self, name: str) -> bool:
-        """Whether it was described."""
+        """Whether the group has a description."""
         return name in self._groups
 
     def names(self) -> Collection[str]:
-        """All of them."""
+        """Return the names of all groups."""
         return self._groups.keys()
 
     def view(self, name: str) -> GroupView | None:
-        """The group as it was described last."""
+        """Return the view of the last description; None without one."""
         group = self._groups.get(name)
         return group.view() if group else None
 
     def describe(self, value: DescribedGroup, at_ms: int) -> None:
-        """A group was described; one that is Dead is not there."""
+        """Take a description; a Dead group is dropped."""
         group = self._groups.get(value.group)
         if value.state is GroupState.DEAD:
             self.drop(value.group)
@@ -142,27 +142,27 @@ class PolledGroups:
             self._changed(value.group)
 
     def list_state(self, name: str, state: GroupState, at_ms: int) -> None:
-        """A list of groups shows it in this state."""
+        """Take a group's state from ListGroups."""
         if self._groups[name].list_state(state, at_ms):
             self._changed(name)
 
     def load(self, name: str, loads: GroupLoads) -> None:
-        """What its partitions carry was measured anew."""
+        """Take new loads of a group's partitions."""
         if (group := self._groups.get(name)) and group.load(loads):
             self._changed(name)
 
     def set_back(self, now_ms: int) -> None:
-        """The clock was set back to this."""
+        """Handle a clock that was set back to ``now_ms``."""
         for group in self._groups.values():
             group.set_back(now_ms)
 
     def drop(self, name: str) -> None:
-        """It is not there any more, or not here."""
+        """Remove a group that is gone or owned by another observer."""
         if self._groups.pop(name, None):
             self._changed(name)
 
     def replace(self, name: str) -> None:
-        """Its records tell more from now on: there is a view of it as before."""
+        """Remove a group that has a view from records now; `changed` is not called, since it still has a view."""
         self._groups.pop(name, None)
 
 

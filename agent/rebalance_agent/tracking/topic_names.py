@@ -1,4 +1,4 @@
-"""Topics by their names: records of consumer and share groups know them by ids, which may have no name here yet."""
+"""Replaces topic ids in a generation by names: records of consumer and share groups hold ids, maybe of new topics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["named"]
 
 
 def named(generation: Generation, catalogue: ClusterTopics) -> Generation:
-    """The same generation, with the names that ``catalogue`` has by now for its ``unnamed`` topics."""
+    """Return the generation with the names that are known by now for its ``unnamed`` topic ids."""
     names = {each: catalogue.name(each) for each in generation.unnamed if catalogue.names(each)}
     if not names:
         return generation
@@ -31,7 +31,7 @@ def named(generation: Generation, catalogue: ClusterTopics) -> Generation:
 
 
 def _sizes(then: Mapping[str, int], names: Mapping[str, str], now: Mapping[str, int]) -> dict[str, int]:
-    """Partition counts ``now`` only of what was not counted ``then``: others may have grown since."""
+    """Return the partition counts of ``then``, and those of ``now`` only for new names: other topics may have grown."""
     shown = {names[topic]: count for topic, count in then.items() if topic in names}
     counted = {topic: max(count, shown.get(topic, 0)) for topic, count in then.items() if topic not in names}
     return dict(sorted({**now, **counted}.items()))

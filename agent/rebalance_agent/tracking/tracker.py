@@ -1,8 +1,8 @@
-"""The pure tracker: every group of one cluster, told everything through one door.
+"""The pure tracker of one cluster's groups: `Tracker.observe` takes observations and returns events.
 
-Equal observations in equal order give equal events, byte for byte. What is due is done as of the moment when it was
-due, and before the tracker takes in anything that came later and could change it: how often it is told the time, and
-how much it does at a time, changes nothing of what it says of a group.
+Equal observations in equal order give equal events, byte for byte. Due work is done as of the moment when it was due,
+and before the tracker takes a later observation that could change its result. So neither the number of ticks nor the
+amount of work per tick changes the events of a group.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["DUE_MAX", "REBALANCING", "Tracker"]
 
 REBALANCING = frozenset({GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_REBALANCE})
-"""The states in which a classic group rebalances."""
+"""The states of a classic group that is rebalancing."""
 
 DUE_MAX = 50
-"""Groups whose due work one `Tick` does, some 40 ms: where 10,000 are due at once, records are read in between."""
+"""Groups whose due work one `Tick` does: some 40 ms. If 10,000 are due at once, records are read between ticks."""
 
 
 class Tracker:
-    """Follows the groups of one cluster. Not thread-safe: one thread observes; its frozen views may be handed on."""
+    """Tracks the groups of one cluster. Not thread-safe; its views are frozen and may be passed to other threads."""
 
     def __init__(
         self,
@@ -58,7 +58,11 @@ class Tracker:
         list_period_ms: int = 250,
         copartitioned: Copartitioned | None = None,
     ) -> None:
-        """``settle_ms``: how long members' reports are waited for. ``list_period_ms``: how often GroupsListed comes."""
+        """Start without groups.
+
+        ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
+        ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
+        """
         self._around = TrackerContext(
             cluster_id,
             settle_ms,
@@ -74,7 +78,7 @@ class Tracker:
         self._loaded: set[str] = set()
 
     def observe(self, observation: Observation) -> tuple[Event, ...]:
-        """Take one observation; returns the events that follow, a group's in the order in which they became certain.
+        """Take one observation and return the resulting events, each group's in the order in which they became certain.
 
         A `Tick` does what is due, up to `DUE_MAX` groups at a time: see `behind`.
         """
@@ -82,29 +86,30 @@ class Tracker:
 
     @property
     def behind(self) -> bool:
-        """Whether there is more to do that was due at the last `Tick`: tell the time again soon."""
+        """Whether work that was due at the last `Tick` is left: the caller should send another `Tick` soon."""
         return self._groups.is_due(self._latest_ms)
 
     def view(self, group: str, *, judged: bool = True) -> GroupView | None:
-        """The group as it is known now; None for one that is not, or no longer.
+        """Return the current view of a group; None if the group is unknown or gone.
 
-        Not ``judged``: perhaps without what the assignors make of it, which is more than half of the work.
+        With ``judged`` False, the view may lack the quality of its assignment (skew, idle members, targets), which is
+        more than half of the work.
         """
         if (state := self._groups.get(group)) and state.known:
             return state.view(judged=judged)
         return self._polled.view(group)
 
     def groups(self) -> Collection[str]:
-        """The names of all groups that have a view, sorted."""
+        """Return the names of all groups that have a view, sorted."""
         return sorted({*self._polled.names(), *self._groups.known()})
 
     def unsettled(self, group: str) -> bool:
-        """Whether records of the group have not led to all that will be said of them."""
+        """Whether records of the group may still lead to events."""
         state = self._groups.get(group)
         return state is not None and state.unsettled
 
     def changed(self) -> set[str]:
-        """The groups whose view changed, appeared or went since the last call."""
+        """Return the groups whose view changed, appeared or disappeared since the last call."""
         changed, self._groups.changed = self._groups.changed, set()
         return changed
 
@@ -137,7 +142,7 @@ class Tracker:
                 self._note(observation)
 
     def _note(self, observation: Observation) -> None:
-        """Take what no event follows from."""
+        """Take an observation that never leads to events."""
         match observation:
             case GroupDescribed(value=value):
                 state = self._groups.get(value.group)
@@ -151,13 +156,13 @@ class Tracker:
                         state.commit(at_ms)
 
     def _own(self, owned: PartitionsOwned) -> None:
-        """Groups of other partitions are somebody else's now: they go without a word."""
+        """Drop the groups of partitions that another observer owns now, without events."""
         self._groups.own(owned.partitions, owned.of)
         for name in list(self._polled.names()):
             if offsets_partition(name, owned.of) not in owned.partitions:
                 self._polled.drop(name)
         self._groups.backfilled &= owned.partitions
-        # Earlier polls were not asked about the groups that came with this: their silence means nothing.
+        # Earlier polls did not ask for the groups of new partitions: a group's absence from them is no evidence.
         self._around.polls.forget()
 
     # Everything else
@@ -175,7 +180,7 @@ class Tracker:
                     state.list_rebalancing(each.state, poll)
                     self._groups.follow(state)
         if poll.complete and self._around.polls.leaps(poll.asked_ms):
-            # Not before: what this poll shows began after the one before it, by the clock as it was.
+            # After the groups were handled: their start is dated by the previous poll, before the clock jumped.
             self._around.offset.doubt()
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)

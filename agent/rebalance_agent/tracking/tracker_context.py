@@ -1,4 +1,4 @@
-"""What all groups of one tracker share."""
+"""The values that all groups of one tracker share."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["TrackerContext"]
 
 @dataclass(frozen=True, slots=True)
 class TrackerContext:
-    """The cluster around the groups: its id, its topics, the polls of it, how its clock differs.
+    """The cluster of the groups: its id, its topics, the ListGroups polls, and the offset of its clock.
 
-    ``copartitioned``: what is declared of its groups.
+    ``settle_ms``: how long a closed episode waits for members' reports. ``copartitioned``: the declared co-partitioning
+    of its groups. ``report_budget``: how many reports all groups together may still keep.
     """
 
     cluster_id: str

@@ -1,4 +1,4 @@
-"""What the tracker knows of a group right now: the value from which metrics, watch and the API are drawn."""
+"""The view of a group: the frozen value from which metrics, the API, the page and ``watch`` are built."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ __all__ = [
 ]
 
 COUNTED_LATE_MS = 1_000
-"""A scrape counts up to so long ago: what ended meanwhile, and is still on its way to the tracker, must not make a
-counter fall afterwards."""
+"""How far (ms) before a scrape the running counters end. The record that ends a stall may still be on its way to the
+tracker, and a counter must not fall afterwards."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemberLoad:
-    """One member's share right now; ``assigned`` is None where it was never seen outside of a rebalance (polls only).
+    """One member with its assignment; ``assigned`` is None if it was only polled during rebalances.
 
-    ``target`` is what its strategy promises it, in partitions; ``topics`` what it subscribes to; ``where`` it runs, if
-    its sidecar has told.
+    ``target``: the number of partitions that its assignor aims at. ``topics``: its subscription. ``where``: its
+    workload, if its sidecar reported it.
     """
 
     member_id: str
@@ -51,9 +51,10 @@ class MemberLoad:
 
 @dataclass(frozen=True, slots=True)
 class RunningRebalance:
-    """A rebalance that has begun and not closed.
+    """A rebalance that has started and is not closed.
 
-    ``stalled_partitions``: how many are known to stand still (eager: all; cooperative: those of departed members).
+    ``stalled_partitions``: how many partitions are known to be stalled (eager: all; cooperative: those of departed
+    members).
     """
 
     started_ms: int
@@ -61,11 +62,11 @@ class RunningRebalance:
 
 
 STALL_BUCKETS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 600.0)
-"""Upper bounds in seconds of the stall histogram: from a quick follow-up to a hung group."""
+"""Upper bounds (seconds) of the stall histogram: from a quick follow-up to a hung group."""
 
 
 class Exemplar(NamedTuple):
-    """One rebalance that fell into a bucket: its closing event's id, its stall, and when it completed."""
+    """One rebalance of a histogram bucket: the id of its closing event, its stall, and when it completed."""
 
     event_id: str
     seconds: float
@@ -74,7 +75,7 @@ class Exemplar(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StallHistogram:
-    """Stalls of one basis by bucket (see `Counters`).
+    """The stall histogram of one basis (see `Counters`); ``counts`` are not cumulative.
 
     ``exemplars``: the last rebalance of each bucket that has one, by the bucket's index.
     """
@@ -86,11 +87,11 @@ class StallHistogram:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Totals since this process first saw the group; they only ever rise.
+    """Totals since this process first saw the group; they never fall.
 
-    ``assign_errors`` is None until members report: only they can say. ``stalls`` is by basis: how many episodes'
-    stalls fell into each bucket of `STALL_BUCKETS` (not cumulative, the last entry counts what lies above the highest
-    bound), and their sum in seconds.
+    ``assign_errors`` is None until members report, since only they know. ``stalls`` is by basis: the number of episodes
+    in each bucket of `STALL_BUCKETS` (not cumulative; the last entry is above the highest bound), and their sum in
+    seconds.
     """
 
     completed: dict[Trigger, int] = field(default_factory=dict)
@@ -111,17 +112,16 @@ class Counters:
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A group now. None means that the source cannot know it: such a metric is absent, never 0.
+    """The current state of a group. A field is None if its source cannot know it; its metric is then absent, never 0.
 
-    ``version`` rises with every change, so that a renderer knows when its cached text is stale; what depends on the
-    passing of time alone (running ages, partition-seconds since ``counted_until_ms``) does not raise it.
-    ``last_join_seconds``, ``last_sync_seconds`` (classic) and ``last_reconcile_seconds`` (others): the longest phases
-    among the last episode's generations.
-    ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are followed (`loads.GroupLoads`).
-    ``rollout``: the running or else the last one. ``flapping``: members that go and come back again and again.
-    ``copartition_breaks``: known where the group is declared to read topics side by side (`copartition`).
-    ``judged``: False in a first picture, in which what the assignors make of it (skew, idle members, targets) is not
-    known yet.
+    ``version`` rises with every change, so that a cached text of it can be reused until then. Values that change with
+    time alone (age of a rebalance, partition-seconds since ``counted_until_ms``) do not raise it.
+    ``last_join_seconds``, ``last_sync_seconds`` (classic) and ``last_reconcile_seconds`` (other types): the longest
+    phase among the last episode's generations.
+    ``lag_skew_ratio``, ``rate_skew_ratio``: known where loads are measured (`loads.GroupLoads`).
+    ``rollout``: the current rollout, else the last one. ``flapping``: members that leave and return repeatedly.
+    ``copartition_breaks``: known where the group's topics are declared co-partitioned (`copartition`).
+    ``judged``: False in a first view whose assignment quality (skew, idle members, targets) is not computed yet.
     """
 
     group: str
@@ -162,21 +162,21 @@ class GroupView:
 
     @property
     def edition(self) -> tuple[int, int, bool]:
-        """What no other view of this group has: one that was deleted and came back counts its versions anew."""
+        """The identity of this view: no other view of the group has it, even if the group was deleted and recreated."""
         return self.first_seen_ms, self.version, self.judged
 
 
 class PartitionSeconds(NamedTuple):
-    """The SLO's two halves: partition-seconds that stood still, and all there were."""
+    """The two counters of the availability SLO: stalled partition-seconds, and all partition-seconds."""
 
     stalled: float
     total: float
 
 
 def partition_seconds_at(view: GroupView, now_ms: int) -> PartitionSeconds:
-    """The two counters at ``now_ms``, for a scrape: what the tracker counted, and what has passed since.
+    """Return the two counters at ``now_ms``, for a scrape: the tracker's totals plus the time since then.
 
-    An Empty group adds to neither: nobody is missing there.
+    An Empty group adds to neither.
     """
     counters, partitions = view.counters, view.partitions or 0
     seconds = max(0, now_ms - COUNTED_LATE_MS - view.counted_until_ms) / 1000 if view.members else 0.0

@@ -1,4 +1,4 @@
-"""Generations of a classic group that are missing before a record: begun by the coordinator, and never completed."""
+"""Aborted generations of a classic group: numbers missing before a record, begun by the coordinator, not completed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "leaps", "missing_between"]
 
 ABORTED_MAX = 10
-"""Missing generations before one record that are reported one by one; more of them are reported as one fact."""
+"""Missing generations before one record that get an event each; if there are more, one event reports all of them."""
 
 ABORTED_MIN_MS = 10
-"""A join and a rejoin take at least so long. If many more are missing than there was time for, it is another life of
-the group, or not a group's record at all."""
+"""Shortest time (ms) of one join. If more than `ABORTED_MAX` generations are missing, and they would have been faster,
+the group was deleted and recreated, or the record is not a group's."""
 
 
 def leaps(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:
-    """Whether the generation cannot have followed on the last one."""
+    """Whether the generation cannot be a successor of ``last``: more are missing than could have happened since."""
     missing = value.generation - last.number - 1
     return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms
 
 
 def missing_between(before: Generation, after: Generation) -> int:
-    """How many generations there were between two of which nobody saw a record."""
+    """Return the number of generations between two records."""
     return max(0, after.number - before.number - 1)
 
 
 def aborted_events(cluster_id: str, generation: Generation, missing: int) -> Iterator[AbortedEvent]:
-    """One event for each of the generations that are missing before this one, or a single one for very many."""
+    """Yield one event per missing generation before this one, or a single event for more than `ABORTED_MAX`."""
     each = 1 if missing <= ABORTED_MAX else missing
     group, at_ms = generation.value.group, generation.timestamp_ms
     for number in range(generation.number - missing + each - 1, generation.number, each):

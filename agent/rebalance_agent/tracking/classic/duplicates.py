@@ -1,4 +1,4 @@
-"""Whether a record of a classic group is news: what is known is read again, and the clocks that date it are set."""
+"""Recognises duplicate and outdated records of a classic group, although brokers' clocks may be set."""
 
 from __future__ import annotations
 
@@ -9,31 +9,34 @@ from rebalance_agent.tracking.observations import GroupRecord
 __all__ = ["CLOCK_STEP_MS", "RecordDeduplicator"]
 
 CLOCK_STEP_MS = 600_000
-"""A live record so much older than the one before it is new: the brokers' clock was set."""
+"""A live record older than the last one by at least this (ms) is new: the broker's clock was set back."""
 
 
 class RecordDeduplicator:
-    """Knows the latest record of one group, and what else was written in the same moment."""
+    """The latest record of one group, and the other records with the same timestamp."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without a record."""
         self._latest: Generation | None = None
         self._at_latest: tuple[GroupSnapshot, ...] = ()
 
     def take(self, generation: Generation) -> None:
-        """A record was news: it is the latest one now."""
+        """Set the latest record."""
         same_moment = self._latest is not None and generation.timestamp_ms == self._latest.timestamp_ms
         self._at_latest = (*(self._at_latest if same_moment else ()), generation.value)
         self._latest = generation
 
     def is_older(self, record: GroupRecord) -> bool:
-        """Whether it is from before the latest one: a replay, unless so much that a clock was set."""
+        """Whether the record is older than the latest one, and that is not due to a clock that was set back."""
         older_ms = self._latest.timestamp_ms - record.timestamp_ms if self._latest else 0
         stepped = record.live and not record.replayed and older_ms >= CLOCK_STEP_MS
         return older_ms > 0 and not stepped
 
     def is_stale(self, record: GroupRecord, value: GroupSnapshot) -> bool:
-        """Whether it is known already, or from before the latest one and of no later generation; ``value``: its own."""
+        """Whether the record is a duplicate, or older than the latest and of no later generation.
+
+        ``value``: the record's value.
+        """
         latest, timestamp_ms = self._latest, record.timestamp_ms
         if latest is None or value.generation > latest.number:
             return False

@@ -1,4 +1,4 @@
-"""A rebalance that has begun and has no record yet: since when, and what stands still in it."""
+"""A classic rebalance that has begun and has no record yet: its start, and the partitions stalled by it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _FOREVER_MS = 1 << 62
 
 @dataclass(slots=True)
 class _Begun:
-    """The first sign of it. What a poll saw is in the observer's time, a record's in the coordinator's.
+    """The first evidence of the rebalance. Times from polls are by the observer's clock, from records by the broker's.
 
-    ``offset_ms``: how far the observer's clock was ahead then, if that was known. ``shown_ms``: when the last poll was
-    asked that showed it waiting for members, as each one before it had; ``unbroken``: the next one may be that.
+    ``offset_ms``: the clock offset at that time, if known. ``shown_ms``: the last of an unbroken series of polls that
+    showed the group waiting for members; ``unbroken``: whether the next poll may extend the series.
     """
 
     earliest_ms: int
@@ -33,15 +33,15 @@ class _Begun:
 
     @property
     def lasted_ms(self) -> int:
-        """How long members were waited for, at least: between two polls by one clock, however late records are."""
+        """The shortest possible join phase (ms): between two polls of one clock, so late records do not matter."""
         return self.shown_ms - self.latest_ms
 
     def ahead_ms(self, offset_ms: int) -> int:
-        """How far the clock was ahead; if it is ``offset_ms`` by now and that is more, it was set forth since then."""
+        """Return the clock offset (ms) at the start; a larger ``offset_ms`` now: the clock was set forward since."""
         return offset_ms if self.offset_ms is None else min(offset_ms, self.offset_ms)
 
     def set_back(self, by_ms: int) -> None:
-        """As of `InProgress`."""
+        """See `InProgress.set_back`."""
         if self.evidence is not Evidence.RECORD:
             self.earliest_ms -= by_ms
             self.latest_ms -= by_ms
@@ -51,32 +51,32 @@ class _Begun:
 
 
 class InProgress:
-    """What runs in one group, if anything."""
+    """The rebalance in progress of one group; False if there is none."""
 
     def __init__(self) -> None:
-        """Begin with nothing running."""
+        """Start without a rebalance."""
         self.state: GroupState | None = None
         self._begun: _Begun | None = None
         self._lost: _Begun | None = None
         self._stalled: dict[str, int] = {}
 
     def __bool__(self) -> bool:
-        """Whether a rebalance has begun."""
+        """Whether a rebalance is in progress."""
         return self._begun is not None
 
     @property
     def started_ms(self) -> int | None:
-        """The earliest moment at which it can have begun."""
+        """The lower bound of the rebalance's start (epoch ms)."""
         return self._begun.earliest_ms if self._begun else None
 
     @property
     def gone_due_ms(self) -> int | None:
-        """When to give it up, since polls no longer show it; None while they do."""
+        """When to give the rebalance up, since polls no longer show it; None while they do."""
         return self._begun.gone_due_ms if self._begun else None
 
     @property
     def stalled(self) -> int:
-        """Partitions that stand still: by their owners' word, or by the protocol's where these do not report."""
+        """The number of stalled partitions: reported by their owners, else derived from the rebalance protocol."""
         return sum(self._stalled.values())
 
     def begin(
@@ -87,9 +87,9 @@ class InProgress:
         log: MemberReports,
         offset_ms: int | None = None,
     ) -> bool:
-        """The group is seen rebalancing, for the first time or again; True if that changes anything.
+        """Take evidence that the group is rebalancing, first or repeated; return whether anything changed.
 
-        ``offset_ms``: how far the observer's clock is ahead now, if that is known.
+        ``window``: bounds of the start. ``last``: the generation before. ``offset_ms``: the clock offset, if known.
         """
         changed = state is not self.state or self._begun is None
         self.state = state
@@ -104,9 +104,9 @@ class InProgress:
         return changed
 
     def show(self, state: GroupState, asked_ms: int, *, leaps: bool) -> None:
-        """A poll shows it again; what it shows after another state, or a gap, may be another rebalance.
+        """Take a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
 
-        ``leaps``: the observer's clock may have been set forth since the poll before.
+        ``clock_jumped``: the observer's clock may have been set forward since the previous poll.
         """
         if begun := self._begun:
             waits = state is GroupState.PREPARING_REBALANCE and begun.gone_due_ms is None and not leaps
@@ -114,7 +114,7 @@ class InProgress:
             begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
     def hear(self, member_id: str, last: Generation | None, log: MemberReports) -> bool:
-        """A member reported something; True if that changes what stands still."""
+        """Take a member's new report; return whether the stalled partitions changed."""
         member = next((each for each in last.members if each.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
             return False
@@ -124,30 +124,30 @@ class InProgress:
         return changed
 
     def miss(self, due_ms: int) -> None:
-        """A poll no longer shows it: its record is on the way, or there will be none."""
+        """Take a poll that no longer shows the rebalance: give it up at ``due_ms`` unless its record comes before."""
         if self._begun and self._begun.gone_due_ms is None:
             self._begun.gone_due_ms = due_ms
 
     def set_back(self, by_ms: int) -> None:
-        """The observer's clock was set back by so much: what its polls saw was so much earlier by it."""
+        """Shift times from polls: the observer's clock was set back by ``by_ms``."""
         for begun in filter(None, (self._begun, self._lost)):
             begun.set_back(by_ms)
 
     def end(self) -> None:
-        """There is a record."""
+        """End the rebalance: its record was read."""
         self.state = self._begun = self._lost = None
         self._stalled = {}
 
     def give_up(self) -> None:
-        """Nothing is to be expected any more; should its record come all the same, it is known when it began."""
+        """Give the rebalance up. Its start is kept, in case its record is read later."""
         lost = self._begun
         self.end()
         self._lost = lost
 
     def window(self, offset_ms: int, until_ms: int) -> TimeBounds | None:
-        """When it began, in the coordinator's time.
+        """Return the bounds of the start by the coordinator's clock; None without a rebalance.
 
-        ``offset_ms``: how far the observer's clock is ahead now, at most. ``until_ms``: the end of its join phase.
+        ``offset_ms``: upper bound of the clock offset now. ``until_ms``: the end of the join phase.
         """
         begun = self._begun
         if begun is None:
@@ -155,18 +155,21 @@ class InProgress:
         if begun.evidence is Evidence.RECORD:
             return TimeBounds(begun.earliest_ms, begun.latest_ms, begun.evidence)
         offset_ms = begun.ahead_ms(offset_ms)
-        # Both are too early where records are read late: the one as long as none was read in time, the other if polls
-        # took the next rebalance for this one.
+        # Both terms are too early if records are read late: the first while no record was read in time, the second if
+        # polls took the next rebalance for this one.
         latest_ms = max(begun.latest_ms - offset_ms, until_ms - begun.lasted_ms)
         return TimeBounds(begun.earliest_ms - offset_ms, latest_ms, begun.evidence)
 
     def is_another(self, generation: Generation, offset_ms: int) -> bool:
-        """Whether it was seen to run only after this old record: it is another rebalance. ``offset_ms``: as above."""
+        """Whether the rebalance began after this replayed record, so that the record does not end it."""
         window = self.window(offset_ms, generation.timestamp_ms) if generation.replayed else None
         return window is not None and window.latest_ms > generation.timestamp_ms
 
     def lost_ms(self, offset_ms: int, since_ms: int) -> int:
-        """When one began, at the earliest, that was given up after ``since_ms``: a record may be of that one."""
+        """Return the lower bound of the start of a rebalance given up after ``since_ms``; `FOREVER_MS` without one.
+
+        A late record may belong to that rebalance.
+        """
         lost = self._lost
         if lost is None or lost.gone_due_ms is None or lost.gone_due_ms < since_ms:
             return _FOREVER_MS

@@ -1,7 +1,7 @@
-"""When a rebalance of a classic group began, and when its members had joined, in the coordinator's time.
+"""Start and join time of a classic rebalance, by the coordinator's clock.
 
-The record that ends it tells when they had joined; of its beginning only polls tell, and an earlier record of the group
-if one showed it.
+The record that ends a rebalance holds the end of its join phase. Its start is known only from polls, or from an earlier
+record of the group that shows it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from rebalance_agent.tracking.tracker_context import TrackerContext
 __all__ = ["CLOCKS_APART_MS", "joined_ms", "start"]
 
 CLOCKS_APART_MS = 1_000
-"""Brokers' clocks differ by less from each other."""
+"""Largest difference (ms) assumed between brokers' clocks."""
 
 
 def joined_ms(before: Generation | None, generation: Generation) -> int | None:
-    """The end of the join phase, if the record's word for it can be true."""
+    """Return the end of the join phase (epoch ms) from the record; None if its value cannot be true."""
     said_ms = generation.value.current_state_timestamp_ms
     if said_ms < 0 or not generation.members or (before is not None and said_ms < before.timestamp_ms):
         return None
@@ -30,12 +30,15 @@ def joined_ms(before: Generation | None, generation: Generation) -> int | None:
 def start(
     before: Generation | None, generation: Generation, running: InProgress, around: TrackerContext
 ) -> TimeBounds | None:
-    """When members were asked to rejoin: not before ``before``, not after the join phase. None: no poll tells."""
+    """Bound the time when members were asked to rejoin: after ``before``, before the end of the join phase.
+
+    None if neither a poll nor a record shows it.
+    """
     offset_ms = around.offset.ms or 0
     until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
     window = None if running.is_another(generation, offset_ms) else running.window(offset_ms, until_ms)
     if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
-        window = None  # our clock was set forth: polls seem to have seen later what they saw before
+        window = None  # the observer's clock was set forward: the polls' times are too late
     if window is None and not generation.replayed:
         window = around.polls.unlisted_start(until_ms, offset_ms)
         lost_ms = running.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)

@@ -1,7 +1,7 @@
-"""The state machine of one classic group: records, polls and reports in, events and a view out.
+"""The state machine of one classic group: it takes records, polls and reports, and returns events and a view.
 
-A rebalance runs from the first sign of it (a poll that lists the group, the record of a new group) to its record;
-`Episodes` takes it from there.
+A rebalance lasts from its first evidence (a poll that lists the group, the record of a new group) to its record, which
+is passed to `Episodes`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["ClassicState"]
 
 
 class ClassicState(TrackedGroup):
-    """One group. Times handed in are the observer's."""
+    """The state of one classic group. Times passed in are by the observer's clock."""
 
     def __init__(self, group: str, around: TrackerContext, now_ms: int, heir_of: TrackedGroup | None = None) -> None:
         """Begin without any record; ``heir_of``: the group of another type that goes on as this one."""
@@ -50,28 +50,28 @@ class ClassicState(TrackedGroup):
 
     @property
     def rebalancing(self) -> bool:
-        """Whether a rebalance has begun and has no record yet."""
+        """Whether a rebalance is in progress, without a record yet."""
         return bool(self._running)
 
     @property
     def unsettled(self) -> bool:
-        """Whether records have not led to all that will be said of them."""
+        """Whether records of the group may still lead to events."""
         return self._episodes.unsettled or self.rebalancing or self.parting is not None
 
     @property
     def due_ms(self) -> int:
-        """When `pass_time` has something to do, at the latest."""
+        """The next deadline of `pass_time`."""
         gone_due_ms = self._running.gone_due_ms
         return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a member subscribes to one of these topics, or what it was before had partitions of nameless ones."""
+        """Whether a change of ``topics`` concerns the group: it subscribes to one, or a topic id lacks its name."""
         if self._unnamed or (self._origin and self._origin.unnamed):
             return True
         return self.last is not None and not topics.isdisjoint(subscribed_topics(self.last.value))
 
     def record(self, observation: GroupRecord) -> Iterator[Event]:
-        """A record of this group. One that is known already changes nothing, nor does one from before it."""
+        """Take a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
             known = self.parting is None and self.last is not None
@@ -107,20 +107,20 @@ class ClassicState(TrackedGroup):
         self._count_stalled(observation.seen_ms)
 
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
-        """A record shows that a rebalance begins."""
+        """Start a rebalance whose beginning a record shows."""
         window = TimeBounds(timestamp_ms, timestamp_ms, Evidence.RECORD)
         self._running.begin(GroupState.PREPARING_REBALANCE, window, last, self._log)
 
     def _begin_converted(self, generation: Generation) -> None:
-        """The record with which it became classic only repeats the last epoch, without the members that left for it.
+        """Take the record of a migration to classic, which only repeats the last epoch without the departed members.
 
-        The coordinator then lets those that stay rejoin; that rebalance starts from the epoch as it was.
+        If members departed, the coordinator asks the others to rejoin; that rebalance starts from the last epoch.
         """
         if self._origin and {each.member_id for each in self._origin.members} != _member_ids(generation.value):
             self._begin(generation.timestamp_ms, generation)
 
     def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
-        """A poll shows it in a rebalancing state, unless it speaks of the time before the last record."""
+        """Take a poll that shows the group rebalancing; ignored if it was asked before the last record was read."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         window = TimeBounds(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
@@ -129,12 +129,12 @@ class ClassicState(TrackedGroup):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
-        """A complete poll does not show it in a rebalancing state; its record should be on the way."""
+        """Take a complete poll that does not show the group rebalancing: its record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
             self._running.miss(poll.answered_ms + self._around.settle_ms)
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
-        """A member said something of itself."""
+        """Take a member's report."""
         if self._heard(event, now_ms):
             self._episodes.report(now_ms)
             begins = self._expect_reports(now_ms)
@@ -142,7 +142,7 @@ class ClassicState(TrackedGroup):
                 self._count_stalled(now_ms)
 
     def resize(self, now_ms: int) -> None:
-        """Topics that it subscribes to came, went or grew, or some that it had were named."""
+        """Take a change of the cluster's topics: partition counts, or names of topic ids."""
         self._name(now_ms)
         self._origin = self._origin and self._named(self._origin)
         if self.last is not None:
@@ -154,10 +154,10 @@ class ClassicState(TrackedGroup):
             self._count_stalled(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
-        """Do what is due."""
+        """Do the work that is due by ``now_ms``."""
         gone_due_ms = self._running.gone_due_ms
         if gone_due_ms is not None and now_ms >= gone_due_ms:
-            # It came to nothing, or its record is late or lost to us: nothing is claimed of it.
+            # It was aborted, or its record is late or lost: no event reports it.
             self._running.give_up()
             self._count_stalled(now_ms)
             if self._episodes.open is None:
@@ -175,12 +175,12 @@ class ClassicState(TrackedGroup):
             )
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
-        """The observer's clock was set back from ``latest_ms``: see `TrackedGroup`; what runs goes on running."""
+        """Handle a clock that was set back (see `TrackedGroup`); a rebalance in progress continues."""
         self._running.set_back(latest_ms - now_ms)
         yield from super().restart(latest_ms, now_ms)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
-        """The group now; None before the first record. Not ``judged``: perhaps without the assignors' word on it."""
+        """Return the current view; None before the first record. ``judged`` as in `Tracker.view`."""
         if self.last is None:
             return None
         if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
@@ -232,7 +232,7 @@ class ClassicState(TrackedGroup):
         self.version += 1
 
     def _count_stalled(self, now_ms: int) -> None:
-        """What stands still has changed, and so has the view."""
+        """Update the count of stalled partitions and the view's version."""
         self._ledger.set_stalled(self._stalled, now_ms)
         self.version += 1
 
@@ -255,7 +255,7 @@ class ClassicState(TrackedGroup):
 
 
 def _returned(before: GroupSnapshot, value: GroupSnapshot) -> bool:
-    """Whether the same members are there, some of them under new ids: static ones that came back."""
+    """Whether the members are the same, some of them under new ids: static members returned."""
     same = {identity(member) for member in before.members} == {identity(member) for member in value.members}
     return same and _member_ids(before) != _member_ids(value)
 

@@ -1,6 +1,6 @@
-"""How many partitions are meant for somebody and are with nobody, kept up record by record.
+"""The number of partitions that have a target member and no owner, updated record by record.
 
-A rolling epoch of a large group is thousands of records: each may cost what is different in it, not the whole group.
+An epoch of a large group is thousands of records, so the cost of a record depends on what it changes, not on the group.
 """
 
 from __future__ import annotations
@@ -14,32 +14,35 @@ __all__ = ["Backlog"]
 
 
 class Backlog:
-    """Counts members per partition: those it is meant for, and those that hold it."""
+    """Counts, for each partition, the members whose target has it and the members that own it.
+
+    ``waiting``: the number of partitions with a target and without an owner.
+    """
 
     def __init__(self) -> None:
-        """Nothing is meant for anybody."""
+        """Start without targets and owners."""
         self.waiting = 0
         self._meant: dict[Partition, int] = {}
         self._held: dict[Partition, int] = {}
 
     @property
     def held(self) -> Collection[Partition]:
-        """What some member holds."""
+        """The partitions that some member owns."""
         return self._held.keys()
 
     def mean(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
-        """A member's target became ``new``."""
+        """Replace a member's target ``old`` by ``new``."""
         self.waiting += sum(partition not in self._held for partition in _raise(self._meant, new - old))
         self.waiting -= sum(partition not in self._held for partition in _lower(self._meant, old - new))
 
     def hold(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
-        """What a member works on became ``new``."""
+        """Replace a member's owned partitions ``old`` by ``new``."""
         self.waiting -= sum(partition in self._meant for partition in _raise(self._held, new - old))
         self.waiting += sum(partition in self._meant for partition in _lower(self._held, old - new))
 
 
 def _raise(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
-    """Count one member more; returns those that had none."""
+    """Count one more member for each partition; return the partitions that had none before."""
     first = [partition for partition in partitions if partition not in counts]
     for partition in partitions:
         counts[partition] = counts.get(partition, 0) + 1
@@ -47,7 +50,7 @@ def _raise(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> 
 
 
 def _lower(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
-    """Count one member less; returns those that have none left."""
+    """Count one member less for each partition; return the partitions that have none left."""
     for partition in partitions:
         counts[partition] -= 1
     last = [partition for partition in partitions if not counts[partition]]

@@ -1,7 +1,7 @@
-"""The first records of a group whose coordinator assigns, kept until it is known whether it is new.
+"""The first live records of an epoch group, buffered until it is known whether the group is new.
 
-While a partition's past is read beside its tail, nobody can say of a group whether it was there before. If nothing of
-it turns up in the past, and it began with a first epoch, then all that there is of it was seen live.
+While a backfill of a partition runs beside its tail, a group in the tail may have existed before. If the backfill finds
+no record of it, and it began with a first epoch, then all its records were read live.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from rebalance_agent.tracking.observations import EpochRecord
 __all__ = ["EARLY_MAX", "FIRST_EPOCH", "BufferedRecords"]
 
 EARLY_MAX = 1_000
-"""Records of a group that are kept: one of 200 members starts with as many."""
+"""Records buffered per group: a group of 200 members starts with about this many."""
 
 FIRST_EPOCH = 2
-"""Groups start with epoch 1, or 2 where their coordinator counts the empty group as the first one (Kafka 4.3)."""
+"""Highest epoch of a new group's first record: 1, or 2 if the coordinator counts the empty group, too (Kafka 4.3)."""
 
 
 class BufferedRecords:
-    """Keeps the live records of one group, while there are no others."""
+    """The live records of one group, kept as long as no record from before is found."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without records."""
         self._records: list[EpochRecord] = []
         self._old = False
 
     def add(self, record: EpochRecord) -> None:
-        """A record was read. What is left of an earlier life of the group, tombstones, makes it no older."""
+        """Add a record. Tombstones of the backfill are left from a deleted group of this name: it may still be new."""
         if record.live and not self._old:
             self._records.append(record)
         if len(self._records) > EARLY_MAX or (not record.live and record.value is not None):
@@ -36,7 +36,7 @@ class BufferedRecords:
 
     @property
     def records(self) -> tuple[EpochRecord, ...]:
-        """All records of a group that is new; of another none. One that migrates to another type goes on as it was."""
+        """All records if the group is new, else none. A group that migrated from another type is not new."""
         values = [each.value for each in self._records]
         first = next((each.epoch for each in values if isinstance(each, GroupEpoch)), FIRST_EPOCH + 1)
         migrated = any(isinstance(each, EpochMember) and each.classic for each in values)

@@ -1,7 +1,8 @@
-"""What the records of a consumer, share or streams group say at this moment, put together.
+"""The latest record of each key of a consumer, share or streams group, and what follows from all of them.
 
-What was read live is the latest word. A backfill reads old facts after the tail has read new ones: of those the newest
-counts. A record costs what it changes: a large group's epoch is thousands of them.
+A live record is always the latest of its key. A backfill may read older records after the tail has read newer ones:
+then the newest timestamp counts. The cost of a record depends on what it changes, since an epoch of a large group is
+thousands of records.
 """
 
 from __future__ import annotations
@@ -32,23 +33,23 @@ from rebalance_agent.tracking.observations import EpochRecord
 __all__ = ["SESSION_TIMEOUT_MS", "EpochGroupRecords"]
 
 SESSION_TIMEOUT_MS = 45_000
-"""Brokers' default of ``group.consumer.session.timeout.ms`` (and of share and streams groups'): no record tells it.
+"""Session timeout (ms) assumed for members: the brokers' default of ``group.consumer.session.timeout.ms``.
 
-A stall that may have begun with a member's last sign of life is bounded by it; where groups are given a longer timeout,
-the bound is too low by the difference.
+The same default holds for share and streams groups; no record holds the value. It bounds stalls that began with a
+member's last heartbeat. If a group has a longer timeout, the bound is too low by the difference.
 """
 
 _AWAY = sys.maxsize
-"""The epoch that counts for a static member that left for a while: nobody waits for it."""
+"""The epoch counted for a static member that left temporarily: it has reached every epoch, so none waits for it."""
 
 _Key = tuple[type[EpochFact], str]
 
 
 class EpochGroupRecords:
-    """The facts of one group."""
+    """The records of one group, by kind."""
 
     def __init__(self) -> None:
-        """Begin knowing nothing."""
+        """Start without records."""
         self.epoch: GroupEpoch | None = None
         self.target_epoch = -1
         self.dissolving = False
@@ -66,7 +67,7 @@ class EpochGroupRecords:
         self._backlog = Backlog()
 
     def take(self, record: EpochRecord) -> bool:
-        """Take a fact; False if a newer one of its kind is known."""
+        """Take a record; return False if a newer one of its key was taken before."""
         key = (record.kind, record.subject)
         if not record.live and record.timestamp_ms < self._at_ms.get(key, record.timestamp_ms):
             return False
@@ -75,43 +76,43 @@ class EpochGroupRecords:
         return True
 
     def keep(self, since_ms: int) -> None:
-        """Forget when facts that are no longer true ended, if that was before ``since_ms``."""
+        """Drop the times of tombstones from before ``since_ms``."""
         self._at_ms = {key: at_ms for key, at_ms in self._at_ms.items() if at_ms >= since_ms or self._has(*key)}
 
     def current(self, member_id: str) -> CurrentAssignment | None:
-        """What a member has."""
+        """Return a member's current assignment."""
         return self._currents.get(member_id)
 
     @property
     def standing_by(self) -> set[str]:
-        """The members that keep copies of others' state (standby and warm-up tasks of streams groups)."""
+        """The members with standby or warm-up tasks (streams groups)."""
         return {member_id for member_id, current in self._currents.items() if current.standbys}
 
     @property
     def waiting(self) -> int:
-        """Partitions (or tasks) that are meant for a member and that nobody works on."""
+        """The number of partitions (or tasks) that have a target member and no owner."""
         return self._backlog.waiting
 
     @property
     def held(self) -> Collection[tuple[str, int]]:
-        """Partitions (or tasks) that some member works on."""
+        """The partitions (or tasks) that some member owns."""
         return self._backlog.held
 
     def speaks_classic(self, member_id: str) -> bool:
-        """Whether the member still speaks the classic protocol: its coordinator then asks it for all it has at once."""
+        """Whether the member still uses the classic protocol: the coordinator then does not revoke step by step."""
         member = self.members.get(member_id)
         return member is not None and member.classic
 
     @property
     def eager(self) -> frozenset[str]:
-        """The members that put down all they have whenever they have to rejoin."""
+        """The members that revoke all their partitions whenever they have to rejoin."""
         return frozenset(member_id for member_id, member in self.members.items() if member.eager)
 
     @property
     def reached(self) -> bool:
-        """Whether every member that is there has what the newest epoch meant for it.
+        """Whether every member has reached the newest epoch and its target assignment.
 
-        A static member that left for a while (its epoch is negative) is not waited for.
+        A static member that left temporarily (negative epoch) is not waited for.
         """
         if self.epoch is None or not self.members:
             return self.epoch is not None
@@ -121,12 +122,12 @@ class EpochGroupRecords:
 
     @property
     def away(self) -> bool:
-        """Whether a static member left for a while, and is neither back yet nor expelled."""
+        """Whether a static member left temporarily, and has neither returned nor been removed."""
         return self._settled_in[_AWAY] > 0
 
     @property
     def left_behind(self) -> set[tuple[str, int]]:
-        """What is meant for static members that left for a while: nobody works on it."""
+        """The partitions in the targets of static members that left temporarily: they have no owner."""
         away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
         return {
             each for member_id in away if (target := self._targets.get(member_id)) for each in pairs(target.assigned)
@@ -134,9 +135,9 @@ class EpochGroupRecords:
 
     @property
     def ready(self) -> bool:
-        """Whether a streams group's topics are as its topology needs them, by the coordinator's last look.
+        """Whether the coordinator has validated that a streams group's topics fit its topology.
 
-        Brokers before 4.2 do not record that look: there, tasks that are meant for somebody say as much.
+        Brokers before 4.2 do not record the validation: there, any assigned task shows the same.
         """
         seen = self.epoch.validated_topology if self.epoch else -1
         wanted = self.topology.epoch if self.topology else None
@@ -144,7 +145,7 @@ class EpochGroupRecords:
 
     @property
     def topics(self) -> frozenset[str]:
-        """Every topic that some member subscribes to; the same object until they change."""
+        """Every topic that some member subscribes to; the same object is returned until they change."""
         if self._topics is None:
             resolved = (topic for name in self._wished_patterns for topic in self._resolved(name))
             sources = (topic for topics in self._sources.values() for topic in topics)
@@ -152,16 +153,16 @@ class EpochGroupRecords:
         return self._topics
 
     def named_topics(self, catalogue: ClusterTopics) -> set[str]:
-        """The names, as far as known, of the topics that members have partitions of."""
+        """Return the names, as far as known, of the topics of which members have partitions."""
         return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
 
     def unnamed(self, had: Collection[str], catalogue: ClusterTopics) -> frozenset[str]:
-        """The ids of topics that have no name yet: of those that members have partitions of, or ``had``."""
+        """Return the topic ids without a known name, of topics of which members have partitions or ``had`` some."""
         keys = self._keys.union(had)
         return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
 
     def snapshot(self, group: str, catalogue: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
-        """The group as one generation: the members with what they have now, partitions by their topics' names."""
+        """Return the group as one generation: the members with their current assignments, by topic name."""
         everything = {topic for topics in self._sources.values() for topic in topics}
         wanted = {
             (member.topics, member.pattern): tuple(
@@ -197,11 +198,11 @@ class EpochGroupRecords:
         )
 
     def named(self, partitions: TopicPartitions, catalogue: ClusterTopics) -> TopicPartitions:
-        """``partitions`` by topic name: ids are looked up, a task stands for that partition of all its topics."""
+        """Return ``partitions`` by topic name: ids are looked up, a task means that partition of all its topics."""
         numbers: dict[str, set[int]] = {}
         for key, some in partitions.items():
             counts = {topic: catalogue.count(topic) for topic in self._sources.get(key, (catalogue.name(key),))}
-            # A number beyond all of them is of a topic that has grown since it was last looked at.
+            # A partition beyond all counts is of a topic that has grown since the last list of topics.
             most = max(counts.values(), default=0)
             for topic, count in counts.items():
                 numbers.setdefault(topic, set()).update(
@@ -236,7 +237,7 @@ class EpochGroupRecords:
             self.epoch = value if isinstance(value, GroupEpoch) else None
 
     def _settle(self, member_id: str) -> None:
-        """Note which epoch the member has reached, if it is not on its way."""
+        """Update the epoch that the member has reached, if it is not reconciling."""
         if (epoch := self._settled.pop(member_id, None)) is not None:
             _count(self._settled_in, epoch, -1)
         current = self._currents.get(member_id)
@@ -263,7 +264,7 @@ class EpochGroupRecords:
 
     @property
     def _keys(self) -> set[str]:
-        """What stands for topics in members' assignments: ids of topics, or of subtopologies."""
+        """The keys of members' assignments: topic ids, or ids of subtopologies."""
         return {key for each in self._currents.values() for key in (*each.assigned, *each.revoking)}
 
     @property
@@ -286,7 +287,7 @@ _Counted = TypeVar("_Counted")
 
 
 def _put(facts: dict[str, _Fact], subject: str, value: EpochFact | None, kind: type[_Fact]) -> _Put[_Fact]:
-    """Put ``value`` in its place, or take away what is there: the old and the new one."""
+    """Set or remove the record of a subject; return the old and the new one."""
     old, new = facts.pop(subject, None), value if isinstance(value, kind) else None
     if new is not None:
         facts[subject] = new
@@ -294,7 +295,7 @@ def _put(facts: dict[str, _Fact], subject: str, value: EpochFact | None, kind: t
 
 
 def _count(counts: Counter[_Counted], key: _Counted, by: int) -> bool:
-    """Count; whether ``key`` came or went thereby."""
+    """Add ``by`` to a count; return whether ``key`` was added or removed thereby."""
     counts[key] += by
     if counts[key]:
         return counts[key] == by

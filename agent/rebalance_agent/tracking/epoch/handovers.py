@@ -1,4 +1,4 @@
-"""Each partition's way through a rebalance that the coordinator records step by step."""
+"""The handovers of partitions in one rebalance of an epoch group, whose coordinator records each step."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rebalance_agent.tracking.completed_generation import PartitionHandover
 __all__ = ["Handovers"]
 
 EARLIER_MAX = 8
-"""Ways of one partition that are kept of one rebalance: the longest, where members never come to rest."""
+"""Earlier handovers kept per partition and rebalance: the longest ones, if epochs follow each other without end."""
 
 _NOTHING = CurrentAssignment(-1, -1, MemberState.STABLE, {})
 
 
 class Handovers:
-    """Follows the current assignments of one group's members; times are the records'."""
+    """The handovers that follow from the current assignments of a group's members; times are the records'."""
 
     def __init__(self) -> None:
-        """Begin with nothing on its way."""
+        """Start without handovers."""
         self._ways: dict[tuple[str, int], PartitionHandover] = {}
         self._earlier: dict[tuple[str, int], list[PartitionHandover]] = {}
         self._asked_ms: dict[str, int] = {}
@@ -37,9 +37,10 @@ class Handovers:
         told: bool = True,
         held: Collection[tuple[str, int]] = (),
     ) -> None:
-        """A member's assignment became ``new``; None: it is gone. ``told``: what it is to give up is recorded first.
+        """Take a member's new assignment; ``new`` is None if the member is gone.
 
-        ``held``: what anybody works on now.
+        ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
+        that any member owns now.
         """
         before, after = old or _NOTHING, new or _NOTHING
         had, has = before.held, after.held
@@ -49,23 +50,23 @@ class Handovers:
             parted = partition not in held
             way = self._onward(partition) if parted else self._ways.get(partition, PartitionHandover())
             if way.parted and way.given_ms is not None:
-                continue  # others have it by now, and what matters is that once nobody had
+                continue  # others own it by now; the time without an owner is kept
             asked_ms = way.asked_ms if partition in pairs(before.revoking) else at_ms
-            # Of a member that left or was expelled, nobody knows when it stopped; nor of one that was not asked.
+            # The stop is unknown for a member that left or was removed, and for one that was not asked.
             asked_ms = asked_ms if new and told else None
             self._ways[partition] = replace(way, asked_ms=asked_ms, released_ms=at_ms, parted=parted)
         for partition in pairs(after.assigned) - had:
             way = self._ways.get(partition, PartitionHandover())
-            if way.given_ms is None:  # in a share group others may get it, too
+            if way.given_ms is None:  # in a share group other members may get it, too
                 self._ways[partition] = replace(way, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
 
     def take(
         self, waiting: Collection[tuple[str, int]] = ()
     ) -> tuple[dict[tuple[str, int], PartitionHandover], dict[str, int]]:
-        """What happened since the last call: each partition's way, and how long each member took to give up.
+        """Return the handovers since the last call, and how long each member took to revoke (ms, by member id).
 
-        The ways of those that are still ``waiting`` for somebody are told again, with their ends.
+        The handovers of partitions that are still ``waiting`` for an owner are kept and returned again with their end.
         """
         ways, earlier, took = self._ways, self._earlier, self._took_ms
         self._ways = {each: replace(ways[each], given_ms=None) for each in waiting if each in ways}
@@ -73,7 +74,7 @@ class Handovers:
         return ways | {each: replace(ways[each], earlier=tuple(some)) for each, some in earlier.items()}, took
 
     def _onward(self, partition: tuple[str, int]) -> PartitionHandover:
-        """Its way, or a new one if it came to somebody by that: then how it stood still until then is kept."""
+        """Return the partition's open handover; if it is complete, keep it as an earlier one and return a new one."""
         way = self._ways.get(partition, PartitionHandover())
         if way.given_ms is None:
             return way

@@ -1,7 +1,7 @@
-"""The state machine of one consumer, share or streams group: its coordinator assigns, and records every step.
+"""The state machine of one consumer, share or streams group, whose coordinator assigns and records every step.
 
-A rebalance runs from the record of a new group epoch to the record with which the last member has reached it. An epoch
-that all have reached is to all that follows what a generation is in a classic group.
+A rebalance lasts from the record of a new group epoch to the record with which the last member has reached it. An epoch
+that all members have reached is then treated like a generation of a classic group.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["EpochState"]
 
 
 class EpochState(TrackedGroup):
-    """One group whose coordinator assigns. Times handed in are the observer's."""
+    """The state of one group whose coordinator assigns. Times passed in are by the observer's clock."""
 
     def __init__(
         self,
@@ -73,32 +73,33 @@ class EpochState(TrackedGroup):
 
     @property
     def early(self) -> tuple[EpochRecord, ...]:
-        """All records of a group that was created while others were read that were there before; else none."""
+        """All records of a group that was created during the backfill; else none."""
         return () if self._inherits else self._early.records
 
     @property
     def known(self) -> bool:
-        """Whether the group is there and known as a whole."""
+        """Whether the group exists and all its records were read."""
         return self._whole and (self._roll.epoch is not None or self._inherited or self.parting is not None)
 
     @property
     def rebalancing(self) -> bool:
-        """Always False: no poll is needed to see these rebalances begin and end."""
+        """Always False: records show the start of these rebalances, so polls are not needed."""
         return False
 
     @property
     def unsettled(self) -> bool:
-        """Whether records have not led to all that will be said of them."""
-        # What follows a static member's absence is compared with what was before: whoever begins in it knows less.
+        """Whether records of the group may still lead to events."""
+        # The return of a static member is compared with the state before it left: an observer that starts from here
+        # would not know that state.
         running = self._started_ms is not None or self._amid_batch or not self._roll.reached or self._roll.away
         return self._episodes.unsettled or self.parting is not None or (self._whole and running)
 
     def wants(self, topics: set[str]) -> bool:
-        """Whether a member subscribes to one of these topics, or has partitions of a topic that had no name yet."""
+        """Whether a change of ``topics`` concerns the group: it subscribes to one, or a topic id lacks its name."""
         return self._unnamed or not topics.isdisjoint(self._roll.topics | self._roll.named_topics(self._around.topics))
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
-        """A record of this group."""
+        """Take a record of this group."""
         if not self._whole:
             self._early.add(record)
         old = self._roll.current(record.subject) if record.kind is CurrentAssignment else None
@@ -106,7 +107,7 @@ class EpochState(TrackedGroup):
         if not self._roll.take(record):
             return
         self._seen_ms = record.seen_ms
-        # A live record is the latest one, whatever the brokers' clocks say.
+        # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
         if record.kind is GroupEpoch:
@@ -119,7 +120,8 @@ class EpochState(TrackedGroup):
             self._step(record, old)
         if not looks_alike(old, self._roll.current(record.subject), record):
             self._portrait = None
-        # A tombstone is part of a batch: after it comes a new epoch, a static member's successor, or the group's end.
+        # A tombstone is never the last record of a batch: a new epoch, a static member's successor, or the group's
+        # tombstone follows.
         self._amid_batch = record.value is None
         if not self._amid_batch:
             yield from self._look(record.seen_ms, live=record.live)
@@ -127,28 +129,28 @@ class EpochState(TrackedGroup):
             self._changed(record.seen_ms)
 
     def complete(self, now_ms: int) -> None:
-        """All records that the group had have been read."""
+        """Take the end of the backfill: all records of the group have been read."""
         if self._whole:
             return
         self._whole, self._early, self._portrait = True, BufferedRecords(), None
         for _ in self._look(now_ms, live=False):
-            pass  # what was before is where it starts from; nothing is said of it
+            pass  # the state before the observer started leads to no events
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
-        """A member said something of itself."""
+        """Take a member's report."""
         if self._heard(event, now_ms):
             self._episodes.report(now_ms)
             if self._expect_reports(now_ms):
                 self._changed(now_ms)
 
     def resize(self, now_ms: int) -> None:
-        """Topics that it subscribes to came, went, grew, or were named."""
+        """Take a change of the cluster's topics: partition counts, or names of topic ids."""
         self._portrait = None
         self._name(now_ms)
         self._changed(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
-        """Do what is due."""
+        """Do the work that is due by ``now_ms``."""
         self._release(now_ms)
         showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
@@ -161,17 +163,17 @@ class EpochState(TrackedGroup):
             self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
-        """The group now; None while it is not known. Not ``judged``: perhaps without the assignors' word on it."""
+        """Return the current view; None while not all records were read. ``judged`` as in `Tracker.view`."""
         if not self.known:
             return None
         if self._view and self._roll.epoch is None:
-            return self._view  # what it was, until its first or after its last record
+            return self._view  # the last view, before the first epoch record or after the group's tombstone
         if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
             self._view = self._draw(judged=judged)
         return self._view
 
     def _step(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
-        """A member came to something else than ``old``, or went."""
+        """Take a member's new current assignment, or its removal; ``old`` is the one before."""
         name, at_ms, heard_ms = record.subject, record.timestamp_ms, self._signs.heard_ms(record.subject)
         new = self._roll.current(name)
         if record.live:
@@ -193,18 +195,18 @@ class EpochState(TrackedGroup):
         if self._inherited and created and self.last and self.last.members:
             self._converted = record.value.epoch
         self.number = record.value.epoch
-        # The first epoch of a group that is created under our eyes.
+        # The first epoch of a group that is created while it is observed.
         self._new = self._new or (record.live and self._whole and created)
         if record.live and self._started_ms is None:
             self._started_ms = record.timestamp_ms
 
     def _look(self, now_ms: int, *, live: bool) -> Iterator[Event]:
-        """After any record: see whether the newest epoch has been reached."""
+        """Check after a record whether all members have reached the newest epoch."""
         last = self.last
         if not self._whole or self._roll.epoch is None or self._roll.dissolving:
             return
         if self._roll.reached:
-            # The epoch with which it became a group of this type only repeats what it was.
+            # The first epoch after a migration only repeats the state before it.
             known = last is not None and self.number in (last.number, self._converted)
             returned = known and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
@@ -213,7 +215,7 @@ class EpochState(TrackedGroup):
         self._changed(now_ms)
 
     def _replaced(self, last: GroupSnapshot) -> bool:
-        """Whether static members came back under new ids, and nothing else changed."""
+        """Whether static members returned under new ids, and nothing else changed."""
         diff = diff_generations(last, self._snapshot())
         return bool(diff.replaced) and not diff.joined and not diff.gone
 
@@ -243,7 +245,7 @@ class EpochState(TrackedGroup):
             last_signs=signs,
             departures=departures,
             restarting=restarting,
-            # A task stands for topics that its group's topology names.
+            # Tasks of streams groups refer to topics by the names in the topology.
             unnamed=frozenset() if self.group_type is GroupType.STREAMS else unnamed,
         )
         self._commits.keep(owners(value))
@@ -253,7 +255,7 @@ class EpochState(TrackedGroup):
             yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
 
     def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
-        """The ways of all that a member has: put down once it was asked to rejoin, taken up again when it had."""
+        """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
         current, heard_ms = self._roll.current(name), self._signs.heard_ms(name)
         if current is None or started_ms is None or heard_ms is None:
             return {}
@@ -277,7 +279,7 @@ class EpochState(TrackedGroup):
         return self._roll.waiting if self._started_ms is not None else 0
 
     def _changed(self, now_ms: int) -> None:
-        """The view has changed, and with it perhaps what is served and what stands still."""
+        """Update the view's version and the counts of subscribed and stalled partitions."""
         partitions = self._served.count(self._roll.topics, self._around.topics) if self._roll.members else 0
         self._ledger.set_partitions(partitions, now_ms)
         self._ledger.set_stalled(self._stalled, now_ms)
@@ -299,7 +301,7 @@ class EpochState(TrackedGroup):
         return self._finish(portrait, state, running)
 
     def _now(self) -> Generation:
-        """The group as a generation, reached or not."""
+        """Return the current state as a generation, whether the epoch has been reached or not."""
         value = self._snapshot()
         return Generation(
             value,

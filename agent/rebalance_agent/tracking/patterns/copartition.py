@@ -1,7 +1,7 @@
-"""Topics that are meant to be read side by side: which groups declare it, and where it does not hold. Pure.
+"""Declared co-partitioning of topics per group, and how often an assignment breaks it. Pure.
 
-Two topics are co-partitioned where records of one key lie in the same partition number of both, and whoever reads that
-number of one reads it of the other: what joins need.
+Two topics are co-partitioned if records of one key are in the same partition number of both, and the member that owns
+that number in one topic owns it in the other, as joins need it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = ["DECLARATIONS_MAX", "Copartitioned", "Declaration", "copartition_breaks"]
 
 DECLARATIONS_MAX = 100
-"""Declarations: each is tried on every group."""
+"""Declarations at most, since each is matched against every group."""
 
 _TOPICS = re.compile(r"[A-Za-z0-9._-]+(\s*,\s*[A-Za-z0-9._-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """``groups`` (whole names) read ``topics`` side by side; without any, all their topics of equal partition count."""
+    """One declaration: ``groups`` (matches whole names) read ``topics`` co-partitioned.
+
+    Without topics: all subscribed topics of equal partition count.
+    """
 
     groups: re.Pattern[str]
     topics: tuple[str, ...] = ()
@@ -31,18 +34,18 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True)
 class Copartitioned:
-    """Declarations, of which the first that matches a group counts."""
+    """The declarations; the first that matches a group applies."""
 
     declarations: tuple[Declaration, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> Copartitioned:
-        """Read ``GROUPS`` or ``GROUPS=TOPIC,TOPIC``, several on lines of their own or with semicolons between.
+        """Parse ``GROUPS`` or ``GROUPS=TOPIC,TOPIC``; several are separated by newlines or semicolons.
 
         ``GROUPS`` is a regular expression of whole group names.
 
         Raises:
-            InvalidInputError: an expression that is none, fewer than two topics, or too many declarations.
+            InvalidInputError: an invalid regular expression, a single topic, or too many declarations.
         """
         entries = [entry.strip() for entry in re.split(r"[;\n]", text) if entry.strip()]
         if len(entries) > DECLARATIONS_MAX:
@@ -50,7 +53,7 @@ class Copartitioned:
         return cls(tuple(map(_declaration, entries)))
 
     def of(self, group: str) -> Declaration | None:
-        """What is declared of ``group``."""
+        """Return the declaration of ``group``; None if there is none."""
         return next((each for each in self.declarations if each.groups.fullmatch(group)), None)
 
 
@@ -70,12 +73,12 @@ def _declaration(entry: str) -> Declaration:
 
 
 def copartition_breaks(declaration: Declaration, counts: Mapping[str, int], members: Sequence[MemberLoad]) -> int:
-    """How many times a partition number of topics that belong together has different owners in them.
+    """Count the partition numbers of co-partitioned topics whose owners differ between the topics.
 
-    ``counts``: partition count of each topic that the group subscribes to. Topics belong together where they are named
-    together, or without names where their counts are equal. A number breaks once for each such set of topics, however
-    many of them differ; one that nobody owns in one topic and somebody in another is broken, too. Named topics of
-    different counts never fit: then every number up to the highest count is broken.
+    ``counts``: partition count of each subscribed topic. Topics form a set if they are declared together, or, without
+    declared topics, if their counts are equal. A number counts once per set, however many topics differ; a number that
+    is owned in one topic and not in another counts, too. If declared topics have different counts, all numbers up to
+    the highest count are broken.
     """
     owners: dict[tuple[str, int], list[str]] = {}
     for member in members:

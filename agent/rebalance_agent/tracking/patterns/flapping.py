@@ -1,9 +1,9 @@
-"""Members that leave and come back again and again: a crash loop, a poll interval that is too short, a bad network.
+"""Flapping members, which leave and return repeatedly: a crash loop, a short ``max.poll.interval.ms``, a bad network.
 
-A member is known by its instance id, else by its client id while no other member of the group has it, else by client id
-and host while no other has both; members that cannot be told apart are not judged. It *returns* when its name was gone
-and is there again, or has a new member id. From its `RETURNS`-th return within `WINDOW_MS` on it flaps, until it has
-neither gone nor come for so long. In a rollout each member returns once, which is none.
+A member's name is its instance id; else its client id if no other member of the group has it; else client id and host
+if no other member has both. Members without a unique name are ignored. A member *returns* when its name was gone and is
+back, or has a new member id. It flaps from its `RETURNS`-th return within `WINDOW_MS` on, until it has neither left nor
+joined for `WINDOW_MS`. In a rollout each member returns once, which is not flapping.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from rebalance_agent.model.group import Member
 __all__ = ["NAMES_MAX", "RETURNS", "WINDOW_MS", "AnyMember", "Flapping", "FlappingMember"]
 
 RETURNS = 3
-"""Once is a restart, twice may be a rollback."""
+"""Returns that make a member flap: one is a restart, two may be a rollback."""
 
 WINDOW_MS = 15 * 60_000
-"""Room for three returns of a crash loop, whose waits grow up to five minutes."""
+"""Window (ms) of the returns: long enough for three returns of a crash loop, whose waits grow up to five minutes."""
 
 NAMES_MAX = 4_096
-"""Names remembered of one group to have gone or returned; the longest unchanged are forgotten first."""
+"""Names of departed or returned members kept per group; those unchanged for longest are dropped first."""
 
 AnyMember = Member | MemberSnapshot
 
@@ -33,7 +33,7 @@ _Name = tuple[str, str | None, str | None]
 
 @dataclass(frozen=True, slots=True)
 class FlappingMember:
-    """One that flaps: its ``returns`` since ``since_ms``, the coordinator's time of the first of them."""
+    """A flapping member: its number of ``returns`` since ``since_ms`` (epoch ms, coordinator's clock)."""
 
     client_id: str
     instance_id: str | None
@@ -42,15 +42,15 @@ class FlappingMember:
 
     @property
     def name(self) -> str:
-        """What people know it by."""
+        """The name shown to users: the instance id, else the client id."""
         return self.instance_id or self.client_id
 
 
 @dataclass(slots=True)
 class _Past:
-    """``returned_ms``: its returns within the window, until it flaps. ``due_ms``: when to forget it.
+    """The returns of one member. ``returned_ms``: those within the window, until it flaps. ``due_ms``: when to drop it.
 
-    Of the member only its ids: with all of it, generations long gone would be kept.
+    It holds only ids: a reference to the member would keep old generations in memory.
     """
 
     client_id: str
@@ -65,7 +65,7 @@ class _Past:
         return self.returns >= RETURNS
 
     def came_back(self, at_ms: int) -> None:
-        """It returned once more; once it flaps all returns count, whenever they were."""
+        """Count a return; once the member flaps, all returns count."""
         if self.flaps:
             self.returns += 1
             return
@@ -74,25 +74,25 @@ class _Past:
 
 
 class Flapping:
-    """The flapping members of one group."""
+    """The flapping members of one group (``shown``)."""
 
     def __init__(self) -> None:
-        """Begin with nobody having gone."""
+        """Start without departed members."""
         self.shown: tuple[FlappingMember, ...] = ()
         self._past: dict[_Name, _Past] = {}
 
     @property
     def due_ms(self) -> int | None:
-        """When `pass_time` has something to do (the observer's time)."""
+        """The next deadline of `pass_time` (observer's clock); None if there is none."""
         return next((past.due_ms for past in self._past.values()), None)
 
     def see(
         self, before: Sequence[AnyMember], generations: Iterable[tuple[int, Sequence[AnyMember]]], now_ms: int
     ) -> tuple[str, ...]:
-        """Take in a settled episode: who was there before it, and in each of its generations (with their times).
+        """Take a settled episode: the members ``before`` it, and the time and members of each of its generations.
 
         Returns:
-            The names of those that came or went in it and flap, sorted.
+            The names of flapping members that left or joined in the episode, sorted.
         """
         changed: list[_Past] = []
         for at_ms, after in generations:
@@ -113,18 +113,18 @@ class Flapping:
         return tuple(sorted({past.instance_id or past.client_id for past in changed if past.flaps}))
 
     def pass_time(self, now_ms: int) -> None:
-        """Forget who has neither gone nor come for long enough."""
+        """Drop members that have neither left nor joined for `WINDOW_MS`."""
         while (due_ms := self.due_ms) is not None and due_ms <= now_ms:
             del self._past[next(iter(self._past))]
         self._show()
 
     def set_back(self, by_ms: int) -> None:
-        """The observer's clock was set back by so much."""
+        """Shift the deadlines: the observer's clock was set back by ``by_ms``."""
         for past in self._past.values():
             past.due_ms -= by_ms
 
     def _change(self, name: _Name, member: AnyMember, now_ms: int, *, gone: bool) -> _Past:
-        # To the end of the order, so that who comes first is due first.
+        # Move it to the end of the order, so that the first one is due first.
         past = self._past.pop(name, None) or _Past(member.client_id, member.instance_id)
         past.client_id, past.gone, past.due_ms = member.client_id, gone, now_ms + WINDOW_MS
         self._past[name] = past
@@ -143,7 +143,7 @@ class Flapping:
 
 
 def _named(members: Sequence[AnyMember]) -> dict[_Name, AnyMember | None]:
-    """Members by the names they have; None where several have one."""
+    """Return the members by their possible names; None where several members share a name."""
     named: dict[_Name, AnyMember | None] = {}
     for member in members:
         for name in _names(member):

@@ -1,9 +1,9 @@
-"""What partitions carry, and how evenly members share it. Pure: whoever measures hands in plain numbers.
+"""The load of partitions (lag, produce rate), and how evenly a group's members share it. Pure.
 
-The measure of skew is the best that the subscriptions allow. No member can have less than the largest single partition,
-and the members that may take some topics share at least all that these topics carry: the highest such share is the
-densest level of the group (Fujishige 1980, see ``assignors.balance.shares``). Whole partitions may fit no better than
-worse, so a ratio somewhat above 1 can be unavoidable; 1 is never beaten.
+Skew is measured against a lower bound of the highest load that the subscriptions allow: some member has the largest
+single partition, and the members that may take a set of topics share at least the whole load of these topics. The
+highest such share is the densest level of the group (Fujishige 1980, see ``assignors.balance.shares``). Since
+partitions cannot be split, a ratio somewhat above 1 can be unavoidable; it is never below 1.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from rebalance_agent.tracking.views import MemberLoad
 __all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "least_highest_load", "skew_ratio"]
 
 ARCS_MAX = 40_000
-"""Kinds of topics x kinds of members up to which the densest level is looked for: some 40 ms."""
+"""Kinds of topics times kinds of members up to which the densest level is computed, in some 40 ms; beyond it the mean
+load is used."""
 
 _UNITS = 1_000
-"""Parts of a record (or of a record per second) in which loads are divided: whole numbers divide exactly."""
+"""Units per record (or record per second): loads are rounded to integers, which divide exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupLoads:
-    """Loads of the partitions that a group's members have.
+    """The loads of the partitions that a group's members have.
 
-    ``lag``: records between committed offset and end; ``rate``: records per second that producers add. None: not known
-    (nothing was ever committed; the end was seen only once).
+    ``lag``: records between committed offset and end offset. ``rate``: records per second that producers append. None
+    if unknown: nothing was ever committed, or the end offset was read only once.
     """
 
     lag: Mapping[Partition, float] | None = None
@@ -40,30 +41,30 @@ class GroupLoads:
 
 
 class Skews(NamedTuple):
-    """Ratios by weight; None where the loads are not known."""
+    """The skew ratios by lag and by rate; None if the loads are unknown."""
 
     lag: float | None = None
     rate: float | None = None
 
 
 class LoadHistory:
-    """One group's loads, and the skews that follow from them."""
+    """The last loads of one group, and the skews that follow from them."""
 
     def __init__(self) -> None:
-        """Begin knowing nothing."""
+        """Start without loads."""
         self._loads = GroupLoads()
         self._members: Sequence[MemberLoad] | None = None
         self._skews = Skews()
 
     def take(self, loads: GroupLoads) -> bool:
-        """Take what was measured anew; whether anything is different."""
+        """Take new loads; return whether they changed."""
         if loads == self._loads:
             return False
         self._loads, self._members = loads, None
         return True
 
     def skews(self, members: Sequence[MemberLoad]) -> Skews:
-        """How evenly ``members`` share the loads; a view is drawn more often than either of them changes."""
+        """Return how evenly ``members`` share the loads; cached, since views are built more often than loads change."""
         if members is not self._members:
             known = all(each.assigned is not None for each in members)
             lag, rate = (self._loads.lag, self._loads.rate) if known else (None, None)
@@ -75,10 +76,9 @@ class LoadHistory:
 
 
 def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
-    """Highest load of a member / the least that the highest load could be (see `least_highest_load`); at least 1.
+    """Return the highest load of a member divided by its lower bound (see `min_highest_load`); at least 1.
 
-    Partitions without an entry carry nothing, nor do members whose partitions nobody knows. Nothing to carry is shared
-    perfectly: 1.
+    Partitions without an entry, and members whose partitions are unknown, have no load. Without any load it is 1.
     """
     highest = max((_load(loads, member) for member in members), default=0.0)
     if highest <= 0:
@@ -87,10 +87,10 @@ def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) 
 
 
 def least_highest_load(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
-    """A bound below which no assignment of the partitions that ``members`` have can bring the highest load.
+    """Return a lower bound of the highest member load over all assignments of the partitions that ``members`` have.
 
-    Members to whom their strategy promises nothing (``target`` 0: passive ones and standbys) are not counted on. A
-    member may take what it subscribes to and what it was given; one whose subscription is not known may take all.
+    Members without a target (``target`` 0: passive members and standbys) are left out. A member may take the topics
+    that it subscribes to and those assigned to it; one whose subscription is unknown may take all.
     """
     counted = [member for member in members if member.target != 0 or _load(loads, member) > 0]
     by_topic: dict[str, list[float]] = {}

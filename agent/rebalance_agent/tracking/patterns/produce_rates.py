@@ -1,4 +1,4 @@
-"""How fast partitions grow, from their end offsets at successive moments. Pure: the moments are arguments."""
+"""Produce rates of partitions, from their end offsets at successive times. Pure: the times are arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rebalance_agent.model.generation_diff import Partition
 __all__ = ["SMOOTHED_SECONDS", "ProduceRates"]
 
 SMOOTHED_SECONDS = 60.0
-"""Time constant of the rate: a burst of one period hardly shows, a change of load shows after a minute or two."""
+"""Time constant (seconds) of the rate's mean: a burst hardly shows, a change of load shows after a minute or two."""
 
 
 @dataclass(slots=True)
 class _Grown:
-    """``first``: the end when it was first seen. ``weight``: of what there could be to go by, how much there was."""
+    """One partition: its ``first`` and last ``end`` offset, and its ``rate``. ``weight``: sum of the mean's weights."""
 
     first: int
     at: float
@@ -26,26 +26,26 @@ class _Grown:
 
 
 class ProduceRates:
-    """Follows the ends of partitions, of those only that were in the last measurement."""
+    """The end offsets and produce rates of the partitions in the last measurement."""
 
     def __init__(self) -> None:
-        """Begin knowing nothing."""
+        """Start without partitions."""
         self._grown: dict[Partition, _Grown] = {}
 
     def take(self, at: float, ends: Mapping[Partition, int]) -> None:
-        """These were the end offsets at ``at`` (monotonic seconds)."""
+        """Take the end offsets of all partitions at ``at`` (monotonic seconds)."""
         self._grown = {partition: self._next(partition, at, end) for partition, end in ends.items()}
 
     def rate(self, partition: Partition) -> float | None:
-        """Records per second, the exponentially weighted mean of what was seen; None before it was seen twice."""
+        """Return the produce rate (records per second, exponentially weighted mean); None before two measurements."""
         grown = self._grown.get(partition)
         return grown.rate if grown else None
 
     def lag(self, partition: Partition, committed: int | None) -> int | None:
-        """Records between ``committed`` and the end; None where the end is not known.
+        """Return the records between ``committed`` and the end offset; None if the end offset is unknown.
 
-        Where nothing was committed a consumer begins where ``auto.offset.reset`` says, which nobody tells us: then it
-        is what came since the end was first seen, the least that it can be.
+        Without a commit a consumer starts where its ``auto.offset.reset`` says, which is unknown here: then the lag is
+        a lower bound, the records since the end offset was first read.
         """
         grown = self._grown.get(partition)
         if grown is None:
@@ -54,14 +54,14 @@ class ProduceRates:
 
     def _next(self, partition: Partition, at: float, end: int) -> _Grown:
         grown = self._grown.get(partition)
-        # An end that falls: the topic was deleted and made again, or records were lost.
+        # A falling end offset: the topic was deleted and recreated, or records were lost.
         if grown is None or end < grown.end:
             return _Grown(end, at, end)
         passed = at - grown.at
         if passed <= 0:
             return grown
-        # Divided by the weight of all that was seen, the first period counts for no more than those that follow:
-        # otherwise a burst in it would be taken for what is usual, for minutes.
+        # Dividing by the sum of weights gives the first period no more weight than the others: otherwise a burst in it
+        # would dominate the rate for minutes.
         fresh = -expm1(-passed / SMOOTHED_SECONDS)
         weight = grown.weight + (1 - grown.weight) * fresh
         before, now = grown.rate or 0.0, (end - grown.end) / passed

@@ -1,4 +1,4 @@
-"""Members that went and members that came, put together to replacements: who took whose place."""
+"""Pairs departed members with joined members: replacements."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ __all__ = [
 ]
 
 PAIR_MS = 5 * 60_000
-"""A pod that is replaced is back within a minute or two, or its successor was there before."""
+"""Time (ms) between the departure and the join of a pair: a replaced pod is back within a minute or two, or its
+successor joined before."""
 
 WAITING_MAX = 4_096
-"""Members remembered that went, or came, without a counterpart: twice the largest groups. Beyond it none is added."""
+"""Unpaired departed members, and unpaired joined members, kept per group: twice the largest groups. Beyond it none is
+added."""
 
 
 Tell = Callable[[str], ReportedMember]
-"""Member id -> what it told, also of members that went a while ago."""
+"""Function from a member id to what the member last reported; also for members that departed a while ago."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledRebalance:
-    """One settled episode, by the coordinator's clock. ``members``: how many there were before."""
+    """A summary of a settled episode. Times are by the coordinator's clock; ``members``: how many there were before."""
 
     at_ms: int
     started_ms: int
@@ -46,7 +48,7 @@ class SettledRebalance:
 
     @classmethod
     def of(cls, members: int, events: Sequence[GenerationEvent]) -> SettledRebalance:
-        """From its generations' events, the closing one last."""
+        """Summarise an episode from its generations' events, the closing one last."""
         first, closing = events[0], events[-1]
         return cls(
             at_ms=closing.timestamp_ms,
@@ -61,7 +63,7 @@ class SettledRebalance:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A member that went or came in a rebalance."""
+    """A member that departed or joined in a rebalance; ``kind`` is the `stem` of its client id."""
 
     rebalance: SettledRebalance
     member_id: str
@@ -72,7 +74,10 @@ class _Change:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The member ids of one that went and of the one that came for it, and in which rebalances: one of them or both."""
+    """A departed member and the member that joined for it, by member id, with their workloads.
+
+    ``first`` and ``last``: the rebalances in which that happened; they may be the same.
+    """
 
     gone: str
     come: str
@@ -83,21 +88,21 @@ class Replacement:
 
     @property
     def new_image(self) -> bool:
-        """Whether the two are known to run different images."""
+        """Whether both images are known and differ."""
         return self.before.image is not None and self.after.image is not None and self.before.image != self.after.image
 
 
 class Replacements:
-    """Finds the replacements in one group's episodes.
+    """Finds the replacements in the episodes of one group.
 
-    One that went and one that came within `PAIR_MS` of each other, in either order, are one if their workloads, where
-    told, are the same, and their client ids have one `stem`. Among several, one with the same process or instance id
-    is taken, else the first. A process that only joined anew was not replaced. Who comes within `PAIR_MS` after there
-    was nobody starts the group: who goes afterwards was not replaced by it.
+    A member that departed and one that joined within `PAIR_MS`, in either order, are a pair if their client ids have
+    the same `stem` and their workloads, as far as reported, are equal. Among several candidates, one with the same
+    process id or instance id is taken, else the first. A process that only rejoined was not replaced. A member that
+    joins within `PAIR_MS` after the group was Empty starts the group, and does not replace a member that departs later.
     """
 
     def __init__(self) -> None:
-        """Begin with no member having gone or come."""
+        """Start without departed or joined members."""
         self._gone = _Waiting()
         self._come = _Waiting()
         self._starts_until_ms = 0
@@ -105,7 +110,7 @@ class Replacements:
     def see(
         self, rebalance: SettledRebalance, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell
     ) -> list[Replacement]:
-        """The replacements that are complete with this episode's ``events``; ``before`` it these members were there."""
+        """Return the replacements that this episode's ``events`` complete; ``before``: the members before it."""
         self._gone.forget(rebalance.at_ms - PAIR_MS)
         self._come.forget(rebalance.at_ms - PAIR_MS)
         if not before:
@@ -131,7 +136,7 @@ class Replacements:
 
     def _arrive(self, come: _Change) -> list[Replacement]:
         if self._gone.drop(come):
-            return []  # the same member: it was away, and nobody took its place
+            return []  # the same member returned: it was not replaced
         if gone := self._gone.counterpart(come):
             return _pair(gone, come)
         if come.rebalance.at_ms > self._starts_until_ms:
@@ -140,7 +145,7 @@ class Replacements:
 
 
 class _Waiting:
-    """Members that went, or came, and have no counterpart yet: by kind and workload, the oldest first."""
+    """Departed (or joined) members without a counterpart, by kind and workload, the oldest first."""
 
     def __init__(self) -> None:
         self._changes: dict[str, dict[str | None, dict[str, _Change]]] = {}
@@ -148,7 +153,7 @@ class _Waiting:
         self._number = 0
 
     def counterpart(self, other: _Change) -> _Change | None:
-        """Who fits ``other``, and waits no more."""
+        """Remove and return the counterpart of ``other``; None if there is none."""
         workload = _workload(other)
         waiting = self._changes.get(other.kind, {})
         buckets = [waiting[each] for each in (waiting if workload is None else (workload, None)) if each in waiting]
@@ -160,14 +165,14 @@ class _Waiting:
         return found
 
     def add(self, change: _Change) -> None:
-        """It waits from now on."""
+        """Add a member, unless there are `WAITING_MAX`."""
         if self._number < WAITING_MAX:
             self._changes.setdefault(change.kind, {}).setdefault(_workload(change), {})[change.member_id] = change
             self._known.update(dict.fromkeys(_identities(change), change))
             self._number += 1
 
     def drop(self, change: _Change) -> bool:
-        """Its member waits no more; whether it did."""
+        """Remove the member; return whether it was there."""
         number = self._number
         waiting = self._changes.get(change.kind, {})
         for workload, bucket in list(waiting.items()):
@@ -182,16 +187,16 @@ class _Waiting:
         return self._number < number
 
     def forget(self, before_ms: int) -> None:
-        """Whoever has waited since then waits no more."""
+        """Remove the members of rebalances before ``before_ms``."""
         buckets = (bucket for waiting in self._changes.values() for bucket in waiting.values())
         for change in [each for bucket in buckets for each in bucket.values() if each.rebalance.at_ms < before_ms]:
             self.drop(change)
 
 
 def stem(client_id: str) -> str:
-    """What the client ids of one workload have in common: their pieces before the first with a digit in it.
+    """Return what the client ids of one workload have in common: their parts before the first one with a digit.
 
-    ``orders`` of ``orders-7c9d-x2`` and ``orders-5b8f-k7``.
+    ``orders`` is the stem of ``orders-7c9d-x2`` and ``orders-5b8f-k7``.
     """
     pieces = re.split(r"[-_.:]", client_id)
     return "-".join(itertools.takewhile(lambda piece: not re.search(r"\d", piece), pieces))
@@ -214,6 +219,6 @@ def _workload(change: _Change) -> str | None:
 
 
 def _identities(change: _Change) -> list[str]:
-    """By which a member and its counterpart are known to belong together."""
+    """Return the keys that a member shares with its counterpart: process id, instance id."""
     instance = [] if change.instance_id is None else [f"instance {change.instance_id}"]
     return instance if change.told.process is None else [f"process {change.told.process}", *instance]

@@ -1,17 +1,17 @@
-"""Deploys: the rebalances in which a group's members are replaced one after the other, taken together.
+"""Rollouts (deploys): series of rebalances in which a group's members are replaced one after the other.
 
-The rules, all of them by what settled episodes show (times are the coordinator's):
+The rules, based on settled episodes (times are by the coordinator's clock):
 
-1. Who went and who came are put together to replacements; see `replacements.Replacements`.
-2. A replacement counts unless the member that went had itself just come as one: a member that crashes again and again
-   is replaced once. It counts anyway if both images are known and differ.
-3. A rollout is recognised when within `WINDOW_MS` replacements count that are a fifth of the members that there were
-   before, but at least `LEAST` and at most `ENOUGH`; at the first one between different images.
-4. It spans the rebalances from the first to the last that has a part in a replacement that counts, and what they cost.
-5. It is over when nothing counted for `QUIET_MS`, or after `LENGTH_MAX_MS`: whatever goes on then is no deploy, and
-   must not keep alerts silent.
+1. Departed and joined members are paired to replacements; see `replacements.Replacements`.
+2. A replacement counts unless the departed member was itself a recent successor: a member in a crash loop is replaced
+   once. It always counts if both images are known and differ.
+3. A rollout starts when the counted replacements within `WINDOW_MS` are a fifth of the members before, but at least
+   `REPLACEMENTS_MIN` and at most `REPLACEMENTS_ENOUGH`; or at the first one between different images.
+4. It spans the rebalances from the first to the last one of its counted replacements, with their costs.
+5. It ends when no replacement counted for `QUIET_MS`, or after `LENGTH_MAX_MS`: what continues then is not a deploy,
+   and must not silence alerts.
 
-So a crash is none, nor is adding or removing members; a rolling restart is one, however its members restart.
+So a crash is not a rollout, nor is adding or removing members; a rolling restart is one, however its members restart.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from rebalance_agent.tracking.patterns.replacements import PAIR_MS, Replacement,
 __all__ = ["ENOUGH", "LEAST", "LENGTH_MAX_MS", "QUIET_MS", "REBALANCES_MAX", "SUCCESSORS_MAX", "WINDOW_MS", "Rollouts"]
 
 WINDOW_MS = 15 * 60_000
-"""Within which replacements add up to a rollout: slow deploys replace a member every few minutes."""
+"""Window (ms) in which replacements add up to a rollout: slow deploys replace a member every few minutes."""
 
 QUIET_MS = 5 * 60_000
-"""Without a replacement for so long it is over; a deploy that waits longer between two members is two."""
+"""Time (ms) without a replacement that ends a rollout; a deploy that pauses longer counts as two."""
 
 LENGTH_MAX_MS = 4 * 3_600_000
-"""Longer than any deploy of one group takes."""
+"""Longest rollout (ms): longer than any deploy of one group takes."""
 
 LEAST = 2
-"""Replacements of a rollout: one is a crash."""
+"""Fewest replacements of a rollout: one is a crash."""
 
 ENOUGH = 5
-"""Replacements that are one in any group: a large group's would be recognised too late by its share alone."""
+"""Replacements that are a rollout in any group: by its share alone, a large group's would be recognised too late."""
 
 SHARE = 5
-"""One in so many members."""
+"""Members before the rollout per replacement that is needed to start it: a fifth of them."""
 
 REBALANCES_MAX = 1_024
-"""Rebalances remembered that may turn out to belong to a rollout: one a second for as long as `WINDOW_MS`."""
+"""Rebalances kept that may belong to a rollout: about one per second for `WINDOW_MS`."""
 
 SUCCESSORS_MAX = 4_096
-"""Members remembered to have come as replacements: twice the largest groups. Beyond it none is added."""
+"""Successors kept per group: twice the largest groups. Beyond it none is added."""
 
 IMAGES_MAX = 8
-"""Different images named on one side."""
+"""Different images listed for the old members, and for the new ones."""
 
 
 @dataclass(slots=True)
 class _Running:
-    """A rollout that was recognised, and what it cost up to its ``last`` rebalance."""
+    """The current rollout, with the sums up to its ``last`` rebalance."""
 
     first: SettledRebalance
     last: SettledRebalance
@@ -70,7 +70,7 @@ class _Running:
     to_images: set[str] = field(default_factory=set)
 
     def count(self, replacement: Replacement, now_ms: int) -> None:
-        """One member more was replaced."""
+        """Add a replacement."""
         self.replaced += 1
         self.last = max(self.last, replacement.last, key=_at)
         self.due_ms = now_ms + min(QUIET_MS, max(0, self.first.at_ms + LENGTH_MAX_MS - self.last.at_ms))
@@ -81,7 +81,7 @@ class _Running:
                 self.workloads = {*self.workloads, where.workload}
 
     def add(self, rebalance: SettledRebalance) -> None:
-        """One rebalance more is part of it."""
+        """Add a rebalance."""
         self.rebalances += 1
         self.stalled_partition_seconds += rebalance.stalled_partition_seconds
         if rebalance.stall_seconds is not None:
@@ -89,10 +89,13 @@ class _Running:
 
 
 class Rollouts:
-    """The rollouts of one group, one at a time. Equal episodes in equal order give equal events."""
+    """The rollouts of one group, one at a time (``shown``: the current or last one).
+
+    Equal episodes in equal order give equal events.
+    """
 
     def __init__(self) -> None:
-        """Begin with no member having come or gone."""
+        """Start without replacements."""
         self.shown: RolloutEvent | None = None
         self._replacements = Replacements()
         self._successors: dict[str, int] = {}
@@ -102,16 +105,16 @@ class Rollouts:
 
     @property
     def due_ms(self) -> int | None:
-        """When `pass_time` has something to do (the observer's time)."""
+        """The next deadline of `pass_time` (observer's clock); None without a rollout."""
         return self._running.due_ms if self._running else None
 
     def see(
         self, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell, now_ms: int
     ) -> RolloutEvent | None:
-        """Take in a settled episode: its generations' ``events``, and who was there ``before``.
+        """Take a settled episode: the members ``before`` it, and its generations' ``events``.
 
         Returns:
-            The rollout, if it was recognised just now.
+            The event of a rollout that was recognised with this episode; else None.
         """
         rebalance = SettledRebalance.of(len(before), events)
         self._forget(rebalance.at_ms)
@@ -125,11 +128,11 @@ class Rollouts:
         return None
 
     def pass_time(self, now_ms: int) -> RolloutEvent | None:
-        """The rollout that is over by ``now_ms``, if one is."""
+        """Return the event of the rollout that has ended by ``now_ms``, if any."""
         return self.end() if self._running is not None and now_ms >= self._running.due_ms else None
 
     def end(self) -> RolloutEvent | None:
-        """The rollout that is over now, if one is: the group is gone, or nothing was replaced for long enough."""
+        """End the current rollout and return its event; None without one."""
         if self._running is None or self.shown is None:
             return None
         self.shown = _event(self._running, self.shown, closed=True)
@@ -177,7 +180,7 @@ def _at(rebalance: SettledRebalance) -> int:
 
 
 def _event(running: _Running, about: GenerationEvent | RolloutEvent, *, closed: bool) -> RolloutEvent:
-    """``about`` says which group it is of."""
+    """Build the event of a rollout; ``about`` is any event of its group."""
     first, last = running.first, running.last
     number, at_ms = first.first_generation, first.at_ms
     return RolloutEvent(

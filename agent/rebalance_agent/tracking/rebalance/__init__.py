@@ -1,7 +1,9 @@
-"""One rebalance of any group type, from its first sign to its published event.
+"""One rebalance of a group of any type, from its generations to its events.
 
 - ``episodes``: a group's open, closed, settled and revisable episodes.
 - ``settle``: turns a closed episode into events. It uses ``stall``, ``triggers``, ``phases``, ``quality`` and more.
-- ``last_seen``: when members were last heard of; ``counters``: the group's totals.
+- ``last_seen``: when departed members were last active; ``counters``: the group's totals.
 - ``diff_cache``: the difference of two generations, computed once.
+
+Not here: how records become generations (``classic``, ``epoch``).
 """

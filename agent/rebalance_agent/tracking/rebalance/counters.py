@@ -1,4 +1,4 @@
-"""A group's totals. They only ever rise: what runs is counted by its lower bound and topped up when it settles."""
+"""A group's totals, which never fall: a running stall counts its lower bound, the rest is added when it settles."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ __all__ = ["CounterTotals"]
 
 
 class CounterTotals:
-    """Counts one group. Times are the observer's, in epoch milliseconds; steps backwards count nothing."""
+    """The totals of one group. Times are by the observer's clock (epoch ms); steps backwards count nothing."""
 
     def __init__(self, now_ms: int) -> None:
-        """Begin at zero."""
+        """Start at zero."""
         self.counted_until_ms = now_ms
         self._counters = Counters()
         self._owned = 0
@@ -27,7 +27,7 @@ class CounterTotals:
 
     @property
     def due_ms(self) -> int | None:
-        """When `release` has something to count."""
+        """The deadline of `release`; None if nothing is held back."""
         return self._zero_until_ms if self._held_failures else None
 
     @property
@@ -36,7 +36,7 @@ class CounterTotals:
         return self._counters
 
     def advance(self, now_ms: int) -> None:
-        """Count the time since the last call with what was owned and stalled meanwhile."""
+        """Count the partition-seconds, all and stalled, since the last call."""
         seconds = max(0, now_ms - self.counted_until_ms) / 1000
         if not seconds:
             return
@@ -47,28 +47,28 @@ class CounterTotals:
             self._add_seconds(stalled, self._owned * seconds)
 
     def restart(self, now_ms: int) -> None:
-        """The observer's clock was set back to ``now_ms``: count on from there."""
+        """Handle a clock that was set back to ``now_ms``: continue counting from there."""
         self.counted_until_ms = self._zero_until_ms = now_ms
 
     def set_partitions(self, partitions: int, now_ms: int) -> None:
-        """From now on the group has so many partitions to serve: 0 while it is Empty."""
+        """Set the number of partitions that the group subscribes to, 0 while it is Empty, as of ``now_ms``."""
         self.advance(now_ms)
         self._owned = partitions
 
     def set_stalled(self, partitions: int, now_ms: int) -> None:
-        """From now on so many of them stand still."""
+        """Set the number of stalled partitions, as of ``now_ms``."""
         self.advance(now_ms)
         self._stalled = partitions
 
     def take_advance(self) -> float:
-        """The stalled partition-seconds counted since the last call: on account of the rebalance that ends now."""
+        """Return and reset the stalled partition-seconds counted in advance for the rebalance that ends now."""
         advanced, self._advanced_seconds = self._advanced_seconds, 0.0
         return advanced
 
     def expect_reports(self, zero_until_ms: int) -> bool:
-        """Members report: what only they can tell is counted from now on, from zero. True if that is new.
+        """Start the counters that need members' reports; return False if they were started before.
 
-        Then it is zero until ``zero_until_ms``: a counter that is born at 1 never shows in ``increase()``.
+        They stay at zero until ``zero_until_ms``: ``increase()`` does not see a counter that first appears with 1.
         """
         begins = self._counters.assign_errors is None
         if begins:
@@ -78,12 +78,12 @@ class CounterTotals:
         return begins
 
     def fail_assign(self, now_ms: int) -> None:
-        """Count an ``assign()`` that raised: that generation gave nobody anything."""
+        """Count an ``assign()`` that raised; its generation assigned nothing."""
         self._held_failures += 1
         self.release(now_ms)
 
     def release(self, now_ms: int) -> bool:
-        """Count what waited for its counter to have been seen at zero; whether there was anything."""
+        """Count the failures held back until the counter was scraped at zero; return whether there were any."""
         if not self._held_failures or now_ms < self._zero_until_ms:
             return False
         failures, self._held_failures = self._held_failures, 0
@@ -91,25 +91,25 @@ class CounterTotals:
         return True
 
     def abort(self, generations: int) -> None:
-        """Count rebalances that came to nothing."""
+        """Count aborted generations."""
         self._counters = replace(self._counters, aborted=self._counters.aborted + generations)
 
     def change_polled(self) -> None:
-        """Count a difference between two polls."""
+        """Count a difference between two descriptions of a polled group."""
         self._counters = replace(self._counters, polled_changes=self._counters.polled_changes + 1)
 
     def settle(self, closing: GenerationEvent, advanced_seconds: float, started_from_empty_seconds: float) -> None:
-        """Count a settled episode; ``advanced_seconds`` of its stall are counted already.
+        """Count a settled episode; ``advanced_seconds`` of its stalled partition-seconds are counted already.
 
-        ``started_from_empty_seconds``: partition-seconds between the first member's join and the first assignment,
-        when nobody could know how many partitions there would be.
+        ``started_from_empty_seconds``: partition-seconds between the first member's join and the first assignment, when
+        the number of partitions was unknown.
         """
         self._add_seconds(0.0, started_from_empty_seconds)
         totals = self._counters
         if closing.stall is not None:
             self._add_seconds(max(0.0, closing.stall.partition_seconds - advanced_seconds), 0.0)
             exemplar = Exemplar(closing.event_id, closing.stall.seconds, closing.timestamp_ms)
-            # Where nothing had to stop it is exact without a report; but that histogram begins, at zero, with reports.
+            # A rebalance without any stop is exact even without reports, but the exact histogram starts with reports.
             basis = closing.stall.basis if Basis.EXACT in self._counters.stalls else Basis.BOUND
             totals = _with_stall(self._counters, basis, exemplar)
         if closing.members:
@@ -128,7 +128,7 @@ class CounterTotals:
         )
 
     def _add_seconds(self, stalled: float, total: float) -> None:
-        # A stall that began before anybody counted must not exceed the whole.
+        # A stall that began before counting started must not exceed the total.
         counters = self._counters
         stalled += counters.stalled_partition_seconds
         self._counters = replace(

@@ -1,4 +1,4 @@
-"""What changed from one generation to the next, worked out once for those who ask for it in turn."""
+"""A small cache of generation differences, since several modules need the same one in turn."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rebalance_agent.tracking.completed_generation import Generation
 __all__ = ["PAIRS_MAX", "difference"]
 
 PAIRS_MAX = 4
-"""An episode is settled in one go, and seldom has more steps; each pair holds two generations in memory."""
+"""Differences cached: an episode settles at once and seldom has more steps; each entry keeps two generations alive."""
 
 
 class _Pair(NamedTuple):
-    """Equal to one of the same two objects only: to compare all members would take as long as the difference."""
+    """A key that compares by object identity: comparing all members would take as long as the difference."""
 
     before: GroupSnapshot | None
     after: GroupSnapshot
@@ -29,7 +29,7 @@ class _Pair(NamedTuple):
 
 
 def difference(before: Generation | None, after: Generation) -> GenerationDiff:
-    """`diff_generations` of the two; None before means that nobody was there. The last results are remembered."""
+    """Return `diff_generations` of the two, cached; ``before`` is None if there was no generation before."""
     return _difference(_Pair(before.value if before else None, after.value))
 
 

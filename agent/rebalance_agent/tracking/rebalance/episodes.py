@@ -1,4 +1,4 @@
-"""One group's episodes on their way: open, closed and waiting for reports, settled and still revisable."""
+"""The episodes of one group: open, closed and waiting for reports, or settled and still revisable."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from rebalance_agent.tracking.tracker_context import TrackerContext
 __all__ = ["FOLLOWUP_WAIT_MAX_MS", "NAMES_WAIT_MAX_MS", "PENDING_MAX", "REVISABLE_MAX", "REVISE_MAX_MS", "Episodes"]
 
 FOLLOWUP_WAIT_MAX_MS = 300_000
-"""How long an announced follow-up is waited for, at most; Kafka's default ``max.poll.interval.ms``."""
+"""Longest wait (ms) for an announced follow-up: Kafka's default of ``max.poll.interval.ms``."""
 
 PENDING_MAX = 8
-"""Closed episodes of one group that wait to settle; in a storm the oldest settles early."""
+"""Closed episodes of one group that may wait to settle; beyond it the oldest settles early."""
 
 NAMES_WAIT_MAX_MS = 15_000
-"""How long it waits for its topics' names besides: they are asked for at once, but brokers may just be restarting."""
+"""Additional wait (ms) of a closed episode for topic names: requested at once, but brokers may be restarting."""
 
 REVISABLE_MAX = 2
-"""Settled episodes of one group that late reports can still improve."""
+"""Settled episodes of one group that late reports can still revise."""
 
 REVISE_MAX_MS = 600_000
-"""How long they can: reports come by a topic that may be read with some delay, but not for ever."""
+"""How long (ms) a settled episode can be revised: reports come through a topic that may be read with some delay."""
 
 
 @dataclass(slots=True)
@@ -45,13 +45,13 @@ class _Closed:
 
     @property
     def settles_ms(self) -> int:
-        """When it is told, whatever is not known by then."""
+        """When the episode settles, even if reports or names are missing."""
         return self.due_ms + NAMES_WAIT_MAX_MS * bool(self.episode.unnamed)
 
 
 @dataclass(slots=True)
 class _Settled:
-    """``unnamed``: the ids of topics whose names were not known when it was told last."""
+    """``unnamed``: the topic ids whose names were unknown when the episode was last published."""
 
     episode: Episode
     settlement: Settlement
@@ -60,10 +60,13 @@ class _Settled:
 
 
 class Episodes:
-    """Takes completed generations, gives events. Times are the observer's."""
+    """Groups completed generations into episodes and returns their events. Times are by the observer's clock.
+
+    ``shown``: the settlement of the last settled episode, which views show.
+    """
 
     def __init__(self, around: TrackerContext, log: MemberReports, ledger: CounterTotals) -> None:
-        """``log`` is what the members say, ``ledger`` where settled episodes are counted."""
+        """``reports``: the members' reports. ``totals``: counts the settled episodes."""
         self.open: Episode | None = None
         self.shown: Settlement | None = None
         self.rollouts = Rollouts()
@@ -79,22 +82,22 @@ class Episodes:
 
     @property
     def unsettled(self) -> bool:
-        """Whether there is an episode of which nothing was said yet."""
+        """Whether there is an episode without published events."""
         return self.open is not None or bool(self._closed)
 
     @property
     def unnamed(self) -> bool:
-        """Whether it has topics in it whose names nobody knew."""
+        """Whether any episode has topic ids whose names are unknown."""
         return any(episode.unnamed for episode in self._all())
 
     @property
     def showing(self) -> tuple[object, ...]:
-        """What views show of it; it changes when events come out, and sometimes when time passes."""
+        """The parts that views show; they change with events, and sometimes with time."""
         return self.shown, self.rollouts.shown, self.flapping.shown
 
     @property
     def due_ms(self) -> int | None:
-        """When `pass_time` has something to do."""
+        """The next deadline of `pass_time`; None if there is none."""
         times = (
             self._followup_due_ms if self.open else None,
             self._closed[0].settles_ms if self._closed else None,
@@ -106,7 +109,10 @@ class Episodes:
         return min((each for each in times if each is not None), default=None)
 
     def add(self, generation: Generation, own: Episode) -> Iterator[Event]:
-        """A generation is complete: it continues the open episode or begins its ``own``, and may announce another."""
+        """Add a completed generation to the open episode, and close it unless a follow-up is announced.
+
+        ``own``: the episode that starts with this generation if none is open.
+        """
         episode = self.open or own
         episode.generations.append(generation)
         if announces_followup(generation) and len(episode.generations) < GENERATIONS_MAX:
@@ -118,19 +124,19 @@ class Episodes:
             yield from self._close(episode, generation.seen_ms)
 
     def name(self, named: Callable[[Generation], Generation], now_ms: int) -> None:
-        """Topics have got their names: have each generation ``named``. What was told without them is told again."""
+        """Apply ``rename`` to all generations after topic names became known; published episodes will be revised."""
         for episode in self._all():
             episode.name(named)
         if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
             self.report(now_ms)
 
     def report(self, now_ms: int) -> None:
-        """A member reported something: what is settled may be worth another look, when others had their time too."""
+        """Schedule a revision of the settled episodes after a new report; it waits for the other members' reports."""
         if self._settled and self._revise_due_ms is None:
             self._revise_due_ms = now_ms + self._around.settle_ms
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
-        """Do what is due."""
+        """Do the work that is due by ``now_ms``."""
         if self.open and now_ms >= self._followup_due_ms:
             yield from self._close(self.open, now_ms)
         while self._closed and now_ms >= self._closed[0].settles_ms:
@@ -146,7 +152,7 @@ class Episodes:
             yield rollout
 
     def set_back(self, by_ms: int) -> None:
-        """The observer's clock was set back by so much: what is settled is revised and forgotten no later for it."""
+        """Shift the deadlines of settled episodes: the observer's clock was set back by ``by_ms``."""
         self.flapping.set_back(by_ms)
         if self._revise_due_ms is not None:
             self._revise_due_ms -= by_ms
@@ -154,7 +160,7 @@ class Episodes:
             settled.forget_ms -= by_ms
 
     def flush(self, now_ms: int) -> Iterator[Event]:
-        """Close and settle everything at once: the group is gone."""
+        """Close and settle all episodes at once, since the group is gone."""
         if self.open:
             yield from self._close(self.open, now_ms)
         while self._closed:
@@ -185,7 +191,7 @@ class Episodes:
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
             if self._revise_due_ms is not None:
-                yield from self._revise(oldest)  # what it waits for comes too late for this one
+                yield from self._revise(oldest)  # its scheduled revision would come after it was dropped
         self.shown = settlement
         yield from settlement.events
         if closed.episode.known and (

@@ -1,4 +1,4 @@
-"""When a generation's phases were: from its record, the polls that saw it begin, and what members said."""
+"""The phases of a generation with their evidence: its record, polls that show its start, and members' reports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["phases_of"]
 
 
 def phases_of(before: Generation | None, generation: Generation, log: MemberReports) -> Phases:
-    """What is known of the phases that led from ``before`` to ``generation``, each with its evidence."""
+    """Return the known phases of the rebalance from ``before`` to ``generation``, each with its evidence."""
     started = _started(before, generation, log)
     return Phases(
         completed_ms=generation.timestamp_ms,
@@ -23,7 +23,7 @@ def phases_of(before: Generation | None, generation: Generation, log: MemberRepo
 
 
 def _started(before: Generation | None, generation: Generation, log: MemberReports) -> TimeBounds | None:
-    """When the coordinator asked members to rejoin: the poll that saw it, unless a member reacted even before."""
+    """Return when the coordinator asked members to rejoin: by the poll that shows it, or an earlier revocation."""
     window = generation.start
     if generation.returned or before is None or not log:
         return window
@@ -41,6 +41,6 @@ def _started(before: Generation | None, generation: Generation, log: MemberRepor
     )
     if first is None or (window and first.asked_ms >= window.latest_ms):
         return window
-    # Nobody was asked before the generation that it begins from.
+    # No member is asked to rejoin before the previous generation was complete.
     first_ms = max(first.asked_ms, window.earliest_ms if window else before.timestamp_ms)
     return TimeBounds(first_ms, first_ms, first.evidence or Evidence.MEMBERS)

@@ -1,4 +1,4 @@
-"""The assignors' judgement of what a record shows, whichever client made the assignment."""
+"""The quality of a recorded assignment, measured with the assignors, whichever client made it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ __all__ = ["judge_generation", "promises"]
 
 
 def judge_generation(generation: Generation, before: Generation | None = None) -> Judgement | None:
-    """Quality of the generation's assignment, moves counted from ``before``; None where it cannot be judged.
+    """Return the quality of the generation's assignment; None if it cannot be measured.
 
-    A strategy that we do not know is judged against the best balance that the subscriptions allow. Some promise to
-    leave things as they are: judged from the generation itself, what members have now is what they own. In a share
-    group the members of a partition take its records in turn, as fast as each can: how many partitions a member has
-    says nothing.
+    ``before``: the generation from which moves are counted; it also defines what members own. An unknown assignor is
+    compared with the best balance that the subscriptions allow. Share groups return None: the members of a partition
+    share its records, so the number of partitions per member means nothing.
     """
     if generation.group_type is GroupType.SHARE:
         return None
@@ -40,7 +39,7 @@ def judge_generation(generation: Generation, before: Generation | None = None) -
 
 
 def promises(generation: Generation) -> bool:
-    """Whether its strategy is one that we know, so that the targets are what members were promised."""
+    """Whether the assignor is known, so that the judgement's targets are those of the assignor."""
     return (generation.value.protocol or "") in STRATEGIES
 
 
@@ -59,7 +58,7 @@ def _member(member: Member, had: Member | None, before: Generation | None) -> Me
         member_id=member.member_id,
         topics=wanted.topics if wanted else (),
         instance_id=member.instance_id,
-        # What the coordinator gave it, not what it claims: only that is the same for every client.
+        # The recorded assignment, not the member's own claim: only that is the same for every client.
         owned=had.assigned if had else {},
         generation=before.number if before else UNKNOWN_GENERATION,
         rack=wanted.rack_id if wanted else None,

@@ -1,4 +1,4 @@
-"""From a closed episode and what members said of it to the events that are published."""
+"""Turns a closed episode and its members' reports into the events that are published."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ __all__ = ["Settlement", "revise", "settle"]
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What is said of an episode: one event per generation, the closing one last, and how slow its members were."""
+    """The result of an episode: one event per generation, the closing one last, and how slow its members were."""
 
     events: tuple[GenerationEvent, ...]
     slowness: Slowness
 
     @property
     def closing(self) -> GenerationEvent:
-        """The event with the whole episode's stall, causes and counts."""
+        """The closing event, which has the stall, causes and counts of the whole episode."""
         return self.events[-1]
 
     def with_flapping(self, names: tuple[str, ...]) -> Settlement:
-        """The same, with the flapping members among those that came or went."""
+        """Return a copy whose closing event names the flapping members among those that joined or left."""
         closing = replace(self.closing, flapping=names or None)
         return replace(self, events=(*self.events[:-1], closing))
 
     @property
     def join_seconds(self) -> float | None:
-        """The longest join phase: a cooperative episode waits in its first generation, its closing one is short."""
+        """The longest join phase; in a cooperative episode it is usually that of the first generation."""
         return _longest(event.join_seconds for event in self.events)
 
     @property
@@ -53,12 +53,12 @@ class Settlement:
 
     @property
     def reconcile_seconds(self) -> float | None:
-        """The longest wait for members to come to what their coordinator assigned."""
+        """The longest time that members took to reach the coordinator's target assignment."""
         return _longest(event.reconcile_seconds for event in self.events)
 
     @property
     def slowest(self) -> MemberSnapshot | None:
-        """The member that the rebalance waited for, if anybody can be named."""
+        """The member that the rebalance waited for, if known."""
         wanted = self.closing.slowest_member_id
         return next((member for event in self.events for member in event.members if member.member_id == wanted), None)
 
@@ -73,7 +73,7 @@ class _Moves:
 
 
 def settle(cluster_id: str, episode: Episode, log: MemberReports, topics: ClusterTopics) -> Settlement:
-    """Say what is known now. Pure: the same episode and reports give the same events."""
+    """Return the events of an episode as known now. Pure: equal episodes and reports give equal events."""
     phases = [phases_of(before, after, log) for before, after in episode.steps()]
     slowness = find_slowness(episode, phases[0].started_ms, log)
     moves = [_moves(before, after, log) for before, after in episode.steps()]
@@ -88,10 +88,10 @@ def settle(cluster_id: str, episode: Episode, log: MemberReports, topics: Cluste
 def revise(
     old: Settlement, new: Settlement, *, renamed: bool = False
 ) -> tuple[Settlement, tuple[GenerationEvent, ...]] | None:
-    """Replace what was published by a later look at the same facts, and say which events changed.
+    """Return the revised settlement and its changed events, with their revisions raised; None if nothing is revised.
 
-    None unless the later look knows at least as much: an exact stall never becomes a bound, a bound never gets wider;
-    but for what was ``renamed``, of which one topic may have been taken for two.
+    Nothing is revised if ``new`` knows less: an exact stall never becomes a bound, a bound never gets wider. Except if
+    topics were ``renamed``: one topic may have been counted as two, by its id and by its name.
     """
     if not renamed and not _knows_as_much(new.closing, old.closing):
         return None
@@ -125,7 +125,7 @@ def _closing(
     log: MemberReports,
     topics: ClusterTopics,
 ) -> GenerationEvent:
-    """The last generation's event, which speaks for the whole episode."""
+    """Build the closing event: of the last generation, with the sums of the whole episode."""
     whole = difference(episode.before, episode.last)
     return _event(
         cluster_id,
@@ -207,7 +207,7 @@ def _event(
 
 
 def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
-    """The fewest moves: those that the balance needs, and what members that went had and others have now."""
+    """Return the fewest moves: those that the balance needs, and the partitions of departed members."""
     if quality.moved_min is None or episode.before is None:
         return quality.moved_min
     staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
@@ -223,7 +223,7 @@ def _causes(episode: Episode, index: int, log: MemberReports, topics: ClusterTop
 
 
 def _returned_member(before: Generation | None, generation: Generation) -> str:
-    """The static member that came back: two of them within one generation and millisecond are two facts."""
+    """Return the ids of returned static members, so that two returns in one millisecond get different event ids."""
     if not generation.returned or before is None:
         return ""
     known = {member.member_id for member in before.members}
@@ -231,7 +231,7 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
 
 
 def _moves(before: Generation | None, after: Generation, log: MemberReports) -> _Moves:
-    """Partitions that changed hands in one generation. An eager one takes everything from everyone and hands it out."""
+    """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all."""
     diff = difference(before, after)
     lost = 0
     if before and diff.gone:

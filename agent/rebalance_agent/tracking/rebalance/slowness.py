@@ -1,4 +1,4 @@
-"""Who held a rebalance up, and when each member stopped, as far as members said."""
+"""The slowest member of a rebalance, and when each member stopped consuming, as far as reported."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 __all__ = ["REJOIN_SLACK_MS", "Slowness", "find_slowness"]
 
 REJOIN_SLACK_MS = 1_000
-"""A member rejoins at once when its revoked callback has returned: if the join phase ended that soon after the latest
-known return, nobody else was waited for."""
+"""A member rejoins as soon as its revoked callback returned. If the join phase ended within this time (ms) of the last
+reported return, the coordinator waited for no other member."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slowness:
-    """``member_id`` was the last to be ready to rejoin, ``seconds`` after the start; None where nobody can be blamed.
+    """The slowest member: ``member_id`` was the last one ready to rejoin, ``seconds`` after the start; None: unknown.
 
-    ``stop_seconds``: member id -> from the start until it stopped working.
+    ``stop_seconds``: member id -> seconds from the start until the member stopped consuming.
     """
 
     member_id: str | None = None
@@ -29,9 +29,9 @@ class Slowness:
 
 
 def find_slowness(episode: Episode, started_ms: int | None, log: MemberReports) -> Slowness:
-    """Look at every join phase of the episode; ``started_ms`` is the episode's start, without which nothing is long.
+    """Find the slowest member in all join phases of the episode; ``started_ms`` is the episode's start.
 
-    Where the coordinator records who is to give up what, the member that took longest for it is the slow one.
+    Where the coordinator records revocations, it is the member that took longest to revoke.
     """
     if slow := [(each, name) for step in episode.generations for name, each in step.revoking_ms.items()]:
         longest_ms, member_id = max(slow)
@@ -55,7 +55,7 @@ def find_slowness(episode: Episode, started_ms: int | None, log: MemberReports) 
 
 
 def _revocations(before: Generation, after: Generation, log: MemberReports) -> tuple[dict[str, int], dict[str, int]]:
-    """When the members that stayed entered their first revoked callback, and left their last one."""
+    """Return, by member id, when staying members entered their first revoked callback, and left their last one."""
     span = ReportSpan.between(before, after)
     staying = {member.member_id for member in after.members}
     entered: dict[str, int] = {}

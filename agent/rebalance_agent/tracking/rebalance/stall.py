@@ -1,7 +1,7 @@
-"""How long partitions stood still in an episode, measured where members reported it and bounded elsewhere.
+"""The stall of an episode: how long its partitions were not consumed, exact where members report, else bounded.
 
-For a partition: from the moment its owner stopped working on it to the moment the new owner's assigned callback
-returned. Under an eager protocol everything stops; under a cooperative one, what changes hands or lost its owner.
+A partition is stalled from the moment when its owner stopped consuming it until the new owner's assigned callback
+returned. Under an eager protocol all partitions stop; under a cooperative one, those that move or lost their owner.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 __all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
 
 STANDSTILL_MAX_MS = 86_400_000
-"""A partition that seems to stand still for more than a day counts for a day: more likely a clock was set."""
+"""Longest stall (ms) of a partition: one that seems to exceed a day counts as a day, since a clock was probably set."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A moment in time as closely as it is known; ``exact`` if somebody measured it.
+    """A moment between two bounds; ``exact`` if a member reported it.
 
-    ``unsure_ms``: how much of the span lies before the rebalance and is only possible: of a member that went without a
-    word, and was not heard to commit, nobody knows whether it had been dead for a session timeout or said goodbye that
-    moment.
+    ``uncertain_ms``: the part of the range before the rebalance in which the partition may still have been consumed. A
+    member that departed without a report and without a commit may have failed a session timeout ago, or left just then.
     """
 
     earliest_ms: int
@@ -53,16 +52,16 @@ class _Standstill:
     unsure_ms: int
 
 
-class _Unknown(Exception):  # noqa: N818 - not an error: a moment that nobody can bound
+class _Unknown(Exception):  # noqa: N818 - not an error: a moment without bounds
     pass
 
 
 def measure_stall(episode: Episode, log: MemberReports) -> Stall | None:
-    """The stall of a closed episode; None where nobody knows the start, what was before, or what is assigned.
+    """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
-    With ``basis`` bound, ``seconds`` is an upper bound, and so is ``partition_seconds`` but for one thing: it leaves
-    out the session timeout of members that went without a word and were not heard to commit, because else every clean
-    leave of a group that does not report would cost its error budget 45 s for each partition.
+    With ``basis`` bound, ``seconds`` is an upper bound. So is ``partition_seconds``, except that it leaves out the
+    session timeout of members that departed without a report or a commit: otherwise every clean leave in a group that
+    does not report would cost its error budget 45 s per partition.
     """
     if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
         return None
@@ -82,7 +81,7 @@ def _standstills(episode: Episode, log: MemberReports) -> Iterator[_Standstill]:
     idle: dict[Partition, _Moment] = {}
     for before, generation in episode.steps():
         step = _Step(episode, before, generation, log)
-        # Of several members of a partition (in a share group) those that stay say when it stopped.
+        # If several members share a partition (share groups), the staying ones decide when it stopped.
         had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
         kept = set() if step.everything_stops else _kept(before, generation)
@@ -104,9 +103,9 @@ def _standstills(episode: Episode, log: MemberReports) -> Iterator[_Standstill]:
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
-    """Partitions that a member had, has and need not put down: in a share group it may be one of several.
+    """Return the partitions that a member kept without revoking them; in a share group it may be one of several.
 
-    Not those that it gave up on the way, and got back.
+    Partitions that it revoked and got back are not included.
     """
     ways = after.handovers.items()
     back = {partition for partition, way in ways if way.earlier or (way.parted and way.given_ms is not None)}
@@ -121,13 +120,13 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
 
 
 def _given(way: PartitionHandover) -> _Moment:
-    """When somebody had it who was to have it."""
+    """Return when the partition was assigned to its new owner."""
     at_ms = way.given_ms or 0
     return _Moment(at_ms, at_ms, exact=False)
 
 
 def _handed_on(way: PartitionHandover, following: PartitionHandover) -> _Moment:
-    """When who had it from ``way`` stopped: if nobody saw that it was asked to, at any time that it had it."""
+    """Return when the owner after ``handover`` stopped; if no request was recorded, any time while it owned it."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
     return _Moment((way.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
 
@@ -140,7 +139,7 @@ def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
 
 
 class _Step:
-    """One generation of the episode: when each of its partitions stopped or resumed."""
+    """One generation of the episode: when each of its partitions stopped and resumed."""
 
     def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberReports) -> None:
         self._fresh = episode.fresh and not (before and owners(before.value))
@@ -154,12 +153,12 @@ class _Step:
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
     def ways(self, partition: Partition) -> tuple[PartitionHandover, ...]:
-        """On which it stood still, as far as the coordinator records them; at least one, which may say nothing."""
+        """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
         way = self._generation.handovers.get(partition, _NO_WAY)
         return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
 
     def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> _Moment:
-        """When ``owner``, of the generation before, stopped working on it, which then went this way."""
+        """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
         if owner.member_id not in self._stops:
             self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
         at_ms = self._stops[owner.member_id].get(partition)
@@ -173,7 +172,7 @@ class _Step:
                 return _Moment(self._start().earliest_ms, handover.released_ms, exact=False)
             return self._last_sign(owner, handover.released_ms, handover.released_ms)
         if generation.returned:
-            # It was not missed for longer than its session: else it would have been expelled.
+            # A member away for longer than its session timeout would have been removed.
             return self._last_sign(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
@@ -181,13 +180,13 @@ class _Step:
         if self.everything_stops:
             start = self._start()
             return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
-        # It works on until it has its new assignment; `bounded` knows by when it has rejoined.
+        # It consumes until it gets its new assignment; `bounded` sets the upper bound: when it has rejoined.
         return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
 
     def appeared(self, way: PartitionHandover) -> _Moment:
-        """When a partition that nobody had, and that then went this way, could first have been worked on."""
+        """Return when a partition without an owner before could first have been consumed."""
         if not self._fresh and way.released_ms is not None:
-            # Given up in an earlier episode, for a static member that was away, or in this one, by who never had it.
+            # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
             return _Moment(way.released_ms if way.asked_ms is None else way.asked_ms, way.released_ms, exact=False)
         if not self._fresh:
             return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
@@ -197,13 +196,13 @@ class _Step:
         return _Moment(start.earliest_ms, start.latest_ms, exact=start.evidence is Evidence.RECORD)
 
     def bounded(self, stopped: _Moment) -> _Moment:
-        """A stop that some earlier generation asked for had happened when this one's join phase ended."""
+        """Bound a stop that an earlier generation requested: it happened before this one's join phase ended."""
         if stopped.latest_ms < _FOREVER_MS:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
     def resumed(self, partition: Partition, owner: Member, way: PartitionHandover) -> _Moment:
-        """When ``owner``, of this generation, could work on it, which came this way."""
+        """Return when ``owner``, of this generation, could consume the partition after this ``handover``."""
         if owner.member_id not in self._resumes:
             self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
         at_ms = self._resumes[owner.member_id].get(partition)
@@ -213,9 +212,9 @@ class _Step:
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
     def _last_sign(self, owner: Member, earliest_ms: int, latest_ms: int) -> _Moment:
-        """A member that went gave its last sign of life at most a session timeout before the coordinator noticed.
+        """Return when a departed member stopped: at most a session timeout before the coordinator noticed.
 
-        With a commit heard in that time, its work ended then: after a clean end there is one right before it.
+        A commit in that time is taken as its end: a member that leaves cleanly commits right before.
         """
         expired_ms = earliest_ms - owner.session_timeout_ms
         sign = self._generation.last_signs.get(owner.member_id, LastSign())

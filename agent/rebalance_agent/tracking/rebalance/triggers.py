@@ -1,4 +1,4 @@
-"""Why a rebalance happened: read from the difference of two generations, refined by what members said."""
+"""The causes of a rebalance, from the difference of two generations and the members' reports."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _BY_DEPARTURE = {
 
 
 def in_precedence(causes: Iterable[Trigger]) -> tuple[Trigger, ...]:
-    """Each cause once, in the order in which a counter would choose."""
+    """Return each cause once, ordered by precedence; the first one is the trigger."""
     return tuple(sorted(set(causes), key=TRIGGER_PRECEDENCE.index))
 
 
 def episode_causes(episode: Episode, log: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
-    """The causes of the whole episode: those of its generations; a follow-up's own rejoin is not one of them."""
+    """Return the causes of a whole episode: those of its generations, without the rejoin of a follow-up."""
     if not episode.known:
         return (Trigger.UNKNOWN,)
     causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, log, topics)}
     if Trigger.GROUP_STARTED in causes:
-        # The internal topics of a streams group are created because it starts, and seen now sooner and now later.
+        # A streams group creates its internal topics when it starts; they may be seen before or after its generation.
         causes -= {Trigger.TOPICS_CHANGED}
     return in_precedence(causes - {Trigger.REJOIN} or causes)
 
@@ -40,7 +40,7 @@ def episode_causes(episode: Episode, log: MemberReports, topics: ClusterTopics) 
 def generation_causes(
     before: Generation | None, after: Generation, log: MemberReports, topics: ClusterTopics
 ) -> tuple[Trigger, ...]:
-    """The causes of one generation, given the one before it (None or Empty: the group started)."""
+    """Return the causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
         return (Trigger.GROUP_STARTED,)
     diff = difference(before, after)
