@@ -131,6 +131,7 @@ def test_of_too_many_groups_the_one_that_changed_longest_ago_goes():
     assert [numbers(history, group) for group in "abc"] == [[2, 1], None, [1]]
 
 
+@pytest.mark.no_cover  # many times over what others count
 @pytest.mark.parametrize("rebalances", [1, 30])
 def test_bytes_are_bounded_whatever_comes(rebalances):
     members = tuple(

@@ -30,6 +30,7 @@ def member(name, assigned=(), *, client="c", instance=None, pod=None):
     return MemberSnapshot(name, instance, client, "/h", ("t",), {}, owned, where=where)
 
 
+@pytest.mark.no_cover  # many times over what others count
 @given(st.text())
 def test_nothing_that_a_terminal_acts_upon_is_printed(text):
     assert printable(text).isprintable()
