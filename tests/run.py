@@ -156,10 +156,14 @@ ON_REQUEST = (
 
 @dataclass(frozen=True)
 class Row:
-    """What is reported of a tier in the end: minutes from its first command's start to its last one's end."""
+    """What is reported of a tier in the end: minutes from its first command's start to its last one's end.
+
+    Tiers overlap; ``cpu_minutes`` is the processor time that each took, with all that it started.
+    """
 
     tier: str
     minutes: float
+    cpu_minutes: float
     passed: bool
 
 
@@ -207,10 +211,10 @@ def main() -> int:
             shutil.rmtree(scratch, ignore_errors=True)
     minutes = (clock.monotonic() - start) / 60
     report_coverage(environment)
-    print("\ntier            minutes")
+    print("\ntier            minutes  CPU minutes")
     for row in rows:
-        print(f"{row.tier:<15} {row.minutes:7.1f}  {'passed' if row.passed else 'FAILED'}")
-    print(f"{'in all':<15} {minutes:7.1f}")
+        print(f"{row.tier:<15} {row.minutes:7.1f}  {row.cpu_minutes:11.1f}  {'passed' if row.passed else 'FAILED'}")
+    print(f"{'in all':<15} {minutes:7.1f}  {sum(row.cpu_minutes for row in rows):11.1f}")
     if missing:
         print("\nnot run:", *missing, sep="\n  ")
     if scratch and not passed:
@@ -259,7 +263,8 @@ def run(tiers: list[Tier], extra: list[str], environment: dict[str, str], clock:
     for name, jobs in by_tier.items():
         mine = list(islice(results, len(jobs)))
         seconds = max(each.ended for each in mine) - min(each.began for each in mine)
-        rows.append(Row(name, seconds / 60, all(each.status in good_ends(extra) for each in mine)))
+        passed = all(each.status in good_ends(extra) for each in mine)
+        rows.append(Row(name, seconds / 60, sum(each.cpu for each in mine) / 60, passed))
     return rows
 
 

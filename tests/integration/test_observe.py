@@ -52,6 +52,7 @@ def _all_published(bootstrap, topic, group):
     return compared[0]
 
 
+@pytest.mark.end_to_end
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 def test_every_generation_of_a_confluent_group_becomes_an_event_and_the_last_one_a_metric(kafka, names, strategy):
     bootstrap, (topic, group, published) = kafka.bootstrap_servers, names

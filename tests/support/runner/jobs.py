@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
@@ -39,11 +41,15 @@ class Job:
 
 @dataclass(frozen=True)
 class Result:
-    """How a job ended: its exit status, and seconds since the start of all at which it began and ended."""
+    """How a job ended: its exit status, and seconds since the start of all at which it began and ended.
+
+    ``cpu``: seconds of processor time that it and the processes that it started took.
+    """
 
     status: int
     began: float
     ended: float
+    cpu: float
 
 
 def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
@@ -76,7 +82,7 @@ def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
         for index in sorted(runs):
             runs[index].show()
         raise
-    return [Result(run.process.returncode, run.began - start, run.ended - start) for _, run in sorted(runs.items())]
+    return [run.result(start) for _, run in sorted(runs.items())]
 
 
 def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
@@ -95,7 +101,8 @@ class _Run:
 
     def __init__(self, job: Job, clock: Clock, *, live: bool) -> None:
         self.began = self.ended = clock.monotonic()
-        self._job, self._clock, self._over = job, clock, False
+        self.cpu = 0.0
+        self._job, self._clock, self._pause = job, clock, threading.Event()
         self._output: IO[bytes] | None = None
         if live:
             print(f"=== {job.name}", flush=True)
@@ -113,15 +120,23 @@ class _Run:
                 psutil.Process(self.process.pid).nice(min(LOWEST_PRIORITY, psutil.Process().nice() + job.lane.niceness))
 
     def over(self) -> bool:
-        """Whether the process has ended; the first call after that says when."""
-        if not self._over and self.process.poll() is not None:
-            self._over, self.ended = True, self._clock.monotonic()
-        return self._over
+        """Whether the process has ended; the first call after that notes when."""
+        if self.process.returncode is None:
+            pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            if pid:
+                self.process.returncode = os.waitstatus_to_exitcode(status)
+                self.ended, self.cpu = self._clock.monotonic(), usage.ru_utime + usage.ru_stime
+        return self.process.returncode is not None
 
     def wait(self, seconds: float) -> None:
         """Wait for its end, but no longer than that."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(seconds)
+        end = self._clock.monotonic() + seconds
+        while not self.over() and self._clock.monotonic() < end:
+            self._pause.wait(POLL_S)
+
+    def result(self, start: float) -> Result:
+        """How it ended, in seconds since ``start``."""
+        return Result(self.process.returncode, self.began - start, self.ended - start, self.cpu)
 
     def end(self, patience: float) -> None:
         """Let it end by itself within ``patience`` seconds; then it is told to, and then it is killed."""
@@ -135,7 +150,7 @@ class _Run:
         """Write what it said, once."""
         if self._output is None:
             return
-        minutes = (self._clock.monotonic() - self.began if not self._over else self.ended - self.began) / 60
+        minutes = (self._clock.monotonic() - self.began if not self.over() else self.ended - self.began) / 60
         print(f"=== {self._job.name} ({minutes:.1f} min)", flush=True)
         self._output.seek(0)
         sys.stdout.buffer.write(self._output.read())

@@ -17,7 +17,7 @@ from support.observer.observing import PATIENCE_S, eventually
 from support.runner.jobs import LOWEST_PRIORITY, Job, Lane, run_jobs
 
 HELP = f"""
-import os, signal, sys, time
+import os, signal, subprocess, sys, time
 from pathlib import Path
 
 def wait_for(path):
@@ -85,6 +85,15 @@ def test_a_job_is_as_far_below_the_runners_priority_as_its_lane_says():
     code = "[time.sleep(0.1) for _ in range(100) if os.nice(0) != int(sys.argv[1])]; sys.exit(os.nice(0))"
     jobs = job("a", code, lower, lane=Lane(1, niceness=7)), job("b", "sys.exit(os.nice(0))", lane=ONE)
     assert statuses_of(*jobs) == [lower, own]
+
+
+def test_the_processor_time_of_a_job_is_that_of_all_that_it_started():
+    burn = "import time\nwhile time.process_time() < 0.5: pass"
+    idle = job("idle", "time.sleep(0.5)")
+    busy = job("busy", f"subprocess.run([sys.executable, '-c', {burn!r}], check=True)")
+    waited, burnt = run_jobs([idle, busy], SystemClock())
+    assert burnt.cpu >= 0.5
+    assert waited.cpu < 0.5 <= waited.ended - waited.began
 
 
 def test_each_ones_output_is_kept_together_in_the_order_of_the_jobs(tmp_path, capfd):
