@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import psutil
 
@@ -47,6 +48,9 @@ def _give_way(pid: int) -> None:
         _lower(process)
         for child in process.children(recursive=True):  # started before it was told
             _lower(child)
+    # Where Linux shares the processors between sessions first, it is the session's priority that counts.
+    with contextlib.suppress(OSError):
+        Path(f"/proc/{pid}/autogroup").write_text(str(LOWEST_PRIORITY), encoding="ascii")
 
 
 def _lower(process: psutil.Process) -> None:

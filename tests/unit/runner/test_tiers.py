@@ -1,0 +1,28 @@
+"""The tiers of ``tests/run.py``: none of the tests is forgotten, and the loop of change and try has none of its own."""
+
+from pathlib import Path
+
+import run
+
+TESTS = Path(run.__file__).parent
+
+
+def folders(tiers):
+    """The folders that pytest is given."""
+    return {each for tier in tiers for command in tier.commands for each in command.arguments if each[:6] == "tests/"}
+
+
+def test_every_test_is_in_a_tier():
+    written = {f"tests/{path.relative_to(TESTS).parts[0]}" for path in TESTS.rglob("test_*.py")}
+    assert folders((*run.TIERS, *run.ON_REQUEST)) == written
+
+
+def test_what_is_run_in_minutes_is_run_with_every_change():
+    assert {tier.name for tier in run.LOOP} <= {tier.name for tier in run.TIERS}
+    assert folders(run.LOOP) <= folders(run.TIERS)
+
+
+def test_only_what_is_asked_for_runs_alone():
+    assert not any(map(run.is_alone, run.TIERS))
+    assert all(map(run.is_alone, run.ON_REQUEST))
+    assert [len(each) for each in run.apart([*run.TIERS, *run.ON_REQUEST])] == [len(run.TIERS), 1, 1]
