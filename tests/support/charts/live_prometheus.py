@@ -174,6 +174,14 @@ def server() -> str | None:
     return str(beside) if beside and beside.exists() else shutil.which("prometheus")
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need the run."""
+    for item in items:
+        if "live" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.live)
+
+
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """The demo's timetable as Prometheus saw it. The first test that asks for it waits for the whole run."""

@@ -43,7 +43,7 @@ class Job:
 class Result:
     """How a job ended: its exit status, and seconds since the start of all at which it began and ended.
 
-    ``cpu``: seconds of processor time that it and the processes that it started took.
+    ``cpu``: seconds of processor time that it took, and those that it started, if it waited for their end.
     """
 
     status: int
