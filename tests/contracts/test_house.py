@@ -64,6 +64,7 @@ NOT_IN_DOCSTRINGS = {"pytest", "structlog"}
 CLIENTS = {"clients.aiokafka", "clients.confluent_assignors", "clients.confluent_kafka", "clients.kafka_python"}
 MIRRORS = (
     ("errors.py", {"", "artifacts", "demo", "pipeline", "testing"}, "the errors of one package each"),
+    ("health.py", {"", "http"}, "what a part reports, and what keeps the reports for /readyz"),
     ("*", CLIENTS, "adapters have the same parts, by client"),
     ("internal_topics.py", {"assignors", *CLIENTS}, "what adapters ask of their client for the assignors' module"),
     ("*", {"cli.commands", "runtime.processes"}, "a command has the name of the process that it runs"),

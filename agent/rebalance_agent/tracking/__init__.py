@@ -11,7 +11,7 @@ No I/O, no threads, no clock: time is an argument. Four packages and the files t
 - ``tracked_group`` is the base of both states; ``tracker_context`` is what all groups of a tracker share.
 - ``build_view`` makes the `GroupView`; ``polled_groups`` makes it for groups known only from DescribeGroups.
 - ``completed_generation``: one generation as its record shows it; ``member_reports``: what members reported.
-- ``poll_evidence``: when ListGroups polls first saw a rebalance; ``topic_names``: topic ids, which may lack a name yet.
+- ``poll_evidence``: when ListGroups polls first saw a rebalance; ``observed_record``: a record as an observation.
 - ``cluster_topics``: the cluster's topics; ``log_replay``: feeds the retained records of a partition to a tracker.
 
 ``classic`` and ``epoch`` never import each other; both import ``rebalance``.

@@ -20,7 +20,7 @@ from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
 from rebalance_agent.tracking.rebalance.counters import CounterTotals
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS, Episodes
 from rebalance_agent.tracking.rebalance.last_seen import LastCommits
-from rebalance_agent.tracking.topic_names import named
+from rebalance_agent.tracking.rebalance.topic_names import named
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalance
 
