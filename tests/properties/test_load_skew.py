@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_agent.tracking.patterns.loads import least_highest_load, skew_ratio
+from rebalance_agent.tracking.patterns.loads import min_highest_load, skew_ratio
 from rebalance_agent.tracking.views import MemberLoad
 
 TOPICS = ("t", "u", "v")
@@ -80,7 +80,7 @@ def test_a_ratio_is_one_at_least_and_one_where_nothing_is_better(group):
 @given(assigned_groups())
 def test_no_assignment_beats_the_bound_and_the_best_comes_within_twice_of_it(group):
     subscriptions, loads, owners = group
-    bound, optimum = least_highest_load(loads, members(subscriptions, owners)), best(subscriptions, loads)
+    bound, optimum = min_highest_load(loads, members(subscriptions, owners)), best(subscriptions, loads)
     assert bound <= optimum * 1.001
     assert optimum <= 2.001 * bound
 
@@ -89,7 +89,7 @@ def test_no_assignment_beats_the_bound_and_the_best_comes_within_twice_of_it(gro
 def test_equal_loads_have_the_bound_of_the_best_balance(group):
     subscriptions, loads, owners = group
     equal = dict.fromkeys(loads, 7.0)
-    bound = least_highest_load(equal, members(subscriptions, owners)) / 7
+    bound = min_highest_load(equal, members(subscriptions, owners)) / 7
     assert ceil(bound - 1e-3) == best(subscriptions, dict.fromkeys(loads, 1))
 
 

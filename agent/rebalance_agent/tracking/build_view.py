@@ -17,37 +17,37 @@ from rebalance_agent.tracking.rebalance.quality import judge_generation, promise
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, MemberLoad
 
-__all__ = ["draw", "judge", "looks_alike"]
+__all__ = ["add_quality", "build_view", "keeps_base_view"]
 
 _STREAMS = "stream"
 """The assignor of Kafka Streams in classic groups; its records do not show which members are standbys."""
 
 
-def draw(
+def build_view(
     generation: Generation,
     state: GroupState,
     version: int,
     first_seen_ms: int,
-    around: TrackerContext,
+    context: TrackerContext,
 ) -> GroupView:
     """Build the part of the view that depends on the generation alone, without the quality of the assignment."""
     value = generation.value
-    consumers = _consumes(generation)
+    consumers = _are_consumers(generation)
     members = generation.members
     sizes = _subscribed_sizes(generation)
     partitions = sum(sizes.values()) if consumers else None
     shares = tuple(
         MemberLoad(
-            each.member_id,
-            each.instance_id,
-            each.client_id,
-            each.client_host,
-            each.assigned,
-            topics=each.subscription.topics if each.subscription else None,
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            member.assigned,
+            topics=member.subscription.topics if member.subscription else None,
         )
-        for each in sorted(members, key=lambda member: member.member_id)
+        for member in sorted(members, key=lambda member: member.member_id)
     )
-    declared = around.copartitioned.of(value.group) if generation.group_type is not GroupType.SHARE else None
+    declared = context.copartitioned.of(value.group) if generation.group_type is not GroupType.SHARE else None
     served = sum(number < sizes.get(topic, 0) for topic, number in owners(value))
     return GroupView(
         group=value.group,
@@ -60,9 +60,9 @@ def draw(
         assignor=value.protocol or None,
         protocol=generation.protocol,
         members=shares,
-        static_members=sum(each.instance_id is not None for each in members),
+        static_members=sum(member.instance_id is not None for member in members),
         partitions=partitions,
-        unassigned=partitions - served if around.topics.known and partitions is not None else None,
+        unassigned=partitions - served if context.topics.known and partitions is not None else None,
         copartition_breaks=copartition_breaks(declared, sizes, shares) if declared else None,
         rebalance_timeout_seconds=generation.rebalance_timeout_ms / 1000
         if members and generation.rebalance_timeout_ms >= 0
@@ -72,23 +72,23 @@ def draw(
     )
 
 
-def judge(portrait: GroupView, generation: Generation, standing_by: Collection[str] = ()) -> GroupView:
+def add_quality(view: GroupView, generation: Generation, standby_hosts: Collection[str] = ()) -> GroupView:
     """Return ``view`` with the quality of the generation's assignment: skew, imbalance, idle members, targets.
 
     ``standby_hosts``: members with standby or warm-up tasks, which are not idle.
     """
-    consumers = _consumes(generation)
-    judged = judge_generation(generation, generation) if portrait.members and consumers else None
+    consumers = _are_consumers(generation)
+    judged = judge_generation(generation, generation) if view.members and consumers else None
     quality = judged.quality if judged else None
-    members = portrait.members
+    members = view.members
     if judged and promises(generation):
-        members = tuple(replace(each, target=judged.targets.get(each.member_id)) for each in members)
+        members = tuple(replace(member, target=judged.targets.get(member.member_id)) for member in members)
     idle = None
     if consumers and generation.value.protocol != _STREAMS:
         sizes = _subscribed_sizes(generation)
-        idle = sum(_idle(each, sizes, standing_by) for each in members)
+        idle = sum(_idle(member, sizes, standby_hosts) for member in members)
     return replace(
-        portrait,
+        view,
         members=members,
         idle_members=idle,
         skew_ratio=quality.skew_ratio if quality else None,
@@ -98,35 +98,35 @@ def judge(portrait: GroupView, generation: Generation, standing_by: Collection[s
     )
 
 
-def _consumes(generation: Generation) -> bool:
+def _are_consumers(generation: Generation) -> bool:
     """Whether the members are consumers: other clients (Connect) use groups, too."""
     return generation.value.protocol_type in ("", "consumer")
 
 
-def looks_alike(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
+def keeps_base_view(old: CurrentAssignment | None, new: CurrentAssignment | None, record: EpochRecord) -> bool:
     """Whether a record leaves the group's base view unchanged; ``old`` and ``new``: its member's assignment.
 
     In a large group each member writes a record when it reaches a new epoch, and most keep their partitions.
     """
     if record.kind is CurrentAssignment:
-        return old is not None and new is not None and _has(old) == _has(new)
+        return old is not None and new is not None and _shown(old) == _shown(new)
     return record.kind in (MemberTarget, TargetEpoch)
 
 
-def _has(current: CurrentAssignment) -> tuple[object, ...]:
+def _shown(current: CurrentAssignment) -> tuple[object, ...]:
     return current.epoch < 0, current.assigned, current.revoking, current.standbys
 
 
 def _subscribed_sizes(generation: Generation) -> dict[str, int]:
     """Return the partition counts of subscribed topics; assigned topics count where no subscription could be read."""
-    wanted: set[str] = set()
+    topics: set[str] = set()
     for member in generation.members:
-        wanted.update(member.subscription.topics if member.subscription else member.assigned)
-    return {topic: count for topic, count in generation.topics.items() if topic in wanted}
+        topics.update(member.subscription.topics if member.subscription else member.assigned)
+    return {topic: count for topic, count in generation.topics.items() if topic in topics}
 
 
-def _idle(member: MemberLoad, sizes: Mapping[str, int], standing_by: Collection[str]) -> bool:
+def _idle(member: MemberLoad, sizes: Mapping[str, int], standby_hosts: Collection[str]) -> bool:
     """Whether the member has no partitions, although its subscription allows some and its assignor aims at some."""
-    if count_partitions(member.assigned or {}) or member.target == 0 or member.member_id in standing_by:
+    if count_partitions(member.assigned or {}) or member.target == 0 or member.member_id in standby_hosts:
         return False
     return member.topics is None or any(topic in sizes for topic in member.topics)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from rebalance_agent.model.group import GroupSnapshot
 
-__all__ = ["GONE_MAX", "ClusterTopics", "PartitionChanges"]
+__all__ = ["GONE_MAX", "ClusterTopics", "PartitionCount"]
 
 GONE_MAX = 10_000
 """Ids of deleted topics that are kept: a group's records refer to them until its next assignment."""
@@ -19,7 +19,7 @@ class ClusterTopics:
         """Start without any list of topics."""
         self._counts: Mapping[str, int] = {}
         self._names: Mapping[str, str] = {}
-        self._born_ms: dict[str, int] = {}
+        self._created_ms: dict[str, int] = {}
         self._since_ms: int | None = None
         self._at_ms = -1
         self.version = 0
@@ -47,7 +47,7 @@ class ClusterTopics:
         changed |= {topic for topic_id, topic in named.items() if self._names.get(topic_id) != topic}
         self._names = {**_newest(self._names, named), **named}
         changed |= self._counts.keys() - counts.keys()
-        self._born_ms = {topic: self._born_ms.get(topic, at_ms) for topic in counts}
+        self._created_ms = {topic: self._created_ms.get(topic, at_ms) for topic in counts}
         self._counts, self._at_ms = counts, at_ms
         self._since_ms = at_ms if self._since_ms is None else self._since_ms
         self.version += bool(changed)
@@ -57,13 +57,13 @@ class ClusterTopics:
         """Handle a clock that was set back to ``now_ms``: the next list is not taken for an old one."""
         self._at_ms = min(self._at_ms, now_ms)
         self._since_ms = None if self._since_ms is None else min(self._since_ms, now_ms)
-        self._born_ms = {topic: min(born_ms, now_ms) for topic, born_ms in self._born_ms.items()}
+        self._created_ms = {topic: min(created_ms, now_ms) for topic, created_ms in self._created_ms.items()}
 
     def name(self, topic_id: str) -> str:
         """Return the name of the topic with that id; the id itself while its name is unknown."""
         return self._names.get(topic_id, topic_id)
 
-    def names(self, topic_id: str) -> bool:
+    def has_name(self, topic_id: str) -> bool:
         """Whether the name of the topic with that id is known."""
         return topic_id in self._names
 
@@ -71,11 +71,11 @@ class ClusterTopics:
         """Return the partition count of the topic; 0 if it is unknown."""
         return self._counts.get(topic, 0)
 
-    def born_after(self, topic: str, at_ms: int) -> bool:
+    def created_after(self, topic: str, at_ms: int) -> bool:
         """Whether the topic is known not to have existed at ``at_ms``."""
         if self._since_ms is None or at_ms < self._since_ms:
             return False
-        return self._born_ms.get(topic, at_ms + 1) > at_ms
+        return self._created_ms.get(topic, at_ms + 1) > at_ms
 
     def exists(self, topic: str) -> bool:
         """Whether the topic exists; True before the first list."""
@@ -95,7 +95,7 @@ class ClusterTopics:
         return {topic: count for topic, count in sizes.items() if count}
 
 
-class PartitionChanges:
+class PartitionCount:
     """The partition count of a group's topics, computed again only when they or the cluster's topics changed."""
 
     def __init__(self) -> None:
@@ -103,11 +103,11 @@ class PartitionChanges:
         self._known: tuple[frozenset[str], int] | None = None
         self._partitions = 0
 
-    def count(self, topics: frozenset[str], catalogue: ClusterTopics) -> int:
+    def count(self, topics: frozenset[str], cluster_topics: ClusterTopics) -> int:
         """Return the number of partitions of all ``topics``."""
-        known = (topics, catalogue.version)
+        known = (topics, cluster_topics.version)
         if self._known != known:
-            self._known, self._partitions = known, sum(map(catalogue.count, topics))
+            self._known, self._partitions = known, sum(map(cluster_topics.count, topics))
         return self._partitions
 
 

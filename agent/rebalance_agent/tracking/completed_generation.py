@@ -16,7 +16,7 @@ __all__ = [
     "Departure",
     "Episode",
     "Generation",
-    "LastSign",
+    "LastSeen",
     "PartitionHandover",
     "TimeBounds",
     "announces_followup",
@@ -37,13 +37,13 @@ class Departure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LastSign:
+class LastSeen:
     """When a departed member was last active (epoch ms): its last known contact with the coordinator, its last commit.
 
     ``contact_ms`` is a lower bound: the member may have sent heartbeats later, which no record shows.
     """
 
-    heard_ms: int | None = None
+    contact_ms: int | None = None
     committed_ms: int | None = None
 
 
@@ -69,7 +69,7 @@ class PartitionHandover:
     asked_ms: int | None = None
     released_ms: int | None = None
     given_ms: int | None = None
-    parted: bool = False
+    left_unowned: bool = False
     earlier: tuple[PartitionHandover, ...] = ()
 
 
@@ -99,7 +99,7 @@ class Generation:
     handovers: Mapping[Partition, PartitionHandover] = field(default_factory=dict)
     revoking_ms: Mapping[str, int] = field(default_factory=dict)
     replayed: bool = False
-    last_signs: Mapping[str, LastSign] = field(default_factory=dict)
+    last_seen: Mapping[str, LastSeen] = field(default_factory=dict)
     departures: Mapping[str, Departure] = field(default_factory=dict)
     restarting: frozenset[str] = frozenset()
     unnamed: frozenset[str] = frozenset()
@@ -173,12 +173,14 @@ class Episode:
     @property
     def unnamed(self) -> frozenset[str]:
         """The topic ids in its generations, and in the one before, whose names are unknown."""
-        return frozenset[str]().union(*(each.unnamed for each in (self.before, *self.generations) if each))
+        return frozenset[str]().union(
+            *(generation.unnamed for generation in (self.before, *self.generations) if generation)
+        )
 
-    def name(self, named: Callable[[Generation], Generation]) -> None:
+    def name_topics(self, rename: Callable[[Generation], Generation]) -> None:
         """Apply ``rename`` to each generation, after topic names became known."""
-        self.before = self.before and named(self.before)
-        self.generations[:] = map(named, self.generations)
+        self.before = self.before and rename(self.before)
+        self.generations[:] = map(rename, self.generations)
 
     def steps(self) -> list[tuple[Generation | None, Generation]]:
         """Return each generation with the one before it."""
@@ -187,8 +189,8 @@ class Episode:
 
 def subscribed_topics(value: GroupSnapshot) -> set[str]:
     """Return every topic that some member subscribes to or is assigned."""
-    wanted = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
-    return wanted | {topic for member in value.members for topic in member.assigned}
+    topics = {topic for member in value.members if member.subscription for topic in member.subscription.topics}
+    return topics | {topic for member in value.members for topic in member.assigned}
 
 
 def infer_protocol(before: Generation | None, value: GroupSnapshot) -> RebalanceProtocol:

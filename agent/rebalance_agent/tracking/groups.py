@@ -31,12 +31,12 @@ class GroupStates:
     that no record has ended yet. ``changed``: groups whose view changed, appeared or disappeared; the caller clears it.
     """
 
-    def __init__(self, around: TrackerContext) -> None:
+    def __init__(self, context: TrackerContext) -> None:
         """Start without groups."""
         self.backfilled: frozenset[int] = frozenset()
         self.rebalancing: set[str] = set()
         self.changed: set[str] = set()
-        self._around = around
+        self._context = context
         self._states: dict[str, State] = {}
         self._unknown: set[str] = set()
         self._deadlines = Deadlines()
@@ -63,15 +63,15 @@ class GroupStates:
         """Set the state of its group."""
         self._states[state.group] = state
 
-    def hear_of(self, name: str, now_ms: int) -> State | None:
+    def get_or_create(self, name: str, now_ms: int) -> State | None:
         """Return the group's state; create it if there are fewer than `UNKNOWN_GROUPS_MAX` groups without a record."""
         state = self._states.get(name)
         if state is None and len(self._unknown) < UNKNOWN_GROUPS_MAX:
-            state = self._states[name] = ClassicState(name, self._around, now_ms)
+            state = self._states[name] = ClassicState(name, self._context, now_ms)
             self._unknown.add(name)
         return state
 
-    def follow(self, state: State) -> None:
+    def refresh(self, state: State) -> None:
         """Update what follows from a changed state: the set of changed views and the next deadline."""
         name = state.group
         if state.known:
@@ -82,13 +82,13 @@ class GroupStates:
         (self.rebalancing.add if state.rebalancing else self.rebalancing.discard)(name)
         self._deadlines.set(name, state.due_ms)
 
-    def note(self, name: str) -> None:
+    def mark_changed(self, name: str) -> None:
         """Note that the group's view changed."""
         self.changed.add(name)
 
     def forget(self, name: str) -> None:
         """Remove a group that is gone or owned by another observer."""
-        self._states.pop(name).let_go()
+        self._states.pop(name).close()
         self._deadlines.drop(name)
         self.rebalancing.discard(name)
         self._unknown.discard(name)
@@ -98,7 +98,7 @@ class GroupStates:
     def vanish(self, name: str, version: int) -> None:
         """Remove a group that its coordinator does not know, unless its view is newer than ``version``."""
         state = self._states.get(name)
-        if state and state.known and not state.parting and state.version == version:
+        if state and state.known and not state.deletion and state.version == version:
             self.forget(name)
 
     # Partitions of the offsets topic
@@ -116,17 +116,17 @@ class GroupStates:
             elif state.known:
                 self._unread.setdefault(partition, set()).add(state.group)
 
-    def read(self, name: str, partition: int) -> None:
+    def mark_read(self, name: str, partition: int) -> None:
         """Note that a record of the group was read."""
         self._unread.get(partition, set()).discard(name)
 
     def unread(self, partitions: Iterable[int]) -> list[str]:
-        """Return the groups that had a view at the last `own` and no record (`read`) since, sorted."""
-        return sorted(name for each in partitions for name in self._unread.get(each, ()))
+        """Return the groups that had a view at the last `own` and no record (`mark_read`) since, sorted."""
+        return sorted(name for partition in partitions for name in self._unread.get(partition, ()))
 
-    def part(self, state: State, now_ms: int) -> Iterator[Event]:
+    def delete(self, state: State, now_ms: int) -> Iterator[Event]:
         """End a group that was deleted and did not migrate to another type."""
-        yield from state.part(now_ms)
+        yield from state.delete(now_ms)
         self.forget(state.group)
 
     # Time
@@ -135,9 +135,9 @@ class GroupStates:
         """Whether any group has work that is due by ``now_ms``."""
         return self._deadlines.first(now_ms) is not None
 
-    def pass_time(self, now_ms: int, most: int = sys.maxsize) -> Iterator[Event]:
+    def pass_time(self, now_ms: int, groups_max: int = sys.maxsize) -> Iterator[Event]:
         """Do the work due by ``now_ms`` for up to ``groups_max`` groups, earliest deadline first."""
-        for _ in range(most):
+        for _ in range(groups_max):
             if (name := self._deadlines.first(now_ms)) is None:
                 return
             yield from self.catch_up(name, now_ms)
@@ -148,25 +148,25 @@ class GroupStates:
             self._deadlines.drop(name)
             at_ms = max(due_ms, now_ms - LATE_MAX_MS)
             state = self._states[name]
-            if state.parting and at_ms >= state.parting.due_ms:
-                yield from self.part(state, at_ms)
+            if state.deletion and at_ms >= state.deletion.due_ms:
+                yield from self.delete(state, at_ms)
                 continue
             yield from state.pass_time(at_ms)
-            if self._is_hearsay(state) and at_ms - state.first_seen_ms >= REVISE_MAX_MS:
+            if self._has_no_records(state) and at_ms - state.first_seen_ms >= REVISE_MAX_MS:
                 self.forget(name)
             else:
-                self.follow(state)
+                self.refresh(state)
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """Handle a clock that was set back from ``latest_ms`` to ``now_ms``: pending work is done now."""
         self._deadlines.clear()
         for state in self:
-            if state.parting:
-                yield from self.part(state, now_ms)
+            if state.deletion:
+                yield from self.delete(state, now_ms)
             else:
                 yield from state.restart(latest_ms, now_ms)
-                self.follow(state)
+                self.refresh(state)
 
-    def _is_hearsay(self, state: State) -> bool:
+    def _has_no_records(self, state: State) -> bool:
         """Whether the group has no view, and not because its partition is still being read."""
         return not state.known and (isinstance(state, ClassicState) or state.partition in self.backfilled)

@@ -86,7 +86,7 @@ def retell(
 
 
 def _observed(record: PastRecord, seen_ms: int) -> GroupRecord | EpochRecord | None:
-    """What it says of a group; None where it is of something else, or of a version that nobody here knows."""
+    """Decode a record; None if it is of something else than a group, or of an unknown version."""
     if record_kind(record.key) not in GROUP_FACT_KINDS:
         return None
     fact = group_fact(decode_record(record.key, record.value))

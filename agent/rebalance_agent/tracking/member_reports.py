@@ -22,8 +22,8 @@ __all__ = [
     "MEMBERS_MAX",
     "REPORTS_MAX",
     "UNDATED_SKEW_MAX_MS",
-    "Allowance",
     "MemberReports",
+    "ReportBudget",
     "ReportSpan",
     "ReportedMember",
 ]
@@ -81,7 +81,7 @@ class ReportedMember:
     process: str | None = None
 
 
-class Allowance:
+class ReportBudget:
     """The number of further reports (``left``) that all groups of a tracker together may keep."""
 
     def __init__(self, reports: int = REPORTS_MAX) -> None:
@@ -92,10 +92,10 @@ class Allowance:
 class MemberReports:
     """The reports of one group's members."""
 
-    def __init__(self, allowance: Allowance | None = None) -> None:
+    def __init__(self, budget: ReportBudget | None = None) -> None:
         """Start without reports; ``budget`` is shared by all groups of a tracker."""
         self._events: dict[str, deque[MemberEvent]] = {}
-        self._allowance = allowance or Allowance()
+        self._budget = budget or ReportBudget()
 
     def __bool__(self) -> bool:
         """Whether any member has reported."""
@@ -109,8 +109,8 @@ class MemberReports:
         if any(event.event_id == other.event_id for other in known):
             return False
         if len(known) < EVENTS_PER_MEMBER_MAX:
-            if self._allowance.left:
-                self._allowance.left -= 1
+            if self._budget.left:
+                self._budget.left -= 1
             elif known:
                 known.popleft()  # drop the member's own oldest: a member that reports already can always report
             else:
@@ -125,7 +125,7 @@ class MemberReports:
         """Whether this member has reported: only then is a missing report evidence."""
         return member_id in self._events
 
-    def told(self, member_id: str) -> ReportedMember:
+    def reported_by(self, member_id: str) -> ReportedMember:
         """Return the member's last known workload and process id."""
         events = self._events.get(member_id)
         if not events:
@@ -142,7 +142,7 @@ class MemberReports:
                 continue
             while len(events) > 1 and events[0].timestamp_ms < since_ms:
                 events.popleft()
-                self._allowance.left += 1
+                self._budget.left += 1
 
     def clear(self) -> None:
         """Drop all reports: the group is gone."""
@@ -183,7 +183,7 @@ class MemberReports:
         return resumed
 
     def _drop(self, member_id: str) -> None:
-        self._allowance.left += len(self._events.pop(member_id))
+        self._budget.left += len(self._events.pop(member_id))
 
     def _given_up(self, assigned: MemberEvent, generation: Generation) -> set[Partition]:
         """Return what the member stopped between this generation and that report, which is of a later generation."""
@@ -201,10 +201,10 @@ class MemberReports:
         reported neither, it failed. For members that do not report, ``recorded`` (by member id) counts.
         """
         events = list(self._within(member.member_id, span, _STOPS))
-        said = {event.callback for event in events}
-        if Callback.LEFT in said:
+        callbacks = {event.callback for event in events}
+        if Callback.LEFT in callbacks:
             return Departure.LEFT
-        if Callback.LOST in said:
+        if Callback.LOST in callbacks:
             return Departure.FAILED
         given_up = {
             partition
@@ -218,7 +218,7 @@ class MemberReports:
         return Departure.FAILED if shown is Departure.UNKNOWN and self.knows(member.member_id) else shown
 
     def _within(self, member_id: str, span: ReportSpan, callbacks: Iterable[Callback]) -> Iterator[MemberEvent]:
-        wanted = frozenset(callbacks)
+        kinds = frozenset(callbacks)
         for event in self._events.get(member_id, ()):
-            if event.callback in wanted and span.has(event, event.started_ms):
+            if event.callback in kinds and span.has(event, event.started_ms):
                 yield event

@@ -254,8 +254,8 @@ def topics_named(observation: Observation) -> tuple[frozenset[str], frozenset[st
     """Return the topics that a record refers to: by name, and by topic id."""
     match observation:
         case GroupRecord(value=GroupSnapshot(members=members)):
-            wanted = (member.subscription for member in members if member.subscription)
-            return frozenset(topic for each in wanted for topic in each.topics), frozenset()
+            subscriptions = (member.subscription for member in members if member.subscription)
+            return frozenset(topic for subscription in subscriptions for topic in subscription.topics), frozenset()
         case EpochRecord(value=EpochMember(topics=topics)):
             return frozenset(topics), frozenset()
         case EpochRecord(group_type=GroupType.CONSUMER | GroupType.SHARE, value=MemberTarget(assigned=assigned)):

@@ -10,7 +10,7 @@ from collections import deque
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.tracking.completed_generation import TimeBounds
 
-__all__ = ["DIFFERENCE_MAX_MS", "LEAP_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollEvidence"]
+__all__ = ["CLOCK_JUMP_MS", "DIFFERENCE_MAX_MS", "OVERTAKEN_MAX_MS", "POLLS_MAX", "ClockOffset", "PollEvidence"]
 
 POLLS_MAX = 256
 """Polls kept: about a minute at the default period. A start usually lies between the last two."""
@@ -21,7 +21,7 @@ OVERTAKEN_MAX_MS = 30_000
 DIFFERENCE_MAX_MS = 86_400_000
 """Largest difference (ms, one day) between record and observation that is used to learn the clock offset."""
 
-LEAP_MS = 10_000
+CLOCK_JUMP_MS = 10_000
 """Delay (ms) of a poll beyond its period that means a pause of the process, or a clock that was set forward."""
 
 _OFFSETS_MAX = 64
@@ -45,7 +45,7 @@ class ClockOffset:
         difference_ms = seen_ms - timestamp_ms
         if abs(difference_ms) > DIFFERENCE_MAX_MS:
             return
-        if self.ms is None and self._recent and difference_ms - min(self._recent) > LEAP_MS:
+        if self.ms is None and self._recent and difference_ms - min(self._recent) > CLOCK_JUMP_MS:
             self._recent.clear()
         self._recent.append(difference_ms)
         self.ms = min(self._recent)
@@ -73,9 +73,9 @@ class PollEvidence:
         """Discard all polls: a group missing from them is no evidence any more."""
         self._asked_ms.clear()
 
-    def leaps(self, asked_ms: int) -> bool:
+    def clock_jumped(self, asked_ms: int) -> bool:
         """Whether the poll comes more than `CLOCK_JUMP_MS` after the end of its period."""
-        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > self._period_ms + LEAP_MS
+        return bool(self._asked_ms) and asked_ms - self._asked_ms[-1] > self._period_ms + CLOCK_JUMP_MS
 
     def previous_ms(self, asked_ms: int) -> int:
         """Return the time of the latest poll before this one; one period before it if there is none."""

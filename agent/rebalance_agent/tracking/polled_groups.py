@@ -31,7 +31,7 @@ class PolledGroup:
         self._first_seen_ms = at_ms
         self._at_ms = at_ms
         self._version = 1
-        self._ledger = CounterTotals(at_ms)
+        self._totals = CounterTotals(at_ms)
         self._settled: _Shares | None = None
         self._shares: _Shares = {}
         self._loads = LoadHistory()
@@ -70,8 +70,10 @@ class PolledGroup:
         """Build the view, which has no generation, subscriptions or stalls."""
         value = self._value
         members = tuple(
-            MemberLoad(each.member_id, each.instance_id, each.client_id, each.host, self._shares.get(each.member_id))
-            for each in value.members
+            MemberLoad(
+                member.member_id, member.instance_id, member.client_id, member.host, self._shares.get(member.member_id)
+            )
+            for member in value.members
         )
         skews = self._loads.skews(members)
         return GroupView(
@@ -83,11 +85,11 @@ class PolledGroup:
             first_seen_ms=self._first_seen_ms,
             assignor=value.assignor or None,
             members=members,
-            static_members=sum(each.instance_id is not None for each in value.members),
+            static_members=sum(member.instance_id is not None for member in value.members),
             idle_members=self._idle(members),
             lag_skew_ratio=skews.lag,
             rate_skew_ratio=skews.rate,
-            counters=self._ledger.counters,
+            counters=self._totals.counters,
             counted_until_ms=self._at_ms,
         )
 
@@ -98,15 +100,15 @@ class PolledGroup:
         self._shares = {member.member_id: member.assigned for member in value.members}
         if value.state in SETTLED:  # in others only some may have their partitions yet
             if self._settled not in (None, self._shares):
-                self._ledger.change_polled()
+                self._totals.change_polled()
             self._settled = self._shares
 
     def _idle(self, members: Collection[MemberLoad]) -> int | None:
         """Count members without partitions; None while the group rebalances, or if the assignor does so on purpose."""
         if self._value.state not in SETTLED or self._value.assignor in _PASSIVE_ASSIGNORS:
             return None
-        known = all(each.assigned is not None for each in members)
-        return sum(not each.assigned for each in members) if known else None
+        known = all(member.assigned is not None for member in members)
+        return sum(not member.assigned for member in members) if known else None
 
 
 class PolledGroups:

@@ -10,7 +10,7 @@ from rebalance_agent.tracking.epoch.state import EpochState
 from rebalance_agent.tracking.groups import GroupStates, State
 from rebalance_agent.tracking.observations import Backfilled, EpochRecord, GroupRecord
 from rebalance_agent.tracking.polled_groups import PolledGroups
-from rebalance_agent.tracking.tracked_group import GroupParting
+from rebalance_agent.tracking.tracked_group import PendingDeletion
 from rebalance_agent.tracking.tracker_context import TrackerContext
 
 __all__ = ["RecordRouter"]
@@ -19,22 +19,22 @@ __all__ = ["RecordRouter"]
 class RecordRouter:
     """Finds or creates the state of a record's group and passes the record to it."""
 
-    def __init__(self, groups: GroupStates, polled: PolledGroups, around: TrackerContext) -> None:
+    def __init__(self, groups: GroupStates, polled: PolledGroups, context: TrackerContext) -> None:
         """``groups`` holds the states. A group stays in ``polled`` until it is known from records."""
-        self._groups, self._polled, self._around = groups, polled, around
+        self._groups, self._polled, self._context = groups, polled, context
 
     def record(self, record: GroupRecord | EpochRecord) -> Iterator[Event]:
         """Take one record; yield the resulting events."""
-        self._groups.read(record.group, record.partition)
+        self._groups.mark_read(record.group, record.partition)
         if record.live and not record.replayed:
-            self._around.offset.learn(record.timestamp_ms, record.seen_ms)
+            self._context.offset.learn(record.timestamp_ms, record.seen_ms)
         state = self._groups.get(record.group)
         if state and record.live and record.replayed and 0 <= record.offset <= state.offset:
             return  # the tail was restarted: this record was observed before
-        if state and state.parting and record.value is not None and not _goes_on(state.parting, state, record):
-            if record.timestamp_ms < state.parting.timestamp_ms:
+        if state and state.deletion and record.value is not None and not _migrates(state.deletion, state, record):
+            if record.timestamp_ms < state.deletion.timestamp_ms:
                 return
-            yield from self._groups.part(state, record.seen_ms)
+            yield from self._groups.delete(state, record.seen_ms)
             state = None
         if state is None or state.group_type is not record.group_type:
             # The last records of the old type may be read after those of the new type: the newer type counts.
@@ -42,26 +42,26 @@ class RecordRouter:
                 return
             state = self._begin(record, state)
         state.offset = max(state.offset, record.offset)
-        yield from _told(state, record)
+        yield from _events(state, record)
         if state.gone:
             self._groups.forget(record.group)
         else:
-            self._follow(state)
+            self._refresh(state)
 
-    def _follow(self, state: State) -> None:
+    def _refresh(self, state: State) -> None:
         """Note that a state changed. Once a group is known from records, its polled view is dropped."""
         if state.known:
             self._polled.replace(state.group)
-        self._groups.follow(state)
+        self._groups.refresh(state)
 
     def _begin(self, record: GroupRecord | EpochRecord, before: State | None) -> State:
         """Create the group's state for this record; ``before`` is its state as a group of another type, if any."""
-        name, now_ms, around = record.group, record.seen_ms, self._around
+        name, now_ms, context = record.group, record.seen_ms, self._context
         state: State
         if isinstance(record, GroupRecord):
-            state = ClassicState(name, around, now_ms, before)
+            state = ClassicState(name, context, now_ms, before)
         else:
-            state = EpochState(name, record.group_type, record.partition, around, now_ms, before)
+            state = EpochState(name, record.group_type, record.partition, context, now_ms, before)
             # A group that migrates while it is observed is written completely, in one batch.
             if record.partition in self._groups.backfilled or (before and before.known and record.live):
                 state.complete(now_ms)
@@ -73,7 +73,7 @@ class RecordRouter:
         self._groups.backfilled |= backfilled.partitions
         for name in self._groups.unread(backfilled.partitions) if backfilled.anew else ():
             yield from self._groups.catch_up(name, backfilled.at_ms)
-            if (gone := self._groups.get(name)) and not gone.parting:
+            if (gone := self._groups.get(name)) and not gone.deletion:
                 self._groups.forget(name)  # without an event: no tombstone was read
         for state in self._groups:
             if isinstance(state, EpochState) and state.partition in backfilled.partitions:
@@ -82,22 +82,22 @@ class RecordRouter:
 
     def _complete_one(self, state: EpochState, now_ms: int) -> Iterator[Event]:
         """All records of a group were read. If it was created meanwhile, its buffered records are replayed as live."""
-        early = state.early
-        if early:
-            state = EpochState(state.group, state.group_type, state.partition, self._around, now_ms, state)
+        buffered = state.buffered
+        if buffered:
+            state = EpochState(state.group, state.group_type, state.partition, self._context, now_ms, state)
             self._groups.put(state)
         state.complete(now_ms)
-        for record in early:
+        for record in buffered:
             yield from self.record(record)
-        self._follow(state)
+        self._refresh(state)
 
 
-def _goes_on(parting: GroupParting, state: State, record: GroupRecord | EpochRecord) -> bool:
+def _migrates(deletion: PendingDeletion, state: State, record: GroupRecord | EpochRecord) -> bool:
     """Whether the record is of the batch that deleted the group, and writes it as another type: a migration."""
-    return record.timestamp_ms == parting.timestamp_ms and record.group_type is not state.group_type
+    return record.timestamp_ms == deletion.timestamp_ms and record.group_type is not state.group_type
 
 
-def _told(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
+def _events(state: State, record: GroupRecord | EpochRecord) -> Iterable[Event]:
     if isinstance(state, ClassicState):
         return state.record(record) if isinstance(record, GroupRecord) else ()
     return state.record(record) if isinstance(record, EpochRecord) else ()

@@ -63,7 +63,7 @@ class Tracker:
         ``settle_ms``: how long a closed episode waits for members' reports. ``list_period_ms``: period of the
         ListGroups polls (`GroupsListed`). ``copartitioned``: topics that are declared co-partitioned.
         """
-        self._around = TrackerContext(
+        self._context = TrackerContext(
             cluster_id,
             settle_ms,
             PollEvidence(list_period_ms),
@@ -71,9 +71,9 @@ class Tracker:
             ClusterTopics(),
             copartitioned or Copartitioned(),
         )
-        self._groups = GroupStates(self._around)
-        self._polled = PolledGroups(self._groups.note)
-        self._reading = RecordRouter(self._groups, self._polled, self._around)
+        self._groups = GroupStates(self._context)
+        self._polled = PolledGroups(self._groups.mark_changed)
+        self._router = RecordRouter(self._groups, self._polled, self._context)
         self._latest_ms = 0
         self._loaded: set[str] = set()
 
@@ -117,16 +117,16 @@ class Tracker:
         match observation:
             case GroupRecord() | EpochRecord():
                 yield from self._groups.catch_up(observation.group, now_ms)
-                yield from self._reading.record(observation)
+                yield from self._router.record(observation)
             case Backfilled():
-                yield from self._reading.complete(observation)
+                yield from self._router.complete(observation)
             case PartitionsOwned():
                 yield from self._groups.pass_time(now_ms)
                 self._own(observation)
             case GroupsListed():
                 yield from self._list(observation)
             case TopicsSeen():
-                if self._around.topics.differs(observation.partitions, observation.ids):
+                if self._context.topics.differs(observation.partitions, observation.ids):
                     yield from self._groups.pass_time(now_ms)
                 self._resize(observation)
             case MemberReported():
@@ -139,9 +139,9 @@ class Tracker:
                 yield from self._groups.pass_time(now_ms, DUE_MAX)
                 yield from self._see_clock(now_ms)
             case _:
-                self._note(observation)
+                self._observe_eventless(observation)
 
-    def _note(self, observation: Observation) -> None:
+    def _observe_eventless(self, observation: Observation) -> None:
         """Take an observation that never leads to events."""
         match observation:
             case GroupDescribed(value=value):
@@ -163,29 +163,29 @@ class Tracker:
                 self._polled.drop(name)
         self._groups.backfilled &= owned.partitions
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is no evidence.
-        self._around.polls.forget()
+        self._context.polls.forget()
 
     # Everything else
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         rebalancing: set[str] = set()
-        for each in poll.groups:
-            if each.state in REBALANCING:
-                rebalancing.add(each.group)
-            if each.group in self._polled:
-                self._polled.list_state(each.group, each.state, poll.answered_ms)
-            elif each.state in REBALANCING:
-                yield from self._groups.catch_up(each.group, poll.answered_ms)
-                if isinstance(state := self._groups.hear_of(each.group, poll.answered_ms), ClassicState):
-                    state.list_rebalancing(each.state, poll)
-                    self._groups.follow(state)
-        if poll.complete and self._around.polls.leaps(poll.asked_ms):
+        for listed in poll.groups:
+            if listed.state in REBALANCING:
+                rebalancing.add(listed.group)
+            if listed.group in self._polled:
+                self._polled.list_state(listed.group, listed.state, poll.answered_ms)
+            elif listed.state in REBALANCING:
+                yield from self._groups.catch_up(listed.group, poll.answered_ms)
+                if isinstance(state := self._groups.get_or_create(listed.group, poll.answered_ms), ClassicState):
+                    state.list_rebalancing(listed.state, poll)
+                    self._groups.refresh(state)
+        if poll.complete and self._context.polls.clock_jumped(poll.asked_ms):
             # After the groups were handled: their start is dated by the previous poll, before the clock jumped.
-            self._around.offset.doubt()
+            self._context.offset.doubt()
         if poll.complete and (not poll.states or poll.states >= REBALANCING):
             yield from self._settle_unlisted(rebalancing, poll)
         if poll.complete and not poll.states:
-            for name in set(self._polled.names()) - {each.group for each in poll.groups}:
+            for name in set(self._polled.names()) - {listed.group for listed in poll.groups}:
                 self._polled.drop(name)
 
     def _settle_unlisted(self, rebalancing: set[str], poll: GroupsListed) -> Iterator[Event]:
@@ -193,42 +193,42 @@ class Tracker:
             yield from self._groups.catch_up(name, poll.answered_ms)
             if isinstance(state := self._groups.get(name), ClassicState):
                 state.list_settled(poll)
-                self._groups.follow(state)
-        self._around.polls.add(poll.asked_ms)
+                self._groups.refresh(state)
+        self._context.polls.add(poll.asked_ms)
 
     def _resize(self, seen: TopicsSeen) -> None:
-        if changed := self._around.topics.update(seen.at_ms, seen.partitions, seen.ids):
+        if changed := self._context.topics.update(seen.at_ms, seen.partitions, seen.ids):
             for state in self._groups:
                 if state.wants(changed):
                     state.resize(seen.at_ms)
-                    self._groups.follow(state)
+                    self._groups.refresh(state)
 
     def _load(self, seen: LoadsSeen) -> None:
         for name in sorted(self._loaded | seen.groups.keys()):
             loads = seen.groups.get(name, GroupLoads())
             if state := self._groups.get(name):
                 state.load(loads)
-                self._groups.follow(state)
+                self._groups.refresh(state)
             self._polled.load(name, loads)
         self._loaded = set(seen.groups)
 
     def _report(self, report: MemberReported, now_ms: int) -> None:
         event = report.event
-        if event.cluster_id not in ("", self._around.cluster_id):
+        if event.cluster_id not in ("", self._context.cluster_id):
             return
-        if state := self._groups.hear_of(event.group, now_ms):
+        if state := self._groups.get_or_create(event.group, now_ms):
             if report.past:
-                state.place(event, now_ms)
+                state.add_past_report(event, now_ms)
             elif isinstance(event, AssignEvent):
                 state.report_assign(event, now_ms)
             else:
                 state.report(event, now_ms)
-            self._groups.follow(state)
+            self._groups.refresh(state)
 
     def _see_clock(self, now_ms: int) -> Iterator[Event]:
         latest_ms, self._latest_ms = self._latest_ms, now_ms
         if now_ms < latest_ms - OVERTAKEN_MAX_MS:
-            self._around.topics.set_back(now_ms)
+            self._context.topics.set_back(now_ms)
             self._polled.set_back(now_ms)
             yield from self._groups.restart(latest_ms, now_ms)
 

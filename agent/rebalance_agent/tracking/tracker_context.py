@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
-from rebalance_agent.tracking.member_reports import Allowance
+from rebalance_agent.tracking.member_reports import ReportBudget
 from rebalance_agent.tracking.patterns.copartition import Copartitioned
 from rebalance_agent.tracking.poll_evidence import ClockOffset, PollEvidence
 
@@ -26,4 +26,4 @@ class TrackerContext:
     offset: ClockOffset
     topics: ClusterTopics
     copartitioned: Copartitioned
-    reports: Allowance = field(default_factory=Allowance)
+    report_budget: ReportBudget = field(default_factory=ReportBudget)

@@ -14,7 +14,7 @@ from rebalance_agent.model.epoch_groups import GroupEpoch, MemberState, TargetEp
 from rebalance_agent.model.event_json import event_from_json, json_line
 from rebalance_agent.model.events import Callback, GroupGoneEvent
 from rebalance_agent.tracking.cluster_topics import GONE_MAX, ClusterTopics
-from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, Allowance, MemberReports
+from rebalance_agent.tracking.member_reports import EVENTS_PER_MEMBER_MAX, MemberReports, ReportBudget
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.tracking.views import partition_seconds_at
 from support.observer.fakes import FakeClock
@@ -95,7 +95,7 @@ def test_a_coordinator_whose_clock_is_behind_its_predecessors_is_followed():
 
 
 def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
-    allowance = Allowance(10)
+    allowance = ReportBudget(10)
     logs = [MemberReports(allowance) for _ in range(3)]
     reports = [said(Callback.ASSIGNED, f"m{number}", 1_000, 1_000, 1, (0,)) for number in range(5)]
     kept = [log.add(report.event, report.at_ms) for log in logs for report in reports]
@@ -107,7 +107,7 @@ def test_reports_of_all_groups_together_are_bounded_and_room_comes_back():
 
 
 def test_a_member_that_reports_for_ever_takes_no_more_room():
-    allowance = Allowance(100)
+    allowance = ReportBudget(100)
     log = MemberReports(allowance)
     for number in range(1_000):
         assert log.add(said(Callback.ASSIGNED, "m", number, number, 1, (0,)).event, T0 + number)
@@ -115,7 +115,7 @@ def test_a_member_that_reports_for_ever_takes_no_more_room():
 
 
 def test_a_living_member_is_heard_when_all_room_is_taken():
-    allowance = Allowance(4)
+    allowance = ReportBudget(4)
     log = MemberReports(allowance)
     for number in range(4):
         for name in "ab":

@@ -9,7 +9,7 @@ import pytest
 from rebalance_agent.model.episode import Evidence, Trigger
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember, GroupDescribed
-from rebalance_agent.tracking.poll_evidence import LEAP_MS
+from rebalance_agent.tracking.poll_evidence import CLOCK_JUMP_MS
 from support.tracker.tracking import (
     T0,
     assigned,
@@ -128,7 +128,7 @@ SHOWN = (listed(29_000), listed(29_200, "g"))
 END = (record(69_100, 2, member("a", (0, 1, 2, 3)), joined=69_000), tick(80_000))
 
 
-@pytest.mark.parametrize("by", [LEAP_MS + 5_000, HOUR])
+@pytest.mark.parametrize("by", [CLOCK_JUMP_MS + 5_000, HOUR])
 def test_a_rebalance_after_it_was_set_forth_began_when_polls_show_it(by):
     tracker, _ = watch(*BEGIN, TWO, *QUIET)
     (event,) = closing(tell(tracker, *(back(each, by) for each in (tick(20_300), *SHOWN, *END))))
@@ -136,7 +136,7 @@ def test_a_rebalance_after_it_was_set_forth_began_when_polls_show_it(by):
     assert event.stall.lower_seconds <= 39.9 <= event.stall.seconds
 
 
-@pytest.mark.parametrize("by", [LEAP_MS + 5_000, HOUR])
+@pytest.mark.parametrize("by", [CLOCK_JUMP_MS + 5_000, HOUR])
 def test_a_rebalance_that_was_running_when_it_was_set_forth_began_when_it_did(by):
     tracker, _ = watch(*BEGIN, TWO, *QUIET, *SHOWN)
     (event,) = closing(tell(tracker, *(back(each, by) for each in (tick(30_000), listed(30_000, "g"), *END))))
@@ -152,7 +152,7 @@ def test_a_rebalance_that_was_running_while_it_stood_still_began_when_it_did():
     assert event.stall.lower_seconds <= 39.9 <= event.stall.seconds
 
 
-@pytest.mark.parametrize("by", [LEAP_MS + 5_000, HOUR])
+@pytest.mark.parametrize("by", [CLOCK_JUMP_MS + 5_000, HOUR])
 def test_a_rebalance_that_the_first_poll_after_it_was_set_forth_shows_began_after_the_one_before(by):
     tracker, _ = watch(*BEGIN, TWO, *QUIET, listed(29_000))
     (event,) = closing(tell(tracker, *(back(each, by) for each in (listed(29_200, "g"), *END))))

@@ -152,5 +152,5 @@ def test_of_a_group_that_was_there_before_nothing_is_told_that_happened_meanwhil
 
 
 def test_records_of_a_group_that_may_be_new_are_kept_up_to_a_bound(monkeypatch):
-    monkeypatch.setattr(early_module, "EARLY_MAX", 5)
+    monkeypatch.setattr(early_module, "BUFFERED_MAX", 5)
     assert _while_reading(*_created(1_000)) == ([], [])

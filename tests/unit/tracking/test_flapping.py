@@ -88,4 +88,4 @@ def test_memory_is_bounded(monkeypatch):
     group = Group("a", *(f"x{number}" for number in range(9)))
     group.step(10, gone=[f"x{number}" for number in range(9)])
     group.wait(6)
-    assert len(group.tracker._groups.get("g")._episodes.flapping._past) == 4
+    assert len(group.tracker._groups.get("g")._episodes.flapping._histories) == 4

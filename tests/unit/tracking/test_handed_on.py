@@ -93,9 +93,9 @@ def test_one_who_gets_back_what_nobody_had_meanwhile_in_a_share_group_did_not_ke
 def test_the_longest_ways_are_kept():
     handovers, had, at_ms = Handovers(), CurrentAssignment(1, 0, MemberState.STABLE, {"t": (0,)}), 0
     for pause_ms in (*range(1, 20), 1):
-        handovers.see("a", had, None, at_ms)
+        handovers.update("a", had, None, at_ms)
         at_ms += pause_ms
-        handovers.see("a", None, had, at_ms)
+        handovers.update("a", None, had, at_ms)
     ways, _ = handovers.take()
     way = ways["t", 0]
     assert (way.given_ms - way.released_ms, len(way.earlier)) == (1, EARLIER_MAX)

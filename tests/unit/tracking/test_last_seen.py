@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
 from rebalance_agent.tracking.observations import CommitsHeard
-from rebalance_agent.tracking.rebalance import last_seen as lastsigns
+from rebalance_agent.tracking.rebalance import last_seen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, joins, named, target
 from support.tracker.tracking import (
@@ -198,14 +198,14 @@ def test_a_static_member_that_said_goodbye_and_did_not_come_back_left():
 
 
 def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_not_come_to_rest(monkeypatch):
-    monkeypatch.setattr(lastsigns, "SIGNS_MAX", 3)
-    signs, had = lastsigns.EpochSigns(), current(0, "x", 2, (0,)).value
+    monkeypatch.setattr(last_seen, "DEPARTED_MAX", 3)
+    signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
     for number in range(10):
         signs.see(f"m{number}", had, T0 + number)
         signs.go(None, f"m{number}", replace(had, epoch=-2), T0 + 100 + number)
     kept, departures = signs.take()
     assert list(kept) == list(departures) == ["m7", "m8", "m9"]
-    assert kept["m9"].heard_ms == T0 + 9
+    assert kept["m9"].contact_ms == T0 + 9
     assert signs.take() == ({}, {})
 
 
@@ -218,7 +218,7 @@ def test_members_that_went_while_nobody_read_are_not_remembered():
         tell(tracker, replace(joins(at, name), live=False), current(at, name, 2, live=False))
         tell(tracker, *(replace(each, live=False) for each in gone(at + 1, name)), tick(at + 2_000_000))
         at += 2_000_010
-        sizes.append(len(pickle.dumps(tracker._groups.get("g")._signs)))
+        sizes.append(len(pickle.dumps(tracker._groups.get("g")._last_seen)))
     assert len(set(sizes)) == 1
 
 

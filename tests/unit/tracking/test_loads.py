@@ -1,7 +1,7 @@
 import pytest
 
 from rebalance_agent.tracking.patterns import loads
-from rebalance_agent.tracking.patterns.loads import least_highest_load, skew_ratio
+from rebalance_agent.tracking.patterns.loads import min_highest_load, skew_ratio
 from rebalance_agent.tracking.views import MemberLoad
 
 
@@ -44,7 +44,7 @@ def test_only_those_who_may_take_a_topic_are_counted_on_for_it():
     ]
     measured = lags(p0=10, p1=10, p2=10, p3=10) | lags("u", p0=1)
     assert skew_ratio(measured, members) == 1
-    assert least_highest_load(measured, members) == 20
+    assert min_highest_load(measured, members) == 20
 
 
 def test_the_densest_topics_decide():
@@ -55,7 +55,7 @@ def test_the_densest_topics_decide():
         member("c", {"u": (1,)}, ("u",)),
     ]
     measured = lags(p0=10, p1=10, p2=10, p3=10) | lags("u", p0=10, p1=10)
-    assert least_highest_load(measured, members) == 20
+    assert min_highest_load(measured, members) == 20
     assert skew_ratio(measured, members) == pytest.approx(1.5)
 
 
@@ -79,6 +79,6 @@ def test_a_member_may_keep_what_it_does_not_subscribe_to():
 def test_very_mixed_subscriptions_fall_back_to_everybodys_mean(monkeypatch):
     members = [member("a", {"t": (0, 1)}, ("t",)), member("b", {"u": (0,)}, ("u",))]
     measured = lags(p0=10, p1=10) | lags("u", p0=1)
-    assert least_highest_load(measured, members) == 20
+    assert min_highest_load(measured, members) == 20
     monkeypatch.setattr(loads, "ARCS_MAX", 1)
-    assert least_highest_load(measured, members) == 10.5
+    assert min_highest_load(measured, members) == 10.5

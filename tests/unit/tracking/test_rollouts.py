@@ -195,7 +195,7 @@ def test_what_waits_is_bounded(monkeypatch):
     group = Group("a", client="orders")
     group.step(6 * MINUTE, come=[f"x{number}" for number in range(10)])
     group.wait(6)
-    assert group.tracker._groups.get("g")._episodes.rollouts._replacements._come._number == 3
+    assert group.tracker._groups.get("g")._episodes.rollouts._replacements._joined._number == 3
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from rebalance_agent.model.events import AbortedEvent, event_id
 from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.tracking.completed_generation import Generation
 
-__all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "leaps", "missing_between"]
+__all__ = ["ABORTED_MAX", "ABORTED_MIN_MS", "aborted_events", "cannot_follow", "missing_between"]
 
 ABORTED_MAX = 10
 """Missing generations before one record that get an event each; if there are more, one event reports all of them."""
@@ -19,7 +19,7 @@ ABORTED_MIN_MS = 10
 the group was deleted and recreated, or the record is not a group's."""
 
 
-def leaps(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:
+def cannot_follow(last: Generation, timestamp_ms: int, value: GroupSnapshot) -> bool:
     """Whether the generation cannot be a successor of ``last``: more are missing than could have happened since."""
     missing = value.generation - last.number - 1
     return missing > ABORTED_MAX and missing * ABORTED_MIN_MS > timestamp_ms - last.timestamp_ms
@@ -32,9 +32,9 @@ def missing_between(before: Generation, after: Generation) -> int:
 
 def aborted_events(cluster_id: str, generation: Generation, missing: int) -> Iterator[AbortedEvent]:
     """Yield one event per missing generation before this one, or a single event for more than `ABORTED_MAX`."""
-    each = 1 if missing <= ABORTED_MAX else missing
+    generations = 1 if missing <= ABORTED_MAX else missing
     group, at_ms = generation.value.group, generation.timestamp_ms
-    for number in range(generation.number - missing + each - 1, generation.number, each):
+    for number in range(generation.number - missing + generations - 1, generation.number, generations):
         yield AbortedEvent(
             event_id(AbortedEvent.KIND, cluster_id, group, GroupType.CLASSIC, number, at_ms),
             cluster_id,
@@ -44,5 +44,5 @@ def aborted_events(cluster_id: str, generation: Generation, missing: int) -> Ite
             GroupType.CLASSIC,
             number,
             FailureReason.ABORTED,
-            generations=each,
+            generations=generations,
         )

@@ -84,7 +84,7 @@ class InProgress:
         state: GroupState,
         window: TimeBounds,
         last: Generation | None,
-        log: MemberReports,
+        reports: MemberReports,
         offset_ms: int | None = None,
     ) -> bool:
         """Take evidence that the group is rebalancing, first or repeated; return whether anything changed.
@@ -99,26 +99,26 @@ class InProgress:
                 window.earliest_ms, window.latest_ms, window.evidence, offset_ms, window.latest_ms, unbroken=waits
             )
             for member in last.members if last else ():
-                self._stalled[member.member_id] = _stalled(member, last, log) if last else 0
+                self._stalled[member.member_id] = _stalled(member, last, reports) if last else 0
         self._begun.gone_due_ms = None
         return changed
 
-    def show(self, state: GroupState, asked_ms: int, *, leaps: bool) -> None:
+    def show(self, state: GroupState, asked_ms: int, *, clock_jumped: bool) -> None:
         """Take a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
 
         ``clock_jumped``: the observer's clock may have been set forward since the previous poll.
         """
         if begun := self._begun:
-            waits = state is GroupState.PREPARING_REBALANCE and begun.gone_due_ms is None and not leaps
+            waits = state is GroupState.PREPARING_REBALANCE and begun.gone_due_ms is None and not clock_jumped
             begun.unbroken = begun.unbroken and waits
             begun.shown_ms = max(begun.shown_ms, asked_ms) if begun.unbroken else begun.shown_ms
 
-    def hear(self, member_id: str, last: Generation | None, log: MemberReports) -> bool:
+    def add_report(self, member_id: str, last: Generation | None, reports: MemberReports) -> bool:
         """Take a member's new report; return whether the stalled partitions changed."""
-        member = next((each for each in last.members if each.member_id == member_id), None) if last else None
+        member = next((found for found in last.members if found.member_id == member_id), None) if last else None
         if not self._begun or last is None or member is None:
             return False
-        stalled = _stalled(member, last, log)
+        stalled = _stalled(member, last, reports)
         changed = stalled != self._stalled.get(member_id)
         self._stalled[member_id] = stalled
         return changed
@@ -176,9 +176,9 @@ class InProgress:
         return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
-def _stalled(member: Member, last: Generation, log: MemberReports) -> int:
+def _stalled(member: Member, last: Generation, reports: MemberReports) -> int:
     span = ReportSpan(last.number, last.number, last.timestamp_ms, _FOREVER_MS)
-    if stops := log.stops(member, span):
+    if stops := reports.stops(member, span):
         return len(stops)
-    silent = last.protocol is RebalanceProtocol.EAGER and not log.knows(member.member_id)
+    silent = last.protocol is RebalanceProtocol.EAGER and not reports.knows(member.member_id)
     return count_partitions(member.assigned) if silent else 0

@@ -28,20 +28,20 @@ def joined_ms(before: Generation | None, generation: Generation) -> int | None:
 
 
 def start(
-    before: Generation | None, generation: Generation, running: InProgress, around: TrackerContext
+    before: Generation | None, generation: Generation, in_progress: InProgress, context: TrackerContext
 ) -> TimeBounds | None:
     """Bound the time when members were asked to rejoin: after ``before``, before the end of the join phase.
 
     None if neither a poll nor a record shows it.
     """
-    offset_ms = around.offset.ms or 0
+    offset_ms = context.offset.ms or 0
     until_ms = generation.timestamp_ms if generation.joined_ms is None else generation.joined_ms
-    window = None if running.is_another(generation, offset_ms) else running.window(offset_ms, until_ms)
+    window = None if in_progress.is_another(generation, offset_ms) else in_progress.window(offset_ms, until_ms)
     if window is not None and window.earliest_ms > until_ms + CLOCKS_APART_MS:
         window = None  # the observer's clock was set forward: the polls' times are too late
     if window is None and not generation.replayed:
-        window = around.polls.unlisted_start(until_ms, offset_ms)
-        lost_ms = running.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)
+        window = context.polls.unlisted_start(until_ms, offset_ms)
+        lost_ms = in_progress.lost_ms(offset_ms, generation.seen_ms - REVISE_MAX_MS)
         window = window and replace(window, earliest_ms=min(window.earliest_ms, lost_ms))
     if window is None:
         return None

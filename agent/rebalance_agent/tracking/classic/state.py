@@ -13,7 +13,7 @@ from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
 from rebalance_agent.model.generation_diff import identity, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState
-from rebalance_agent.tracking.classic.aborted import aborted_events, leaps, missing_between
+from rebalance_agent.tracking.classic.aborted import aborted_events, cannot_follow, missing_between
 from rebalance_agent.tracking.classic.duplicates import RecordDeduplicator
 from rebalance_agent.tracking.classic.in_progress import InProgress
 from rebalance_agent.tracking.classic.start_time import joined_ms, start
@@ -26,7 +26,7 @@ from rebalance_agent.tracking.completed_generation import (
 )
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
-from rebalance_agent.tracking.rebalance.last_seen import ClassicSigns
+from rebalance_agent.tracking.rebalance.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
@@ -37,31 +37,33 @@ __all__ = ["ClassicState"]
 class ClassicState(TrackedGroup):
     """The state of one classic group. Times passed in are by the observer's clock."""
 
-    def __init__(self, group: str, around: TrackerContext, now_ms: int, heir_of: TrackedGroup | None = None) -> None:
-        """Begin without any record; ``heir_of``: the group of another type that goes on as this one."""
-        super().__init__(group, around, now_ms, heir_of)
-        self._origin = heir_of.last if heir_of else None
-        self._converted = heir_of.number if heir_of else None
+    def __init__(
+        self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
+    ) -> None:
+        """Begin without any record; ``predecessor``: the group of another type that goes on as this one."""
+        super().__init__(group, context, now_ms, predecessor)
+        self._origin = predecessor.last if predecessor else None
+        self._migration_number = predecessor.number if predecessor else None
         self._last_live = False
-        self._news = RecordDeduplicator()
+        self._deduplicator = RecordDeduplicator()
         self._sizes: Mapping[str, int] = {}
-        self._running = InProgress()
-        self._signs = ClassicSigns()
+        self._in_progress = InProgress()
+        self._last_seen = ClassicLastSeen()
 
     @property
     def rebalancing(self) -> bool:
         """Whether a rebalance is in progress, without a record yet."""
-        return bool(self._running)
+        return bool(self._in_progress)
 
     @property
     def unsettled(self) -> bool:
         """Whether records of the group may still lead to events."""
-        return self._episodes.unsettled or self.rebalancing or self.parting is not None
+        return self._episodes.unsettled or self.rebalancing or self.deletion is not None
 
     @property
     def due_ms(self) -> int:
         """The next deadline of `pass_time`."""
-        gone_due_ms = self._running.gone_due_ms
+        gone_due_ms = self._in_progress.gone_due_ms
         return super().due_ms if gone_due_ms is None else min(gone_due_ms, super().due_ms)
 
     def wants(self, topics: set[str]) -> bool:
@@ -74,16 +76,16 @@ class ClassicState(TrackedGroup):
         """Take a record of this group; duplicates and outdated records are ignored."""
         value = observation.value
         if value is None:
-            known = self.parting is None and self.last is not None
-            if known and not self._news.is_older(observation):
+            known = self.deletion is None and self.last is not None
+            if known and not self._deduplicator.is_older(observation):
                 self._tombstone(observation.timestamp_ms, observation.seen_ms, live=observation.live)
-        elif not self._news.is_stale(observation, value):
+        elif not self._deduplicator.is_stale(observation, value):
             yield from self._take(observation, value)
 
     def _take(self, observation: GroupRecord, value: GroupSnapshot) -> Iterator[Event]:
         last = self.last
         recreated = last is not None and value.generation < last.number
-        if last is not None and (recreated or leaps(last, observation.timestamp_ms, value)):
+        if last is not None and (recreated or cannot_follow(last, observation.timestamp_ms, value)):
             if observation.live:
                 yield from self._episodes.flush(observation.seen_ms)
             last = self._origin = None
@@ -91,13 +93,13 @@ class ClassicState(TrackedGroup):
         generation = self._generation(before, observation, value)
         if observation.live:
             yield from self._aborted(last, generation, observation)
-        converted = last is None and bool(value.members) and value.generation == self._converted
+        converted = last is None and bool(value.members) and value.generation == self._migration_number
         converted = converted and not generation.returned
-        self._become(generation, observation.live or observation.replayed)
+        self._set_last(generation, observation.live or observation.replayed)
         if not observation.live:
             return
         if converted:
-            self._begin_converted(generation)
+            self._begin_migrated(generation)
         elif not value.members and value.generation == 0:
             self._begin(generation.timestamp_ms, None)
         elif before is None or self._origin or generation.number != before.number or generation.returned:
@@ -109,74 +111,74 @@ class ClassicState(TrackedGroup):
     def _begin(self, timestamp_ms: int, last: Generation | None) -> None:
         """Start a rebalance whose beginning a record shows."""
         window = TimeBounds(timestamp_ms, timestamp_ms, Evidence.RECORD)
-        self._running.begin(GroupState.PREPARING_REBALANCE, window, last, self._log)
+        self._in_progress.begin(GroupState.PREPARING_REBALANCE, window, last, self._reports)
 
-    def _begin_converted(self, generation: Generation) -> None:
+    def _begin_migrated(self, generation: Generation) -> None:
         """Take the record of a migration to classic, which only repeats the last epoch without the departed members.
 
         If members departed, the coordinator asks the others to rejoin; that rebalance starts from the last epoch.
         """
-        if self._origin and {each.member_id for each in self._origin.members} != _member_ids(generation.value):
+        if self._origin and {member.member_id for member in self._origin.members} != _member_ids(generation.value):
             self._begin(generation.timestamp_ms, generation)
 
     def list_rebalancing(self, state: GroupState, poll: GroupsListed) -> None:
         """Take a poll that shows the group rebalancing; ignored if it was asked before the last record was read."""
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
-        window = TimeBounds(self._around.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
-        self._running.show(state, poll.asked_ms, leaps=self._around.polls.leaps(poll.asked_ms))
-        if self._running.begin(state, window, self.last, self._log, self._around.offset.ms):
+        window = TimeBounds(self._context.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
+        self._in_progress.show(state, poll.asked_ms, clock_jumped=self._context.polls.clock_jumped(poll.asked_ms))
+        if self._in_progress.begin(state, window, self.last, self._reports, self._context.offset.ms):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
         """Take a complete poll that does not show the group rebalancing: its record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
-            self._running.miss(poll.answered_ms + self._around.settle_ms)
+            self._in_progress.miss(poll.answered_ms + self._context.settle_ms)
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
-        if self._heard(event, now_ms):
+        if self._add_report(event, now_ms):
             self._episodes.report(now_ms)
             begins = self._expect_reports(now_ms)
-            if self._running.hear(event.member_id, self.last, self._log) or begins:
+            if self._in_progress.add_report(event.member_id, self.last, self._reports) or begins:
                 self._count_stalled(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
-        self._name(now_ms)
-        self._origin = self._origin and self._named(self._origin)
+        self._name_topics(now_ms)
+        self._origin = self._origin and self._with_topic_names(self._origin)
         if self.last is not None:
-            topics, wanted = self._around.topics, subscribed_topics(self.last.value)
+            topics, subscribed = self._context.topics, subscribed_topics(self.last.value)
             newer = now_ms > self.last.seen_ms
-            self._sizes = topics.sizes(wanted) if newer else topics.sizes_in(wanted, self.last.value)
-            self._portrait = None
-            self._ledger.set_partitions(sum(self._sizes.values()), now_ms)
+            self._sizes = topics.sizes(subscribed) if newer else topics.sizes_in(subscribed, self.last.value)
+            self._base_view = None
+            self._totals.set_partitions(sum(self._sizes.values()), now_ms)
             self._count_stalled(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""
-        gone_due_ms = self._running.gone_due_ms
+        gone_due_ms = self._in_progress.gone_due_ms
         if gone_due_ms is not None and now_ms >= gone_due_ms:
             # It was aborted, or its record is late or lost: no event reports it.
-            self._running.give_up()
+            self._in_progress.give_up()
             self._count_stalled(now_ms)
             if self._episodes.open is None:
-                self._ledger.take_advance()
+                self._totals.take_advance()
         self._release(now_ms)
         had_open, showing = self._episodes.open, self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if had_open is not self._episodes.open or showing != self._episodes.showing:
             self._count_stalled(now_ms)
-        if now_ms >= self.forget_ms:
-            self._kept_ms = now_ms
-            self._ledger.advance(now_ms)
-            self._log.keep(
+        if now_ms >= self.cleanup_due_ms:
+            self._cleaned_ms = now_ms
+            self._totals.advance(now_ms)
+            self._reports.keep(
                 (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
             )
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """Handle a clock that was set back (see `TrackedGroup`); a rebalance in progress continues."""
-        self._running.set_back(latest_ms - now_ms)
+        self._in_progress.set_back(latest_ms - now_ms)
         yield from super().restart(latest_ms, now_ms)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
@@ -184,7 +186,7 @@ class ClassicState(TrackedGroup):
         if self.last is None:
             return None
         if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
-            self._view = self._draw(self.last, judged=judged)
+            self._view = self._build_view(self.last, judged=judged)
         return self._view
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:
@@ -193,18 +195,18 @@ class ClassicState(TrackedGroup):
             timestamp_ms=observation.timestamp_ms,
             seen_ms=observation.seen_ms,
             protocol=infer_protocol(before, value),
-            topics=self._around.topics.sizes_in(subscribed_topics(value), value),
+            topics=self._context.topics.sizes_in(subscribed_topics(value), value),
             replayed=observation.replayed,
         )
         if before is not None:
-            signs = self._signs.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)
-            generation = replace(generation, last_signs=signs)
-        if before is not None and value.generation == (before.number if self.last else self._converted):
+            last_seen = self._last_seen.gone(before, _member_ids(value), self._commits, observation.timestamp_ms)
+            generation = replace(generation, last_seen=last_seen)
+        if before is not None and value.generation == (before.number if self.last else self._migration_number):
             return replace(generation, returned=_returned(before.value, value))
         generation = replace(generation, joined_ms=joined_ms(before, generation))
         if not observation.live:
             return generation
-        return replace(generation, start=start(before, generation, self._running, self._around))
+        return replace(generation, start=start(before, generation, self._in_progress, self._context))
 
     def _aborted(
         self, before: Generation | None, generation: Generation, observation: GroupRecord
@@ -212,42 +214,42 @@ class ClassicState(TrackedGroup):
         if before is None or not self._last_live or observation.after_gap:
             return
         missing = missing_between(before, generation)
-        self._ledger.abort(0 if observation.replayed else missing)
-        yield from aborted_events(self._around.cluster_id, generation, missing)
+        self._totals.abort(0 if observation.replayed else missing)
+        yield from aborted_events(self._context.cluster_id, generation, missing)
 
-    def _become(self, generation: Generation, live: bool) -> None:
+    def _set_last(self, generation: Generation, live: bool) -> None:
         rebalanced = self.last is None or generation.number != self.last.number
         if generation.returned:
-            self._signs.come_back(generation)
+            self._last_seen.come_back(generation)
         elif rebalanced:
-            self._signs.join(generation)
+            self._last_seen.join(generation)
         self._commits.keep(owners(generation.value))
-        self._news.take(generation)
-        if rebalanced and not self._running.is_another(generation, self._around.offset.ms or 0):
-            self._running.end()
+        self._deduplicator.take(generation)
+        if rebalanced and not self._in_progress.is_another(generation, self._context.offset.ms or 0):
+            self._in_progress.end()
         self.last, self._last_live, self._sizes = generation, live, generation.topics
         self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
-        self._portrait = None
-        self._ledger.set_partitions(sum(generation.topics.values()), generation.seen_ms)
+        self._base_view = None
+        self._totals.set_partitions(sum(generation.topics.values()), generation.seen_ms)
         self.version += 1
 
     def _count_stalled(self, now_ms: int) -> None:
         """Update the count of stalled partitions and the view's version."""
-        self._ledger.set_stalled(self._stalled, now_ms)
+        self._totals.set_stalled(self._stalled, now_ms)
         self.version += 1
 
     @property
     def _stalled(self) -> int:
         withheld = self._episodes.open.withheld if self._episodes.open else 0
-        return min(self._running.stalled + withheld, sum(self._sizes.values()))
+        return min(self._in_progress.stalled + withheld, sum(self._sizes.values()))
 
-    def _draw(self, last: Generation, *, judged: bool) -> GroupView:
-        state = self._running.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
-        portrait = self._painted(lambda: replace(last, topics=self._sizes), state, judged=judged)
-        return self._finish(portrait, state, self._running_rebalance())
+    def _build_view(self, last: Generation, *, judged: bool) -> GroupView:
+        state = self._in_progress.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
+        base_view = self._build_base_view(lambda: replace(last, topics=self._sizes), state, judged=judged)
+        return self._complete_view(base_view, state, self._running_rebalance())
 
     def _running_rebalance(self) -> RunningRebalance | None:
-        started_ms = self._running.started_ms
+        started_ms = self._in_progress.started_ms
         if self._episodes.open:
             first = self._episodes.open.generations[0]
             started_ms = first.start.earliest_ms if first.start else first.timestamp_ms

@@ -22,26 +22,26 @@ class Backlog:
     def __init__(self) -> None:
         """Start without targets and owners."""
         self.waiting = 0
-        self._meant: dict[Partition, int] = {}
-        self._held: dict[Partition, int] = {}
+        self._targeted: dict[Partition, int] = {}
+        self._owned: dict[Partition, int] = {}
 
     @property
-    def held(self) -> Collection[Partition]:
+    def owned(self) -> Collection[Partition]:
         """The partitions that some member owns."""
-        return self._held.keys()
+        return self._owned.keys()
 
-    def mean(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
+    def set_target(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
         """Replace a member's target ``old`` by ``new``."""
-        self.waiting += sum(partition not in self._held for partition in _raise(self._meant, new - old))
-        self.waiting -= sum(partition not in self._held for partition in _lower(self._meant, old - new))
+        self.waiting += sum(partition not in self._owned for partition in _increment(self._targeted, new - old))
+        self.waiting -= sum(partition not in self._owned for partition in _decrement(self._targeted, old - new))
 
-    def hold(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
+    def set_owned(self, old: AbstractSet[Partition], new: AbstractSet[Partition]) -> None:
         """Replace a member's owned partitions ``old`` by ``new``."""
-        self.waiting -= sum(partition in self._meant for partition in _raise(self._held, new - old))
-        self.waiting += sum(partition in self._meant for partition in _lower(self._held, old - new))
+        self.waiting -= sum(partition in self._targeted for partition in _increment(self._owned, new - old))
+        self.waiting += sum(partition in self._targeted for partition in _decrement(self._owned, old - new))
 
 
-def _raise(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
+def _increment(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
     """Count one more member for each partition; return the partitions that had none before."""
     first = [partition for partition in partitions if partition not in counts]
     for partition in partitions:
@@ -49,7 +49,7 @@ def _raise(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> 
     return first
 
 
-def _lower(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
+def _decrement(counts: dict[Partition, int], partitions: AbstractSet[Partition]) -> list[Partition]:
     """Count one member less for each partition; return the partitions that have none left."""
     for partition in partitions:
         counts[partition] -= 1

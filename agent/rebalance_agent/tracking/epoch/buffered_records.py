@@ -9,9 +9,9 @@ from __future__ import annotations
 from rebalance_agent.model.epoch_groups import EpochMember, GroupEpoch
 from rebalance_agent.tracking.observations import EpochRecord
 
-__all__ = ["EARLY_MAX", "FIRST_EPOCH", "BufferedRecords"]
+__all__ = ["BUFFERED_MAX", "FIRST_EPOCH", "BufferedRecords"]
 
-EARLY_MAX = 1_000
+BUFFERED_MAX = 1_000
 """Records buffered per group: a group of 200 members starts with about this many."""
 
 FIRST_EPOCH = 2
@@ -30,14 +30,14 @@ class BufferedRecords:
         """Add a record. Tombstones of the backfill are left from a deleted group of this name: it may still be new."""
         if record.live and not self._old:
             self._records.append(record)
-        if len(self._records) > EARLY_MAX or (not record.live and record.value is not None):
+        if len(self._records) > BUFFERED_MAX or (not record.live and record.value is not None):
             self._old = True
             self._records.clear()
 
     @property
     def records(self) -> tuple[EpochRecord, ...]:
         """All records if the group is new, else none. A group that migrated from another type is not new."""
-        values = [each.value for each in self._records]
-        first = next((each.epoch for each in values if isinstance(each, GroupEpoch)), FIRST_EPOCH + 1)
-        migrated = any(isinstance(each, EpochMember) and each.classic for each in values)
+        values = [record.value for record in self._records]
+        first = next((value.epoch for value in values if isinstance(value, GroupEpoch)), FIRST_EPOCH + 1)
+        migrated = any(isinstance(value, EpochMember) and value.classic for value in values)
         return () if first > FIRST_EPOCH or migrated else tuple(self._records)

@@ -61,8 +61,8 @@ class EpochGroupRecords:
         self._at_ms: dict[_Key, int] = {}
         self._settled: dict[str, int] = {}
         self._settled_in: Counter[int] = Counter()
-        self._wishes: Counter[str] = Counter()
-        self._wished_patterns: Counter[str] = Counter()
+        self._subscribed: Counter[str] = Counter()
+        self._subscribed_patterns: Counter[str] = Counter()
         self._topics: frozenset[str] | None = None
         self._backlog = Backlog()
 
@@ -84,7 +84,7 @@ class EpochGroupRecords:
         return self._currents.get(member_id)
 
     @property
-    def standing_by(self) -> set[str]:
+    def standby_hosts(self) -> set[str]:
         """The members with standby or warm-up tasks (streams groups)."""
         return {member_id for member_id, current in self._currents.items() if current.standbys}
 
@@ -96,9 +96,9 @@ class EpochGroupRecords:
     @property
     def held(self) -> Collection[tuple[str, int]]:
         """The partitions (or tasks) that some member owns."""
-        return self._backlog.held
+        return self._backlog.owned
 
-    def speaks_classic(self, member_id: str) -> bool:
+    def uses_classic_protocol(self, member_id: str) -> bool:
         """Whether the member still uses the classic protocol: the coordinator then does not revoke step by step."""
         member = self.members.get(member_id)
         return member is not None and member.classic
@@ -126,11 +126,14 @@ class EpochGroupRecords:
         return self._settled_in[_AWAY] > 0
 
     @property
-    def left_behind(self) -> set[tuple[str, int]]:
+    def held_for_absent(self) -> set[tuple[str, int]]:
         """The partitions in the targets of static members that left temporarily: they have no owner."""
         away = (member_id for member_id, current in self._currents.items() if current.epoch < 0) if self.away else ()
         return {
-            each for member_id in away if (target := self._targets.get(member_id)) for each in pairs(target.assigned)
+            partition
+            for member_id in away
+            if (target := self._targets.get(member_id))
+            for partition in pairs(target.assigned)
         }
 
     @property
@@ -139,32 +142,32 @@ class EpochGroupRecords:
 
         Brokers before 4.2 do not record the validation: there, any assigned task shows the same.
         """
-        seen = self.epoch.validated_topology if self.epoch else -1
-        wanted = self.topology.epoch if self.topology else None
-        return seen == wanted or (seen < 0 and any(target.assigned for target in self._targets.values()))
+        validated = self.epoch.validated_topology if self.epoch else -1
+        needed = self.topology.epoch if self.topology else None
+        return validated == needed or (validated < 0 and any(target.assigned for target in self._targets.values()))
 
     @property
     def topics(self) -> frozenset[str]:
         """Every topic that some member subscribes to; the same object is returned until they change."""
         if self._topics is None:
-            resolved = (topic for name in self._wished_patterns for topic in self._resolved(name))
+            resolved = (topic for name in self._subscribed_patterns for topic in self._resolved(name))
             sources = (topic for topics in self._sources.values() for topic in topics)
-            self._topics = frozenset((*self._wishes, *resolved, *sources))
+            self._topics = frozenset((*self._subscribed, *resolved, *sources))
         return self._topics
 
-    def named_topics(self, catalogue: ClusterTopics) -> set[str]:
+    def named_topics(self, cluster_topics: ClusterTopics) -> set[str]:
         """Return the names, as far as known, of the topics of which members have partitions."""
-        return {topic for key in self._keys for topic in self._sources.get(key, (catalogue.name(key),))}
+        return {topic for key in self._keys for topic in self._sources.get(key, (cluster_topics.name(key),))}
 
-    def unnamed(self, had: Collection[str], catalogue: ClusterTopics) -> frozenset[str]:
+    def unnamed(self, had: Collection[str], cluster_topics: ClusterTopics) -> frozenset[str]:
         """Return the topic ids without a known name, of topics of which members have partitions or ``had`` some."""
         keys = self._keys.union(had)
-        return frozenset(key for key in keys if key not in self._sources and not catalogue.names(key))
+        return frozenset(key for key in keys if key not in self._sources and not cluster_topics.has_name(key))
 
-    def snapshot(self, group: str, catalogue: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
+    def snapshot(self, group: str, cluster_topics: ClusterTopics, assigned_ms: int) -> GroupSnapshot:
         """Return the group as one generation: the members with their current assignments, by topic name."""
         everything = {topic for topics in self._sources.values() for topic in topics}
-        wanted = {
+        subscriptions = {
             (member.topics, member.pattern): tuple(
                 sorted({*member.topics, *self._resolved(member.pattern), *everything})
             )
@@ -180,9 +183,9 @@ class EpochGroupRecords:
                 session_timeout_ms=member.session_timeout_ms or SESSION_TIMEOUT_MS,
                 session_assumed=member.session_timeout_ms is None,
                 subscription=ConsumerSubscription(
-                    version=-1, topics=wanted[member.topics, member.pattern], rack_id=member.rack
+                    version=-1, topics=subscriptions[member.topics, member.pattern], rack_id=member.rack
                 ),
-                assignment=ConsumerAssignment(-1, self.named(self._held_by(member_id), catalogue)),
+                assignment=ConsumerAssignment(-1, self.by_topic_name(self._held_by(member_id), cluster_topics)),
             )
             for member_id, member in sorted(self.members.items())
         )
@@ -197,16 +200,18 @@ class EpochGroupRecords:
             members=members,
         )
 
-    def named(self, partitions: TopicPartitions, catalogue: ClusterTopics) -> TopicPartitions:
+    def by_topic_name(self, partitions: TopicPartitions, cluster_topics: ClusterTopics) -> TopicPartitions:
         """Return ``partitions`` by topic name: ids are looked up, a task means that partition of all its topics."""
         numbers: dict[str, set[int]] = {}
-        for key, some in partitions.items():
-            counts = {topic: catalogue.count(topic) for topic in self._sources.get(key, (catalogue.name(key),))}
+        for key, partition_numbers in partitions.items():
+            counts = {
+                topic: cluster_topics.count(topic) for topic in self._sources.get(key, (cluster_topics.name(key),))
+            }
             # A partition beyond all counts is of a topic that has grown since the last list of topics.
-            most = max(counts.values(), default=0)
+            count_max = max(counts.values(), default=0)
             for topic, count in counts.items():
                 numbers.setdefault(topic, set()).update(
-                    number for number in some if number < count or number >= most or not count
+                    number for number in partition_numbers if number < count or number >= count_max or not count
                 )
         return {topic: tuple(sorted(numbers[topic])) for topic in sorted(numbers) if numbers[topic]}
 
@@ -215,15 +220,15 @@ class EpochGroupRecords:
     def _put(self, kind: type[EpochFact], subject: str, value: EpochFact | None) -> None:
         if kind is CurrentAssignment:
             current, now = _put(self._currents, subject, value, CurrentAssignment)
-            self._backlog.hold(current.held if current else set(), now.held if now else set())
+            self._backlog.set_owned(current.held if current else set(), now.held if now else set())
             self._settle(subject)
         elif kind is MemberTarget:
             old, new = _put(self._targets, subject, value, MemberTarget)
-            self._backlog.mean(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
+            self._backlog.set_target(pairs(old.assigned) if old else set(), pairs(new.assigned) if new else set())
         elif kind is EpochMember:
             before, after = _put(self.members, subject, value, EpochMember)
-            self._wish(before, -1)
-            self._wish(after, 1)
+            self._count_subscription(before, -1)
+            self._count_subscription(after, 1)
             self._settle(subject)
         elif kind is ResolvedPattern:
             _put(self._patterns, subject, value, ResolvedPattern)
@@ -245,12 +250,12 @@ class EpochGroupRecords:
             self._settled[member_id] = epoch = _AWAY if current.epoch < 0 else current.epoch
             _count(self._settled_in, epoch, 1)
 
-    def _wish(self, member: EpochMember | None, by: int) -> None:
+    def _count_subscription(self, member: EpochMember | None, by: int) -> None:
         if member is None:
             return
-        changed = [_count(self._wishes, topic, by) for topic in set(member.topics)]
+        changed = [_count(self._subscribed, topic, by) for topic in set(member.topics)]
         if member.pattern is not None:
-            changed.append(_count(self._wished_patterns, member.pattern, by))
+            changed.append(_count(self._subscribed_patterns, member.pattern, by))
         if any(changed):
             self._topics = None
 
@@ -259,13 +264,13 @@ class EpochGroupRecords:
         return topic_partitions(current.held) if current else {}
 
     def _resolved(self, pattern: str | None) -> tuple[str, ...]:
-        found = self._patterns.get(pattern) if pattern is not None else None
-        return found.topics if found else ()
+        resolved = self._patterns.get(pattern) if pattern is not None else None
+        return resolved.topics if resolved else ()
 
     @property
     def _keys(self) -> set[str]:
         """The keys of members' assignments: topic ids, or ids of subtopologies."""
-        return {key for each in self._currents.values() for key in (*each.assigned, *each.revoking)}
+        return {key for current in self._currents.values() for key in (*current.assigned, *current.revoking)}
 
     @property
     def _sources(self) -> Mapping[str, tuple[str, ...]]:

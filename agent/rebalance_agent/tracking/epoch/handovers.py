@@ -14,7 +14,7 @@ __all__ = ["Handovers"]
 EARLIER_MAX = 8
 """Earlier handovers kept per partition and rebalance: the longest ones, if epochs follow each other without end."""
 
-_NOTHING = CurrentAssignment(-1, -1, MemberState.STABLE, {})
+_NO_ASSIGNMENT = CurrentAssignment(-1, -1, MemberState.STABLE, {})
 
 
 class Handovers:
@@ -22,19 +22,19 @@ class Handovers:
 
     def __init__(self) -> None:
         """Start without handovers."""
-        self._ways: dict[tuple[str, int], PartitionHandover] = {}
+        self._handovers: dict[tuple[str, int], PartitionHandover] = {}
         self._earlier: dict[tuple[str, int], list[PartitionHandover]] = {}
         self._asked_ms: dict[str, int] = {}
         self._took_ms: dict[str, int] = {}
 
-    def see(
+    def update(
         self,
         member_id: str,
         old: CurrentAssignment | None,
         new: CurrentAssignment | None,
         at_ms: int,
         *,
-        told: bool = True,
+        revocation_recorded: bool = True,
         held: Collection[tuple[str, int]] = (),
     ) -> None:
         """Take a member's new assignment; ``new`` is None if the member is gone.
@@ -42,23 +42,27 @@ class Handovers:
         ``revocation_recorded``: the coordinator records what the member is asked to revoke. ``held``: the partitions
         that any member owns now.
         """
-        before, after = old or _NOTHING, new or _NOTHING
+        before, after = old or _NO_ASSIGNMENT, new or _NO_ASSIGNMENT
         had, has = before.held, after.held
         for partition in pairs(after.revoking) - pairs(before.revoking):
-            self._ways[partition] = replace(self._onward(partition), asked_ms=at_ms, released_ms=None)
+            self._handovers[partition] = replace(self._open_handover(partition), asked_ms=at_ms, released_ms=None)
         for partition in had - has:
-            parted = partition not in held
-            way = self._onward(partition) if parted else self._ways.get(partition, PartitionHandover())
-            if way.parted and way.given_ms is not None:
+            left_unowned = partition not in held
+            handover = (
+                self._open_handover(partition) if left_unowned else self._handovers.get(partition, PartitionHandover())
+            )
+            if handover.left_unowned and handover.given_ms is not None:
                 continue  # others own it by now; the time without an owner is kept
-            asked_ms = way.asked_ms if partition in pairs(before.revoking) else at_ms
+            asked_ms = handover.asked_ms if partition in pairs(before.revoking) else at_ms
             # The stop is unknown for a member that left or was removed, and for one that was not asked.
-            asked_ms = asked_ms if new and told else None
-            self._ways[partition] = replace(way, asked_ms=asked_ms, released_ms=at_ms, parted=parted)
+            asked_ms = asked_ms if new and revocation_recorded else None
+            self._handovers[partition] = replace(
+                handover, asked_ms=asked_ms, released_ms=at_ms, left_unowned=left_unowned
+            )
         for partition in pairs(after.assigned) - had:
-            way = self._ways.get(partition, PartitionHandover())
-            if way.given_ms is None:  # in a share group other members may get it, too
-                self._ways[partition] = replace(way, given_ms=at_ms)
+            handover = self._handovers.get(partition, PartitionHandover())
+            if handover.given_ms is None:  # in a share group other members may get it, too
+                self._handovers[partition] = replace(handover, given_ms=at_ms)
         self._time_revocation(member_id, after, at_ms)
 
     def take(
@@ -68,21 +72,26 @@ class Handovers:
 
         The handovers of partitions that are still ``waiting`` for an owner are kept and returned again with their end.
         """
-        ways, earlier, took = self._ways, self._earlier, self._took_ms
-        self._ways = {each: replace(ways[each], given_ms=None) for each in waiting if each in ways}
+        handovers, earlier, took_ms = self._handovers, self._earlier, self._took_ms
+        self._handovers = {
+            partition: replace(handovers[partition], given_ms=None) for partition in waiting if partition in handovers
+        }
         self._earlier, self._took_ms = {}, {}
-        return ways | {each: replace(ways[each], earlier=tuple(some)) for each, some in earlier.items()}, took
+        return handovers | {
+            partition: replace(handovers[partition], earlier=tuple(handed_over))
+            for partition, handed_over in earlier.items()
+        }, took_ms
 
-    def _onward(self, partition: tuple[str, int]) -> PartitionHandover:
+    def _open_handover(self, partition: tuple[str, int]) -> PartitionHandover:
         """Return the partition's open handover; if it is complete, keep it as an earlier one and return a new one."""
-        way = self._ways.get(partition, PartitionHandover())
-        if way.given_ms is None:
-            return way
-        if way.released_ms is not None and way.parted:
-            ways = self._earlier.setdefault(partition, [])
-            ways.append(way)
-            if len(ways) > EARLIER_MAX:
-                ways.remove(min(ways, key=_length_ms))
+        handover = self._handovers.get(partition, PartitionHandover())
+        if handover.given_ms is None:
+            return handover
+        if handover.released_ms is not None and handover.left_unowned:
+            handovers = self._earlier.setdefault(partition, [])
+            handovers.append(handover)
+            if len(handovers) > EARLIER_MAX:
+                handovers.remove(min(handovers, key=_length_ms))
         return PartitionHandover()
 
     def _time_revocation(self, member_id: str, after: CurrentAssignment, at_ms: int) -> None:
@@ -93,5 +102,5 @@ class Handovers:
             self._took_ms[member_id] = max(took_ms, self._took_ms.get(member_id, 0))
 
 
-def _length_ms(way: PartitionHandover) -> int:
-    return (way.given_ms or 0) - (way.released_ms or 0)
+def _length_ms(handover: PartitionHandover) -> int:
+    return (handover.given_ms or 0) - (handover.released_ms or 0)

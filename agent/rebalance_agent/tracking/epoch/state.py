@@ -14,8 +14,8 @@ from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.generation_diff import diff_generations, owners
 from rebalance_agent.model.group import GroupSnapshot, GroupState, GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs, topic_partitions
-from rebalance_agent.tracking.build_view import looks_alike
-from rebalance_agent.tracking.cluster_topics import PartitionChanges
+from rebalance_agent.tracking.build_view import keeps_base_view
+from rebalance_agent.tracking.cluster_topics import PartitionCount
 from rebalance_agent.tracking.completed_generation import (
     Episode,
     Generation,
@@ -28,7 +28,7 @@ from rebalance_agent.tracking.epoch.epoch_records import EpochGroupRecords
 from rebalance_agent.tracking.epoch.handovers import Handovers
 from rebalance_agent.tracking.observations import EpochRecord
 from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
-from rebalance_agent.tracking.rebalance.last_seen import EpochSigns
+from rebalance_agent.tracking.rebalance.last_seen import EpochLastSeen
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
 from rebalance_agent.tracking.views import GroupView, RunningRebalance
@@ -44,42 +44,44 @@ class EpochState(TrackedGroup):
         group: str,
         group_type: GroupType,
         partition: int,
-        around: TrackerContext,
+        context: TrackerContext,
         now_ms: int,
-        heir_of: TrackedGroup | None = None,
+        predecessor: TrackedGroup | None = None,
     ) -> None:
         """Begin without any record; until the group is known as a whole there is no view.
 
-        ``partition``: of the offsets topic. ``heir_of``: the group of another type that goes on as this one.
+        ``partition``: of the offsets topic. ``predecessor``: the group of another type that goes on as this one.
         """
-        super().__init__(group, around, now_ms, heir_of)
+        super().__init__(group, context, now_ms, predecessor)
         self.group_type = group_type
-        self.last = heir_of.last if heir_of else None
+        self.last = predecessor.last if predecessor else None
         self.partition = partition
-        self._inherits = heir_of is not None
-        self._inherited = heir_of is not None and heir_of.known
-        self._converted: int | None = None
-        self._roll = EpochGroupRecords()
+        self._has_predecessor = predecessor is not None
+        self._predecessor_known = predecessor is not None and predecessor.known
+        self._migration_number: int | None = None
+        self._records = EpochGroupRecords()
         self._handovers = Handovers()
-        self._signs = EpochSigns()
-        self._whole = False
-        self._new = False
+        self._last_seen = EpochLastSeen()
+        self._backfilled = False
+        self._created_live = False
         self._started_ms: int | None = None
         self._assigned_ms: int | None = None
         self._seen_ms = now_ms
         self._replayed = self._returning = self._amid_batch = False
-        self._served = PartitionChanges()
-        self._early = BufferedRecords()
+        self._partition_count = PartitionCount()
+        self._buffered = BufferedRecords()
 
     @property
-    def early(self) -> tuple[EpochRecord, ...]:
+    def buffered(self) -> tuple[EpochRecord, ...]:
         """All records of a group that was created during the backfill; else none."""
-        return () if self._inherits else self._early.records
+        return () if self._has_predecessor else self._buffered.records
 
     @property
     def known(self) -> bool:
         """Whether the group exists and all its records were read."""
-        return self._whole and (self._roll.epoch is not None or self._inherited or self.parting is not None)
+        return self._backfilled and (
+            self._records.epoch is not None or self._predecessor_known or self.deletion is not None
+        )
 
     @property
     def rebalancing(self) -> bool:
@@ -91,63 +93,65 @@ class EpochState(TrackedGroup):
         """Whether records of the group may still lead to events."""
         # The return of a static member is compared with the state before it left: an observer that starts from here
         # would not know that state.
-        running = self._started_ms is not None or self._amid_batch or not self._roll.reached or self._roll.away
-        return self._episodes.unsettled or self.parting is not None or (self._whole and running)
+        running = self._started_ms is not None or self._amid_batch or not self._records.reached or self._records.away
+        return self._episodes.unsettled or self.deletion is not None or (self._backfilled and running)
 
     def wants(self, topics: set[str]) -> bool:
         """Whether a change of ``topics`` concerns the group: it subscribes to one, or a topic id lacks its name."""
-        return self._unnamed or not topics.isdisjoint(self._roll.topics | self._roll.named_topics(self._around.topics))
+        return self._unnamed or not topics.isdisjoint(
+            self._records.topics | self._records.named_topics(self._context.topics)
+        )
 
     def record(self, record: EpochRecord) -> Iterator[Event]:
         """Take a record of this group."""
-        if not self._whole:
-            self._early.add(record)
-        old = self._roll.current(record.subject) if record.kind is CurrentAssignment else None
-        created = self._roll.epoch is None
-        if not self._roll.take(record):
+        if not self._backfilled:
+            self._buffered.add(record)
+        old = self._records.current(record.subject) if record.kind is CurrentAssignment else None
+        created = self._records.epoch is None
+        if not self._records.take(record):
             return
         self._seen_ms = record.seen_ms
         # A live record is the latest one, whatever its timestamp.
         self.timestamp_ms = record.timestamp_ms if record.live else max(self.timestamp_ms, record.timestamp_ms)
         self._replayed = record.replayed
         if record.kind is GroupEpoch:
-            self._epoch(record, created=created)
+            self._take_epoch(record, created=created)
         elif record.kind is TargetEpoch:
             self._assigned_ms = record.timestamp_ms
         elif isinstance(record.value, EpochMember):
             self._returning = self._returning or record.value.instance_id is not None
         elif record.kind is CurrentAssignment:
-            self._step(record, old)
-        if not looks_alike(old, self._roll.current(record.subject), record):
-            self._portrait = None
+            self._take_assignment(record, old)
+        if not keeps_base_view(old, self._records.current(record.subject), record):
+            self._base_view = None
         # A tombstone is never the last record of a batch: a new epoch, a static member's successor, or the group's
         # tombstone follows.
         self._amid_batch = record.value is None
         if not self._amid_batch:
-            yield from self._look(record.seen_ms, live=record.live)
-        elif not self._roll.dissolving:
-            self._changed(record.seen_ms)
+            yield from self._check_reached(record.seen_ms, live=record.live)
+        elif not self._records.dissolving:
+            self._update_counts(record.seen_ms)
 
     def complete(self, now_ms: int) -> None:
         """Take the end of the backfill: all records of the group have been read."""
-        if self._whole:
+        if self._backfilled:
             return
-        self._whole, self._early, self._portrait = True, BufferedRecords(), None
-        for _ in self._look(now_ms, live=False):
+        self._backfilled, self._buffered, self._base_view = True, BufferedRecords(), None
+        for _ in self._check_reached(now_ms, live=False):
             pass  # the state before the observer started leads to no events
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
-        if self._heard(event, now_ms):
+        if self._add_report(event, now_ms):
             self._episodes.report(now_ms)
             if self._expect_reports(now_ms):
-                self._changed(now_ms)
+                self._update_counts(now_ms)
 
     def resize(self, now_ms: int) -> None:
         """Take a change of the cluster's topics: partition counts, or names of topic ids."""
-        self._portrait = None
-        self._name(now_ms)
-        self._changed(now_ms)
+        self._base_view = None
+        self._name_topics(now_ms)
+        self._update_counts(now_ms)
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""
@@ -155,80 +159,80 @@ class EpochState(TrackedGroup):
         showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if showing != self._episodes.showing:
-            self._changed(now_ms)
-        if now_ms >= self.forget_ms:
-            self._kept_ms = now_ms
-            self._ledger.advance(now_ms)
-            self._log.keep(self._roll.members, now_ms - REVISE_MAX_MS)
-            self._roll.keep(self.timestamp_ms - REVISE_MAX_MS)
+            self._update_counts(now_ms)
+        if now_ms >= self.cleanup_due_ms:
+            self._cleaned_ms = now_ms
+            self._totals.advance(now_ms)
+            self._reports.keep(self._records.members, now_ms - REVISE_MAX_MS)
+            self._records.keep(self.timestamp_ms - REVISE_MAX_MS)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
         """Return the current view; None while not all records were read. ``judged`` as in `Tracker.view`."""
         if not self.known:
             return None
-        if self._view and self._roll.epoch is None:
+        if self._view and self._records.epoch is None:
             return self._view  # the last view, before the first epoch record or after the group's tombstone
         if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
-            self._view = self._draw(judged=judged)
+            self._view = self._build_view(judged=judged)
         return self._view
 
-    def _step(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
+    def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
         """Take a member's new current assignment, or its removal; ``old`` is the one before."""
-        name, at_ms, heard_ms = record.subject, record.timestamp_ms, self._signs.heard_ms(record.subject)
-        new = self._roll.current(name)
+        name, at_ms, contact_ms = record.subject, record.timestamp_ms, self._last_seen.contact_ms(record.subject)
+        new = self._records.current(name)
         if record.live:
-            told = not self._roll.speaks_classic(name)
-            self._handovers.see(name, old, new, at_ms, told=told, held=self._roll.held)
+            recorded = not self._records.uses_classic_protocol(name)
+            self._handovers.update(name, old, new, at_ms, revocation_recorded=recorded, held=self._records.held)
         if new is not None:
-            self._signs.see(name, new, at_ms)
+            self._last_seen.see(name, new, at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
-            had = pairs(self._roll.named(topic_partitions(old.held), self._around.topics))
-            self._signs.go(self._roll.members.get(name), name, old, at_ms)
-            self._signs.commit(name, self._commits.last(had, heard_ms or 0, at_ms))
+            had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
+            self._last_seen.go(self._records.members.get(name), name, old, at_ms)
+            self._last_seen.commit(name, self._commits.last(had, contact_ms or 0, at_ms))
         if new is None:
-            self._signs.forget(name)
+            self._last_seen.forget(name)
 
-    def _epoch(self, record: EpochRecord, *, created: bool) -> None:
+    def _take_epoch(self, record: EpochRecord, *, created: bool) -> None:
         if not isinstance(record.value, GroupEpoch):
-            self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._whole)
+            self._tombstone(record.timestamp_ms, record.seen_ms, live=record.live and self._backfilled)
             return
-        if self._inherited and created and self.last and self.last.members:
-            self._converted = record.value.epoch
+        if self._predecessor_known and created and self.last and self.last.members:
+            self._migration_number = record.value.epoch
         self.number = record.value.epoch
         # The first epoch of a group that is created while it is observed.
-        self._new = self._new or (record.live and self._whole and created)
+        self._created_live = self._created_live or (record.live and self._backfilled and created)
         if record.live and self._started_ms is None:
             self._started_ms = record.timestamp_ms
 
-    def _look(self, now_ms: int, *, live: bool) -> Iterator[Event]:
+    def _check_reached(self, now_ms: int, *, live: bool) -> Iterator[Event]:
         """Check after a record whether all members have reached the newest epoch."""
         last = self.last
-        if not self._whole or self._roll.epoch is None or self._roll.dissolving:
+        if not self._backfilled or self._records.epoch is None or self._records.dissolving:
             return
-        if self._roll.reached:
+        if self._records.reached:
             # The first epoch after a migration only repeats the state before it.
-            known = last is not None and self.number in (last.number, self._converted)
+            known = last is not None and self.number in (last.number, self._migration_number)
             returned = known and last is not None and self._returning and self._replaced(last.value)
             self._returning = False
             if not known or returned:
-                yield from self._reach(now_ms, live=live, returned=returned)
-        self._changed(now_ms)
+                yield from self._complete_epoch(now_ms, live=live, returned=returned)
+        self._update_counts(now_ms)
 
     def _replaced(self, last: GroupSnapshot) -> bool:
         """Whether static members returned under new ids, and nothing else changed."""
         diff = diff_generations(last, self._snapshot())
         return bool(diff.replaced) and not diff.joined and not diff.gone
 
-    def _reach(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
+    def _complete_epoch(self, now_ms: int, *, live: bool, returned: bool) -> Iterator[Event]:
         before, value = self.last, self._snapshot()
-        ways, took = self._handovers.take(self._roll.left_behind)
-        signs, departures = self._signs.take()
+        handovers, took = self._handovers.take(self._records.held_for_absent)
+        last_seen, departures = self._last_seen.take()
         started_ms = self._started_ms
-        restarting = frozenset[str]() if returned or started_ms is None else self._roll.eager
+        restarting = frozenset[str]() if returned or started_ms is None else self._records.eager
         for name in sorted(restarting):
-            ways = self._put_down(name, started_ms) | ways
+            handovers = self._restarts(name, started_ms) | handovers
         assigned_ms = self._assigned_ms if value.members else None
-        unnamed = self._roll.unnamed({key for key, _ in ways}, self._around.topics)
+        unnamed = self._records.unnamed({key for key, _ in handovers}, self._context.topics)
         generation = Generation(
             value=value,
             timestamp_ms=self.timestamp_ms,
@@ -239,10 +243,10 @@ class EpochState(TrackedGroup):
             joined_ms=assigned_ms if assigned_ms is not None and started_ms is not None else None,
             returned=returned,
             group_type=self.group_type,
-            handovers=self._by_name(ways),
+            handovers=self._by_topic_name(handovers),
             revoking_ms=took,
             replayed=self._replayed,
-            last_signs=signs,
+            last_seen=last_seen,
             departures=departures,
             restarting=restarting,
             # Tasks of streams groups refer to topics by the names in the topology.
@@ -252,53 +256,59 @@ class EpochState(TrackedGroup):
         self.last, self._started_ms, self._assigned_ms = generation, None, None
         peopled = bool(value.members or (before and before.members))
         if live and peopled:
-            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._new))
+            yield from self._episodes.add(generation, Episode(before, known=before is not None or self._created_live))
 
-    def _put_down(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
+    def _restarts(self, name: str, started_ms: int | None) -> dict[tuple[str, int], PartitionHandover]:
         """Return handovers for all partitions of an eager member: from the request to rejoin until it rejoined."""
-        current, heard_ms = self._roll.current(name), self._signs.heard_ms(name)
-        if current is None or started_ms is None or heard_ms is None:
+        current, contact_ms = self._records.current(name), self._last_seen.contact_ms(name)
+        if current is None or started_ms is None or contact_ms is None:
             return {}
-        return dict.fromkeys(current.held, PartitionHandover(started_ms, heard_ms, heard_ms))
+        return dict.fromkeys(current.held, PartitionHandover(started_ms, contact_ms, contact_ms))
 
-    def _by_name(self, ways: dict[tuple[str, int], PartitionHandover]) -> dict[tuple[str, int], PartitionHandover]:
+    def _by_topic_name(
+        self, handovers: dict[tuple[str, int], PartitionHandover]
+    ) -> dict[tuple[str, int], PartitionHandover]:
         named = {}
-        for (key, number), way in ways.items():
-            for topic, numbers in self._roll.named({key: (number,)}, self._around.topics).items():
-                named.update({(topic, each): way for each in numbers})
+        for (key, number), handover in handovers.items():
+            for topic, numbers in self._records.by_topic_name({key: (number,)}, self._context.topics).items():
+                named.update({(topic, index): handover for index in numbers})
         return named
 
     def _snapshot(self) -> GroupSnapshot:
-        return self._roll.snapshot(self.group, self._around.topics, self.timestamp_ms)
+        return self._records.snapshot(self.group, self._context.topics, self.timestamp_ms)
 
     def _sizes(self, value: GroupSnapshot) -> dict[str, int]:
-        return self._around.topics.sizes_in(subscribed_topics(value), value)
+        return self._context.topics.sizes_in(subscribed_topics(value), value)
 
     @property
     def _stalled(self) -> int:
-        return self._roll.waiting if self._started_ms is not None else 0
+        return self._records.waiting if self._started_ms is not None else 0
 
-    def _changed(self, now_ms: int) -> None:
+    def _update_counts(self, now_ms: int) -> None:
         """Update the view's version and the counts of subscribed and stalled partitions."""
-        partitions = self._served.count(self._roll.topics, self._around.topics) if self._roll.members else 0
-        self._ledger.set_partitions(partitions, now_ms)
-        self._ledger.set_stalled(self._stalled, now_ms)
+        partitions = (
+            self._partition_count.count(self._records.topics, self._context.topics) if self._records.members else 0
+        )
+        self._totals.set_partitions(partitions, now_ms)
+        self._totals.set_stalled(self._stalled, now_ms)
         self.version += 1
 
     def _state(self) -> GroupState:
-        if not self._roll.members:
+        if not self._records.members:
             return GroupState.EMPTY
-        if self.group_type is GroupType.STREAMS and not self._roll.ready:
+        if self.group_type is GroupType.STREAMS and not self._records.ready:
             return GroupState.NOT_READY
-        if self.group_type is GroupType.SHARE or self._roll.reached:
+        if self.group_type is GroupType.SHARE or self._records.reached:
             return GroupState.STABLE
-        return GroupState.ASSIGNING if self._roll.target_epoch < self.number else GroupState.RECONCILING
+        return GroupState.ASSIGNING if self._records.target_epoch < self.number else GroupState.RECONCILING
 
-    def _draw(self, *, judged: bool) -> GroupView:
+    def _build_view(self, *, judged: bool) -> GroupView:
         state, started_ms = self._state(), self._started_ms
-        portrait = self._painted(self._now, state, judged=judged, standing_by=self._roll.standing_by)
-        running = None if started_ms is None or not self._roll.members else RunningRebalance(started_ms, self._stalled)
-        return self._finish(portrait, state, running)
+        base_view = self._build_base_view(self._now, state, judged=judged, standby_hosts=self._records.standby_hosts)
+        running = (
+            None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
+        )
+        return self._complete_view(base_view, state, running)
 
     def _now(self) -> Generation:
         """Return the current state as a generation, whether the epoch has been reached or not."""

@@ -54,7 +54,7 @@ class Copartitioned:
 
     def of(self, group: str) -> Declaration | None:
         """Return the declaration of ``group``; None if there is none."""
-        return next((each for each in self.declarations if each.groups.fullmatch(group)), None)
+        return next((declaration for declaration in self.declarations if declaration.groups.fullmatch(group)), None)
 
 
 def _declaration(entry: str) -> Declaration:
@@ -100,7 +100,9 @@ def _together(declaration: Declaration, counts: Mapping[str, int]) -> list[tuple
 def _breaks(topics: tuple[str, ...], counts: Mapping[str, int], owners: Mapping[tuple[str, int], Sequence[str]]) -> int:
     if not topics:
         return 0
-    most = max(counts[topic] for topic in topics)
-    if any(counts[topic] != most for topic in topics):
-        return most
-    return sum(len({frozenset(owners.get((topic, number), ())) for topic in topics}) > 1 for number in range(most))
+    partitions_max = max(counts[topic] for topic in topics)
+    if any(counts[topic] != partitions_max for topic in topics):
+        return partitions_max
+    return sum(
+        len({frozenset(owners.get((topic, number), ())) for topic in topics}) > 1 for number in range(partitions_max)
+    )

@@ -47,7 +47,7 @@ class FlappingMember:
 
 
 @dataclass(slots=True)
-class _Past:
+class _MemberHistory:
     """The returns of one member. ``returned_ms``: those within the window, until it flaps. ``due_ms``: when to drop it.
 
     It holds only ids: a reference to the member would keep old generations in memory.
@@ -69,7 +69,10 @@ class _Past:
         if self.flaps:
             self.returns += 1
             return
-        self.returned_ms = (*(each for each in self.returned_ms if each >= at_ms - WINDOW_MS), at_ms)
+        self.returned_ms = (
+            *(returned_ms for returned_ms in self.returned_ms if returned_ms >= at_ms - WINDOW_MS),
+            at_ms,
+        )
         self.returns = len(self.returned_ms)
 
 
@@ -79,12 +82,12 @@ class Flapping:
     def __init__(self) -> None:
         """Start without departed members."""
         self.shown: tuple[FlappingMember, ...] = ()
-        self._past: dict[_Name, _Past] = {}
+        self._histories: dict[_Name, _MemberHistory] = {}
 
     @property
     def due_ms(self) -> int | None:
         """The next deadline of `pass_time` (observer's clock); None if there is none."""
-        return next((past.due_ms for past in self._past.values()), None)
+        return next((history.due_ms for history in self._histories.values()), None)
 
     def see(
         self, before: Sequence[AnyMember], generations: Iterable[tuple[int, Sequence[AnyMember]]], now_ms: int
@@ -94,49 +97,55 @@ class Flapping:
         Returns:
             The names of flapping members that left or joined in the episode, sorted.
         """
-        changed: list[_Past] = []
+        changed: list[_MemberHistory] = []
         for at_ms, after in generations:
-            if {each.member_id for each in before} == {each.member_id for each in after}:
+            if {member.member_id for member in before} == {member.member_id for member in after}:
                 continue
             had, has = _named(before), _named(after)
             gone = sorted(had.keys() - has.keys(), key=repr)
             changed += [self._change(name, member, now_ms, gone=True) for name in gone if (member := had[name])]
             for name, member in has.items():
                 old = had.get(name)
-                away = name in self._past and self._past[name].gone and name not in had
+                away = name in self._histories and self._histories[name].gone and name not in had
                 if member and (away or (old and old.member_id != member.member_id)):
-                    past = self._change(name, member, now_ms, gone=False)
-                    past.came_back(at_ms)
-                    changed.append(past)
+                    history = self._change(name, member, now_ms, gone=False)
+                    history.came_back(at_ms)
+                    changed.append(history)
             before = after
         self._show()
-        return tuple(sorted({past.instance_id or past.client_id for past in changed if past.flaps}))
+        return tuple(sorted({history.instance_id or history.client_id for history in changed if history.flaps}))
 
     def pass_time(self, now_ms: int) -> None:
         """Drop members that have neither left nor joined for `WINDOW_MS`."""
         while (due_ms := self.due_ms) is not None and due_ms <= now_ms:
-            del self._past[next(iter(self._past))]
+            del self._histories[next(iter(self._histories))]
         self._show()
 
     def set_back(self, by_ms: int) -> None:
         """Shift the deadlines: the observer's clock was set back by ``by_ms``."""
-        for past in self._past.values():
-            past.due_ms -= by_ms
+        for history in self._histories.values():
+            history.due_ms -= by_ms
 
-    def _change(self, name: _Name, member: AnyMember, now_ms: int, *, gone: bool) -> _Past:
+    def _change(self, name: _Name, member: AnyMember, now_ms: int, *, gone: bool) -> _MemberHistory:
         # Move it to the end of the order, so that the first one is due first.
-        past = self._past.pop(name, None) or _Past(member.client_id, member.instance_id)
-        past.client_id, past.gone, past.due_ms = member.client_id, gone, now_ms + WINDOW_MS
-        self._past[name] = past
-        if len(self._past) > NAMES_MAX:
-            del self._past[next(iter(self._past))]
-        return past
+        history = self._histories.pop(name, None) or _MemberHistory(member.client_id, member.instance_id)
+        history.client_id, history.gone, history.due_ms = (
+            member.client_id,
+            gone,
+            now_ms + WINDOW_MS,
+        )
+        self._histories[name] = history
+        if len(self._histories) > NAMES_MAX:
+            del self._histories[next(iter(self._histories))]
+        return history
 
     def _show(self) -> None:
-        flapping = {(past.client_id, past.instance_id): past for past in self._past.values() if past.flaps}
+        flapping = {
+            (history.client_id, history.instance_id): history for history in self._histories.values() if history.flaps
+        }
         self.shown = tuple(
-            FlappingMember(client_id, instance_id, past.returns, past.returned_ms[0])
-            for (client_id, instance_id), past in sorted(
+            FlappingMember(client_id, instance_id, history.returns, history.returned_ms[0])
+            for (client_id, instance_id), history in sorted(
                 flapping.items(), key=lambda item: (item[0][0], item[0][1] or "")
             )
         )

@@ -18,7 +18,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.views import MemberLoad
 
-__all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "least_highest_load", "skew_ratio"]
+__all__ = ["ARCS_MAX", "GroupLoads", "LoadHistory", "Skews", "min_highest_load", "skew_ratio"]
 
 ARCS_MAX = 40_000
 """Kinds of topics times kinds of members up to which the densest level is computed, in some 40 ms; beyond it the mean
@@ -66,7 +66,7 @@ class LoadHistory:
     def skews(self, members: Sequence[MemberLoad]) -> Skews:
         """Return how evenly ``members`` share the loads; cached, since views are built more often than loads change."""
         if members is not self._members:
-            known = all(each.assigned is not None for each in members)
+            known = all(member.assigned is not None for member in members)
             lag, rate = (self._loads.lag, self._loads.rate) if known else (None, None)
             self._members = members
             self._skews = Skews(
@@ -83,10 +83,10 @@ def skew_ratio(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) 
     highest = max((_load(loads, member) for member in members), default=0.0)
     if highest <= 0:
         return 1.0
-    return max(1.0, highest / least_highest_load(loads, members))
+    return max(1.0, highest / min_highest_load(loads, members))
 
 
-def least_highest_load(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
+def min_highest_load(loads: Mapping[Partition, float], members: Sequence[MemberLoad]) -> float:
     """Return a lower bound of the highest member load over all assignments of the partitions that ``members`` have.
 
     Members without a target (``target`` 0: passive members and standbys) are left out. A member may take the topics
@@ -97,18 +97,18 @@ def least_highest_load(loads: Mapping[Partition, float], members: Sequence[Membe
     for member in counted:
         for topic, numbers in (member.assigned or {}).items():
             by_topic.setdefault(topic, []).extend(loads.get((topic, number), 0.0) for number in numbers)
-    loaded = {topic: fsum(some) for topic, some in by_topic.items() if any(some)}
+    loaded = {topic: fsum(topic_loads) for topic, topic_loads in by_topic.items() if any(topic_loads)}
     if not loaded:
         return 0.0
-    largest = max(load for some in by_topic.values() for load in some)
+    largest = max(load for topic_loads in by_topic.values() for load in topic_loads)
     return max(largest, _densest(loaded, counted))
 
 
 def _densest(loaded: Mapping[str, float], members: Sequence[MemberLoad]) -> float:
     takes = [_takes(member, loaded) for member in members]
-    subscribers = {topic: tuple(place for place, some in enumerate(takes) if topic in some) for topic in loaded}
+    subscribers = {topic: tuple(index for index, topics in enumerate(takes) if topic in topics) for topic in loaded}
     kinds = set(subscribers.values())
-    if len(kinds) == 1 or len(kinds) * len({frozenset(some) for some in takes}) > ARCS_MAX:
+    if len(kinds) == 1 or len(kinds) * len({frozenset(topics) for topics in takes}) > ARCS_MAX:
         return fsum(loaded.values()) / len(set[int]().union(*kinds))
     shares = fair_densities(
         [round(load * _UNITS) for load in loaded.values()], list(subscribers.values()), [1] * len(members)
@@ -124,4 +124,4 @@ def _takes(member: MemberLoad, loaded: Mapping[str, float]) -> Collection[str]:
 
 def _load(loads: Mapping[Partition, float], member: MemberLoad) -> float:
     # fsum: the same sum in every order, and so on every replica.
-    return fsum(loads.get(each, 0.0) for each in pairs(member.assigned or {}))
+    return fsum(loads.get(partition, 0.0) for partition in pairs(member.assigned or {}))

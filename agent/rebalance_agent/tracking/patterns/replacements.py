@@ -16,8 +16,8 @@ __all__ = [
     "WAITING_MAX",
     "Replacement",
     "Replacements",
+    "ReportedBy",
     "SettledRebalance",
-    "Tell",
     "stem",
 ]
 
@@ -30,7 +30,7 @@ WAITING_MAX = 4_096
 added."""
 
 
-Tell = Callable[[str], ReportedMember]
+ReportedBy = Callable[[str], ReportedMember]
 """Function from a member id to what the member last reported; also for members that departed a while ago."""
 
 
@@ -69,7 +69,7 @@ class _Change:
     member_id: str
     instance_id: str | None
     kind: str
-    told: ReportedMember
+    reported: ReportedMember
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Replacement:
     """
 
     gone: str
-    come: str
+    joined: str
     before: Workload
     after: Workload
     first: SettledRebalance
@@ -103,72 +103,76 @@ class Replacements:
 
     def __init__(self) -> None:
         """Start without departed or joined members."""
-        self._gone = _Waiting()
-        self._come = _Waiting()
+        self._departed = _Unpaired()
+        self._joined = _Unpaired()
         self._starts_until_ms = 0
 
     def see(
-        self, rebalance: SettledRebalance, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell
+        self,
+        rebalance: SettledRebalance,
+        before: Sequence[HasIds],
+        events: Sequence[GenerationEvent],
+        reported_by: ReportedBy,
     ) -> list[Replacement]:
         """Return the replacements that this episode's ``events`` complete; ``before``: the members before it."""
-        self._gone.forget(rebalance.at_ms - PAIR_MS)
-        self._come.forget(rebalance.at_ms - PAIR_MS)
+        self._departed.forget(rebalance.at_ms - PAIR_MS)
+        self._joined.forget(rebalance.at_ms - PAIR_MS)
         if not before:
             self._starts_until_ms = rebalance.at_ms + PAIR_MS
-        found: list[Replacement] = []
+        replacements: list[Replacement] = []
         for event in events:
-            had, has = {each.member_id for each in before}, {each.member_id for each in event.members}
+            had, has = {member.member_id for member in before}, {member.member_id for member in event.members}
             for member in before:
                 if member.member_id not in has:
-                    found += self._go(_change(rebalance, member, tell))
+                    replacements += self._depart(_change(rebalance, member, reported_by))
             for snapshot in event.members:
                 if snapshot.member_id not in had:
-                    found += self._arrive(_change(rebalance, snapshot, tell))
+                    replacements += self._arrive(_change(rebalance, snapshot, reported_by))
             before = event.members
-        return found
+        return replacements
 
-    def _go(self, gone: _Change) -> list[Replacement]:
-        self._come.drop(gone)
-        if come := self._come.counterpart(gone):
-            return _pair(gone, come)
-        self._gone.add(gone)
+    def _depart(self, gone: _Change) -> list[Replacement]:
+        self._joined.drop(gone)
+        if joined := self._joined.counterpart(gone):
+            return _pair(gone, joined)
+        self._departed.add(gone)
         return []
 
-    def _arrive(self, come: _Change) -> list[Replacement]:
-        if self._gone.drop(come):
+    def _arrive(self, joined: _Change) -> list[Replacement]:
+        if self._departed.drop(joined):
             return []  # the same member returned: it was not replaced
-        if gone := self._gone.counterpart(come):
-            return _pair(gone, come)
-        if come.rebalance.at_ms > self._starts_until_ms:
-            self._come.add(come)
+        if gone := self._departed.counterpart(joined):
+            return _pair(gone, joined)
+        if joined.rebalance.at_ms > self._starts_until_ms:
+            self._joined.add(joined)
         return []
 
 
-class _Waiting:
+class _Unpaired:
     """Departed (or joined) members without a counterpart, by kind and workload, the oldest first."""
 
     def __init__(self) -> None:
         self._changes: dict[str, dict[str | None, dict[str, _Change]]] = {}
-        self._known: dict[str, _Change] = {}
+        self._by_identity: dict[str, _Change] = {}
         self._number = 0
 
     def counterpart(self, other: _Change) -> _Change | None:
         """Remove and return the counterpart of ``other``; None if there is none."""
         workload = _workload(other)
         waiting = self._changes.get(other.kind, {})
-        buckets = [waiting[each] for each in (waiting if workload is None else (workload, None)) if each in waiting]
-        known = (self._known.get(each) for each in _identities(other))
-        same = (each for each in known if each and any(each.member_id in bucket for bucket in buckets))
-        found = next(same, None) or next((each for bucket in buckets for each in bucket.values()), None)
-        if found is not None:
-            self.drop(found)
-        return found
+        buckets = [waiting[key] for key in (waiting if workload is None else (workload, None)) if key in waiting]
+        candidates = (self._by_identity.get(identity) for identity in _identities(other))
+        same = (change for change in candidates if change and any(change.member_id in bucket for bucket in buckets))
+        counterpart = next(same, None) or next((change for bucket in buckets for change in bucket.values()), None)
+        if counterpart is not None:
+            self.drop(counterpart)
+        return counterpart
 
     def add(self, change: _Change) -> None:
         """Add a member, unless there are `WAITING_MAX`."""
         if self._number < WAITING_MAX:
             self._changes.setdefault(change.kind, {}).setdefault(_workload(change), {})[change.member_id] = change
-            self._known.update(dict.fromkeys(_identities(change), change))
+            self._by_identity.update(dict.fromkeys(_identities(change), change))
             self._number += 1
 
     def drop(self, change: _Change) -> bool:
@@ -176,10 +180,10 @@ class _Waiting:
         number = self._number
         waiting = self._changes.get(change.kind, {})
         for workload, bucket in list(waiting.items()):
-            if (found := bucket.pop(change.member_id, None)) is not None:
+            if (removed := bucket.pop(change.member_id, None)) is not None:
                 self._number -= 1
-                for each in _identities(found):
-                    self._known.pop(each, None)
+                for identity in _identities(removed):
+                    self._by_identity.pop(identity, None)
             if not bucket:
                 del waiting[workload]
         if not waiting:
@@ -189,8 +193,10 @@ class _Waiting:
     def forget(self, before_ms: int) -> None:
         """Remove the members of rebalances before ``before_ms``."""
         buckets = (bucket for waiting in self._changes.values() for bucket in waiting.values())
-        for change in [each for bucket in buckets for each in bucket.values() if each.rebalance.at_ms < before_ms]:
-            self.drop(change)
+        changes = [change for bucket in buckets for change in bucket.values()]
+        for change in changes:
+            if change.rebalance.at_ms < before_ms:
+                self.drop(change)
 
 
 def stem(client_id: str) -> str:
@@ -202,23 +208,25 @@ def stem(client_id: str) -> str:
     return "-".join(itertools.takewhile(lambda piece: not re.search(r"\d", piece), pieces))
 
 
-def _change(rebalance: SettledRebalance, member: HasIds, tell: Tell) -> _Change:
-    return _Change(rebalance, member.member_id, member.instance_id, stem(member.client_id), tell(member.member_id))
+def _change(rebalance: SettledRebalance, member: HasIds, reported_by: ReportedBy) -> _Change:
+    return _Change(
+        rebalance, member.member_id, member.instance_id, stem(member.client_id), reported_by(member.member_id)
+    )
 
 
-def _pair(gone: _Change, come: _Change) -> list[Replacement]:
-    if gone.told.process is not None and gone.told.process == come.told.process:
+def _pair(gone: _Change, joined: _Change) -> list[Replacement]:
+    if gone.reported.process is not None and gone.reported.process == joined.reported.process:
         return []
-    first, last = sorted((gone.rebalance, come.rebalance), key=lambda each: each.at_ms)
-    before, after = (each.told.where or Workload() for each in (gone, come))
-    return [Replacement(gone.member_id, come.member_id, before, after, first, last)]
+    first, last = sorted((gone.rebalance, joined.rebalance), key=lambda rebalance: rebalance.at_ms)
+    before, after = (change.reported.where or Workload() for change in (gone, joined))
+    return [Replacement(gone.member_id, joined.member_id, before, after, first, last)]
 
 
 def _workload(change: _Change) -> str | None:
-    return change.told.where.workload if change.told.where else None
+    return change.reported.where.workload if change.reported.where else None
 
 
 def _identities(change: _Change) -> list[str]:
     """Return the keys that a member shares with its counterpart: process id, instance id."""
     instance = [] if change.instance_id is None else [f"instance {change.instance_id}"]
-    return instance if change.told.process is None else [f"process {change.told.process}", *instance]
+    return instance if change.reported.process is None else [f"process {change.reported.process}", *instance]

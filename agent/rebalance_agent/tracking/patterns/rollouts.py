@@ -22,9 +22,24 @@ from dataclasses import dataclass, field
 from rebalance_agent.model.events import GenerationEvent, event_id
 from rebalance_agent.model.group import HasIds
 from rebalance_agent.model.rollout import RolloutEvent
-from rebalance_agent.tracking.patterns.replacements import PAIR_MS, Replacement, Replacements, SettledRebalance, Tell
+from rebalance_agent.tracking.patterns.replacements import (
+    PAIR_MS,
+    Replacement,
+    Replacements,
+    ReportedBy,
+    SettledRebalance,
+)
 
-__all__ = ["ENOUGH", "LEAST", "LENGTH_MAX_MS", "QUIET_MS", "REBALANCES_MAX", "SUCCESSORS_MAX", "WINDOW_MS", "Rollouts"]
+__all__ = [
+    "LENGTH_MAX_MS",
+    "QUIET_MS",
+    "REBALANCES_MAX",
+    "REPLACEMENTS_ENOUGH",
+    "REPLACEMENTS_MIN",
+    "SUCCESSORS_MAX",
+    "WINDOW_MS",
+    "Rollouts",
+]
 
 WINDOW_MS = 15 * 60_000
 """Window (ms) in which replacements add up to a rollout: slow deploys replace a member every few minutes."""
@@ -35,13 +50,13 @@ QUIET_MS = 5 * 60_000
 LENGTH_MAX_MS = 4 * 3_600_000
 """Longest rollout (ms): longer than any deploy of one group takes."""
 
-LEAST = 2
+REPLACEMENTS_MIN = 2
 """Fewest replacements of a rollout: one is a crash."""
 
-ENOUGH = 5
+REPLACEMENTS_ENOUGH = 5
 """Replacements that are a rollout in any group: by its share alone, a large group's would be recognised too late."""
 
-SHARE = 5
+MEMBERS_PER_REPLACEMENT = 5
 """Members before the rollout per replacement that is needed to start it: a fifth of them."""
 
 REBALANCES_MAX = 1_024
@@ -55,7 +70,7 @@ IMAGES_MAX = 8
 
 
 @dataclass(slots=True)
-class _Running:
+class _CurrentRollout:
     """The current rollout, with the sums up to its ``last`` rebalance."""
 
     first: SettledRebalance
@@ -101,15 +116,15 @@ class Rollouts:
         self._successors: dict[str, int] = {}
         self._counted: list[Replacement] = []
         self._rebalances: list[SettledRebalance] = []
-        self._running: _Running | None = None
+        self._current: _CurrentRollout | None = None
 
     @property
     def due_ms(self) -> int | None:
         """The next deadline of `pass_time` (observer's clock); None without a rollout."""
-        return self._running.due_ms if self._running else None
+        return self._current.due_ms if self._current else None
 
     def see(
-        self, before: Sequence[HasIds], events: Sequence[GenerationEvent], tell: Tell, now_ms: int
+        self, before: Sequence[HasIds], events: Sequence[GenerationEvent], reported_by: ReportedBy, now_ms: int
     ) -> RolloutEvent | None:
         """Take a settled episode: the members ``before`` it, and its generations' ``events``.
 
@@ -120,23 +135,27 @@ class Rollouts:
         self._forget(rebalance.at_ms)
         self._rebalances.append(rebalance)
         del self._rebalances[:-REBALANCES_MAX]
-        counted = [each for each in self._replacements.see(rebalance, before, events, tell) if self._counts(each)]
-        if self._running is None:
+        counted = [
+            replacement
+            for replacement in self._replacements.see(rebalance, before, events, reported_by)
+            if self._counts(replacement)
+        ]
+        if self._current is None:
             self._counted += counted
             return self._recognise(events[-1], now_ms) if counted else None
-        self._extend(self._running, counted, events[-1], now_ms)
+        self._extend(self._current, counted, events[-1], now_ms)
         return None
 
     def pass_time(self, now_ms: int) -> RolloutEvent | None:
         """Return the event of the rollout that has ended by ``now_ms``, if any."""
-        return self.end() if self._running is not None and now_ms >= self._running.due_ms else None
+        return self.end() if self._current is not None and now_ms >= self._current.due_ms else None
 
     def end(self) -> RolloutEvent | None:
         """End the current rollout and return its event; None without one."""
-        if self._running is None or self.shown is None:
+        if self._current is None or self.shown is None:
             return None
-        self.shown = _event(self._running, self.shown, closed=True)
-        self._running = None
+        self.shown = _event(self._current, self.shown, closed=True)
+        self._current = None
         self._successors.clear()
         self._counted = []
         return self.shown
@@ -144,32 +163,34 @@ class Rollouts:
     def _counts(self, replacement: Replacement) -> bool:
         successor = self._successors.pop(replacement.gone, None) is not None
         if len(self._successors) < SUCCESSORS_MAX:
-            self._successors[replacement.come] = replacement.last.at_ms
+            self._successors[replacement.joined] = replacement.last.at_ms
         return not successor or replacement.new_image
 
     def _recognise(self, event: GenerationEvent, now_ms: int) -> RolloutEvent | None:
-        first = min((each.first for each in self._counted), key=_at)
-        needed = min(max(LEAST, -(-first.members // SHARE)), ENOUGH)
-        if len(self._counted) < needed and not any(each.new_image for each in self._counted):
+        first = min((replacement.first for replacement in self._counted), key=_at)
+        needed = min(max(REPLACEMENTS_MIN, -(-first.members // MEMBERS_PER_REPLACEMENT)), REPLACEMENTS_ENOUGH)
+        if len(self._counted) < needed and not any(replacement.new_image for replacement in self._counted):
             return None
-        self._running = _Running(first, first)
+        self._current = _CurrentRollout(first, first)
         while self._rebalances and self._rebalances[0].at_ms < first.at_ms:
             self._rebalances.pop(0)
-        self._extend(self._running, self._counted, event, now_ms)
+        self._extend(self._current, self._counted, event, now_ms)
         self._counted = []
         return self.shown
 
-    def _extend(self, running: _Running, counted: Iterable[Replacement], event: GenerationEvent, now_ms: int) -> None:
-        for each in counted:
-            running.count(each, now_ms)
-        while self._rebalances and self._rebalances[0].at_ms <= running.last.at_ms:
-            running.add(self._rebalances.pop(0))
-        self.shown = _event(running, event, closed=False)
+    def _extend(
+        self, current: _CurrentRollout, counted: Iterable[Replacement], event: GenerationEvent, now_ms: int
+    ) -> None:
+        for replacement in counted:
+            current.count(replacement, now_ms)
+        while self._rebalances and self._rebalances[0].at_ms <= current.last.at_ms:
+            current.add(self._rebalances.pop(0))
+        self.shown = _event(current, event, closed=False)
 
     def _forget(self, at_ms: int) -> None:
-        if self._running is not None:
+        if self._current is not None:
             return
-        self._counted = [each for each in self._counted if each.last.at_ms >= at_ms - WINDOW_MS]
+        self._counted = [replacement for replacement in self._counted if replacement.last.at_ms >= at_ms - WINDOW_MS]
         self._successors = {name: came_ms for name, came_ms in self._successors.items() if came_ms >= at_ms - WINDOW_MS}
         while self._rebalances and self._rebalances[0].at_ms < at_ms - WINDOW_MS - PAIR_MS:
             self._rebalances.pop(0)
@@ -179,9 +200,9 @@ def _at(rebalance: SettledRebalance) -> int:
     return rebalance.at_ms
 
 
-def _event(running: _Running, about: GenerationEvent | RolloutEvent, *, closed: bool) -> RolloutEvent:
+def _event(current: _CurrentRollout, about: GenerationEvent | RolloutEvent, *, closed: bool) -> RolloutEvent:
     """Build the event of a rollout; ``about`` is any event of its group."""
-    first, last = running.first, running.last
+    first, last = current.first, current.last
     number, at_ms = first.first_generation, first.at_ms
     return RolloutEvent(
         event_id=event_id(RolloutEvent.KIND, about.cluster_id, about.group, about.group_type, number, at_ms),
@@ -194,13 +215,13 @@ def _event(running: _Running, about: GenerationEvent | RolloutEvent, *, closed: 
         first_generation=number,
         last_generation=last.last_generation,
         closed=closed,
-        rebalances=running.rebalances,
+        rebalances=current.rebalances,
         members=first.members,
-        members_replaced=running.replaced,
-        stalled_partition_seconds=running.stalled_partition_seconds,
-        stall_seconds=running.stall_seconds,
-        workload=min(running.workloads) if len(running.workloads) == 1 else None,
-        from_images=tuple(sorted(running.from_images)),
-        to_images=tuple(sorted(running.to_images)),
+        members_replaced=current.replaced,
+        stalled_partition_seconds=current.stalled_partition_seconds,
+        stall_seconds=current.stall_seconds,
+        workload=min(current.workloads) if len(current.workloads) == 1 else None,
+        from_images=tuple(sorted(current.from_images)),
+        to_images=tuple(sorted(current.to_images)),
         revision=int(closed),
     )

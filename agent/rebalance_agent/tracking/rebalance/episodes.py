@@ -65,15 +65,15 @@ class Episodes:
     ``shown``: the settlement of the last settled episode, which views show.
     """
 
-    def __init__(self, around: TrackerContext, log: MemberReports, ledger: CounterTotals) -> None:
+    def __init__(self, context: TrackerContext, reports: MemberReports, totals: CounterTotals) -> None:
         """``reports``: the members' reports. ``totals``: counts the settled episodes."""
         self.open: Episode | None = None
         self.shown: Settlement | None = None
         self.rollouts = Rollouts()
         self.flapping = Flapping()
-        self._around = around
-        self._log = log
-        self._ledger = ledger
+        self._context = context
+        self._reports = reports
+        self._totals = totals
         self._followup_due_ms = 0
         # Lists: they are short, most groups have none, and a deque takes 760 bytes before it holds anything.
         self._closed: list[_Closed] = []
@@ -106,7 +106,7 @@ class Episodes:
             self.rollouts.due_ms,
             self.flapping.due_ms,
         )
-        return min((each for each in times if each is not None), default=None)
+        return min((due_ms for due_ms in times if due_ms is not None), default=None)
 
     def add(self, generation: Generation, own: Episode) -> Iterator[Event]:
         """Add a completed generation to the open episode, and close it unless a follow-up is announced.
@@ -123,17 +123,17 @@ class Episodes:
         else:
             yield from self._close(episode, generation.seen_ms)
 
-    def name(self, named: Callable[[Generation], Generation], now_ms: int) -> None:
+    def name_topics(self, rename: Callable[[Generation], Generation], now_ms: int) -> None:
         """Apply ``rename`` to all generations after topic names became known; published episodes will be revised."""
         for episode in self._all():
-            episode.name(named)
+            episode.name_topics(rename)
         if any(settled.unnamed != settled.episode.unnamed for settled in self._settled):
             self.report(now_ms)
 
     def report(self, now_ms: int) -> None:
         """Schedule a revision of the settled episodes after a new report; it waits for the other members' reports."""
         if self._settled and self._revise_due_ms is None:
-            self._revise_due_ms = now_ms + self._around.settle_ms
+            self._revise_due_ms = now_ms + self._context.settle_ms
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""
@@ -176,16 +176,16 @@ class Episodes:
 
     def _close(self, episode: Episode, now_ms: int) -> Iterator[Event]:
         self.open = None
-        self._ledger.advance(now_ms)
-        self._closed.append(_Closed(episode, now_ms + self._around.settle_ms, self._ledger.take_advance()))
+        self._totals.advance(now_ms)
+        self._closed.append(_Closed(episode, now_ms + self._context.settle_ms, self._totals.take_advance()))
         if len(self._closed) > PENDING_MAX:
             yield from self._settle_next(now_ms)
 
     def _settle_next(self, now_ms: int) -> Iterator[Event]:
         closed = self._closed.pop(0)
-        settlement = settle(self._around.cluster_id, closed.episode, self._log, self._around.topics)
+        settlement = settle(self._context.cluster_id, closed.episode, self._reports, self._context.topics)
         if not closed.episode.last.replayed:
-            self._ledger.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
+            self._totals.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
         settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
         self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
         while len(self._settled) > REVISABLE_MAX:
@@ -195,20 +195,22 @@ class Episodes:
         self.shown = settlement
         yield from settlement.events
         if closed.episode.known and (
-            rollout := self.rollouts.see(closed.episode.members_before, settlement.events, self._log.told, now_ms)
+            rollout := self.rollouts.see(
+                closed.episode.members_before, settlement.events, self._reports.reported_by, now_ms
+            )
         ):
             yield rollout
 
     def _see_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
         if not episode.known:
             return ()
-        generations = [(each.timestamp_ms, each.members) for each in episode.generations]
+        generations = [(generation.timestamp_ms, generation.members) for generation in episode.generations]
         return self.flapping.see(episode.members_before, generations, now_ms)
 
     def _revise(self, settled: _Settled) -> Iterator[Event]:
-        later = settle(self._around.cluster_id, settled.episode, self._log, self._around.topics)
+        later = settle(self._context.cluster_id, settled.episode, self._reports, self._context.topics)
         later = later.with_flapping(settled.settlement.closing.flapping or ())
-        told_without, settled.unnamed = settled.unnamed, settled.episode.unnamed
-        if revised := revise(settled.settlement, later, renamed=told_without != settled.unnamed):
+        unnamed_before, settled.unnamed = settled.unnamed, settled.episode.unnamed
+        if revised := revise(settled.settlement, later, renamed=unnamed_before != settled.unnamed):
             settled.settlement, changed = revised
             yield from changed

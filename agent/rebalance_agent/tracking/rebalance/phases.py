@@ -9,9 +9,9 @@ from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 __all__ = ["phases_of"]
 
 
-def phases_of(before: Generation | None, generation: Generation, log: MemberReports) -> Phases:
+def phases_of(before: Generation | None, generation: Generation, reports: MemberReports) -> Phases:
     """Return the known phases of the rebalance from ``before`` to ``generation``, each with its evidence."""
-    started = _started(before, generation, log)
+    started = _started(before, generation, reports)
     return Phases(
         completed_ms=generation.timestamp_ms,
         completed_evidence=Evidence.RECORD,
@@ -22,10 +22,10 @@ def phases_of(before: Generation | None, generation: Generation, log: MemberRepo
     )
 
 
-def _started(before: Generation | None, generation: Generation, log: MemberReports) -> TimeBounds | None:
+def _started(before: Generation | None, generation: Generation, reports: MemberReports) -> TimeBounds | None:
     """Return when the coordinator asked members to rejoin: by the poll that shows it, or an earlier revocation."""
     window = generation.start
-    if generation.returned or before is None or not log:
+    if generation.returned or before is None or not reports:
         return window
     span = ReportSpan.between(before, generation)
     staying = {member.member_id for member in generation.members}
@@ -34,7 +34,7 @@ def _started(before: Generation | None, generation: Generation, log: MemberRepor
             event
             for member in before.members
             if member.member_id in staying
-            for event in log.revocations(member.member_id, span)
+            for event in reports.revocations(member.member_id, span)
         ),
         key=lambda event: event.asked_ms,
         default=None,

@@ -53,14 +53,14 @@ def _subscription(generation: Generation, before: Generation | None) -> GroupSub
 
 
 def _member(member: Member, had: Member | None, before: Generation | None) -> MemberSubscription:
-    wanted = member.subscription
+    subscription = member.subscription
     return MemberSubscription(
         member_id=member.member_id,
-        topics=wanted.topics if wanted else (),
+        topics=subscription.topics if subscription else (),
         instance_id=member.instance_id,
         # The recorded assignment, not the member's own claim: only that is the same for every client.
         owned=had.assigned if had else {},
         generation=before.number if before else UNKNOWN_GENERATION,
-        rack=wanted.rack_id if wanted else None,
-        user_data=wanted.user_data if wanted else None,
+        rack=subscription.rack_id if subscription else None,
+        user_data=subscription.user_data if subscription else None,
     )

@@ -59,8 +59,10 @@ class Settlement:
     @property
     def slowest(self) -> MemberSnapshot | None:
         """The member that the rebalance waited for, if known."""
-        wanted = self.closing.slowest_member_id
-        return next((member for event in self.events for member in event.members if member.member_id == wanted), None)
+        slowest_id = self.closing.slowest_member_id
+        return next(
+            (member for event in self.events for member in event.members if member.member_id == slowest_id), None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +74,18 @@ class _Moves:
     noop: bool
 
 
-def settle(cluster_id: str, episode: Episode, log: MemberReports, topics: ClusterTopics) -> Settlement:
+def settle(cluster_id: str, episode: Episode, reports: MemberReports, topics: ClusterTopics) -> Settlement:
     """Return the events of an episode as known now. Pure: equal episodes and reports give equal events."""
-    phases = [phases_of(before, after, log) for before, after in episode.steps()]
-    slowness = find_slowness(episode, phases[0].started_ms, log)
-    moves = [_moves(before, after, log) for before, after in episode.steps()]
+    phases = [phases_of(before, after, reports) for before, after in episode.steps()]
+    slowness = find_slowness(episode, phases[0].started_ms, reports)
+    moves = [_moves(before, after, reports) for before, after in episode.steps()]
     events = [
-        _event(cluster_id, episode, index, phases[index], _causes(episode, index, log, topics), moves[index], log)
+        _event(
+            cluster_id, episode, index, phases[index], _causes(episode, index, reports, topics), moves[index], reports
+        )
         for index in range(len(episode.generations) - 1)
     ]
-    events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, log, topics))
+    events.append(_closing(cluster_id, episode, phases[-1], moves, slowness, reports, topics))
     return Settlement(tuple(events), slowness)
 
 
@@ -104,7 +108,7 @@ def revise(
 
 
 def _longest(seconds: Iterable[float | None]) -> float | None:
-    return max((each for each in seconds if each is not None), default=None)
+    return max((length for length in seconds if length is not None), default=None)
 
 
 def _knows_as_much(new: GenerationEvent, old: GenerationEvent) -> bool:
@@ -122,7 +126,7 @@ def _closing(
     phases: Phases,
     moves: list[_Moves],
     slowness: Slowness,
-    log: MemberReports,
+    reports: MemberReports,
     topics: ClusterTopics,
 ) -> GenerationEvent:
     """Build the closing event: of the last generation, with the sums of the whole episode."""
@@ -132,15 +136,15 @@ def _closing(
         episode,
         len(moves) - 1,
         phases,
-        episode_causes(episode, log, topics),
+        episode_causes(episode, reports, topics),
         _Moves(
             moved=len(whole.moved),
-            revoked=sum(each.revoked for each in moves),
-            assigned=sum(each.assigned for each in moves),
-            lost=sum(each.lost for each in moves),
+            revoked=sum(step.revoked for step in moves),
+            assigned=sum(step.assigned for step in moves),
+            lost=sum(step.lost for step in moves),
             noop=whole.noop and not episode.last.returned,
         ),
-        log,
+        reports,
         slowness=slowness,
     )
 
@@ -152,7 +156,7 @@ def _event(
     phases: Phases,
     causes: tuple[Trigger, ...],
     moves: _Moves,
-    log: MemberReports,
+    reports: MemberReports,
     *,
     slowness: Slowness | None = None,
 ) -> GenerationEvent:
@@ -188,8 +192,8 @@ def _event(
         phases=phases,
         trigger=causes[0],
         causes=causes,
-        stall=measure_stall(episode, log) if closes else None,
-        members=tuple(_snapshot(member, stops, log) for member in generation.members),
+        stall=measure_stall(episode, reports) if closes else None,
+        members=tuple(_snapshot(member, stops, reports) for member in generation.members),
         topics=generation.topics,
         moved=moves.moved,
         needed=_needed(quality, episode) if quality and closes else None,
@@ -212,14 +216,14 @@ def _needed(quality: AssignmentQuality, episode: Episode) -> int | None:
         return quality.moved_min
     staying, served = {identity(member) for member in episode.last.members}, owners(episode.last.value)
     had = owners(episode.before.value)
-    return quality.moved_min + sum(identity(had[each]) not in staying for each in had.keys() & served.keys())
+    return quality.moved_min + sum(identity(had[partition]) not in staying for partition in had.keys() & served.keys())
 
 
-def _causes(episode: Episode, index: int, log: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
+def _causes(episode: Episode, index: int, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     before, after = episode.steps()[index]
     if before is None and not episode.known:
         return (Trigger.UNKNOWN,)
-    return generation_causes(before, after, log, topics)
+    return generation_causes(before, after, reports, topics)
 
 
 def _returned_member(before: Generation | None, generation: Generation) -> str:
@@ -230,13 +234,13 @@ def _returned_member(before: Generation | None, generation: Generation) -> str:
     return ",".join(sorted(member.member_id for member in generation.members if member.member_id not in known))
 
 
-def _moves(before: Generation | None, after: Generation, log: MemberReports) -> _Moves:
+def _moves(before: Generation | None, after: Generation, reports: MemberReports) -> _Moves:
     """Count the moved, revoked, assigned and lost partitions of a generation; an eager one revokes and assigns all."""
     diff = difference(before, after)
     lost = 0
     if before and diff.gone:
         span = ReportSpan.between(before, after)
-        how = {member.member_id: log.departure(member, span, after.departures) for member in diff.gone}
+        how = {member.member_id: reports.departure(member, span, after.departures) for member in diff.gone}
         failed = (member for member in diff.gone if how[member.member_id] is Departure.FAILED)
         lost = sum(count_partitions(member.assigned) for member in failed)
     if after.protocol is RebalanceProtocol.COOPERATIVE or after.returned or not after.members:
@@ -246,21 +250,21 @@ def _moves(before: Generation | None, after: Generation, log: MemberReports) -> 
     return _Moves(len(diff.moved), max(0, taken - lost), given, lost, diff.noop and not after.returned)
 
 
-def _snapshot(member: Member, stops: Mapping[str, float], log: MemberReports) -> MemberSnapshot:
-    wanted = member.subscription
+def _snapshot(member: Member, stops: Mapping[str, float], reports: MemberReports) -> MemberSnapshot:
+    subscription = member.subscription
     return MemberSnapshot(
         member_id=member.member_id,
         instance_id=member.instance_id,
         client_id=member.client_id,
         host=member.client_host,
-        topics=wanted.topics if wanted else (),
+        topics=subscription.topics if subscription else (),
         owned=member.owned,
         assigned=member.assigned,
-        rack=wanted.rack_id if wanted else None,
-        user_data=wanted.user_data if wanted else None,
-        subscription_version=wanted.version if wanted and wanted.version >= 0 else None,
+        rack=subscription.rack_id if subscription else None,
+        user_data=subscription.user_data if subscription else None,
+        subscription_version=subscription.version if subscription and subscription.version >= 0 else None,
         session_timeout_ms=None if member.session_assumed else member.session_timeout_ms,
         rebalance_timeout_ms=member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
         stop_seconds=stops.get(member.member_id),
-        where=log.told(member.member_id).where,
+        where=reports.reported_by(member.member_id).where,
     )

@@ -28,25 +28,25 @@ class Slowness:
     stop_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
-def find_slowness(episode: Episode, started_ms: int | None, log: MemberReports) -> Slowness:
+def find_slowness(episode: Episode, started_ms: int | None, reports: MemberReports) -> Slowness:
     """Find the slowest member in all join phases of the episode; ``started_ms`` is the episode's start.
 
     Where the coordinator records revocations, it is the member that took longest to revoke.
     """
-    if slow := [(each, name) for step in episode.generations for name, each in step.revoking_ms.items()]:
+    if slow := [(revoking_ms, name) for step in episode.generations for name, revoking_ms in step.revoking_ms.items()]:
         longest_ms, member_id = max(slow)
         return Slowness(member_id, longest_ms / 1000)
-    if started_ms is None or not log:
+    if started_ms is None or not reports:
         return Slowness()
     worst: tuple[int, str] | None = None
     stops: dict[str, float] = {}
     for before, generation in episode.steps():
         if before is None:
             continue
-        entered, returned = _revocations(before, generation, log)
+        entered, returned = _revocations(before, generation, reports)
         for member_id, at_ms in entered.items():
             stops.setdefault(member_id, max(0, at_ms - started_ms) / 1000)
-        if returned and _nobody_else_was_waited_for(before, generation, returned):
+        if returned and _waited_only_for(before, generation, returned):
             last = max((at_ms, member_id) for member_id, at_ms in returned.items())
             worst = max(worst, last) if worst else last
     if worst is None:
@@ -54,20 +54,22 @@ def find_slowness(episode: Episode, started_ms: int | None, log: MemberReports) 
     return Slowness(worst[1], max(0, worst[0] - started_ms) / 1000, stops)
 
 
-def _revocations(before: Generation, after: Generation, log: MemberReports) -> tuple[dict[str, int], dict[str, int]]:
+def _revocations(
+    before: Generation, after: Generation, reports: MemberReports
+) -> tuple[dict[str, int], dict[str, int]]:
     """Return, by member id, when staying members entered their first revoked callback, and left their last one."""
     span = ReportSpan.between(before, after)
     staying = {member.member_id for member in after.members}
     entered: dict[str, int] = {}
     returned: dict[str, int] = {}
     for member in before.members:
-        if member.member_id in staying and (events := log.revocations(member.member_id, span)):
+        if member.member_id in staying and (events := reports.revocations(member.member_id, span)):
             entered[member.member_id] = events[0].started_ms
             returned[member.member_id] = max(event.timestamp_ms for event in events)
     return entered, returned
 
 
-def _nobody_else_was_waited_for(before: Generation, after: Generation, returned: Mapping[str, int]) -> bool:
+def _waited_only_for(before: Generation, after: Generation, returned: Mapping[str, int]) -> bool:
     staying = {member.member_id for member in after.members}
     owners = {member.member_id for member in before.members if count_partitions(member.assigned)}
     if after.joined_ms is not None and abs(after.joined_ms - max(returned.values())) <= REJOIN_SLACK_MS:

@@ -18,15 +18,15 @@ from rebalance_agent.tracking.completed_generation import (
     Departure,
     Episode,
     Generation,
-    LastSign,
+    LastSeen,
     PartitionHandover,
     TimeBounds,
 )
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
-__all__ = ["STANDSTILL_MAX_MS", "measure_stall"]
+__all__ = ["STALL_MAX_MS", "measure_stall"]
 
-STANDSTILL_MAX_MS = 86_400_000
+STALL_MAX_MS = 86_400_000
 """Longest stall (ms) of a partition: one that seems to exceed a day counts as a day, since a clock was probably set."""
 
 
@@ -41,22 +41,22 @@ class _Moment:
     earliest_ms: int
     latest_ms: int
     exact: bool
-    unsure_ms: int = 0
+    uncertain_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Standstill:
+class _PartitionStall:
     lower_ms: int
     upper_ms: int
     exact: bool
-    unsure_ms: int
+    uncertain_ms: int
 
 
 class _Unknown(Exception):  # noqa: N818 - not an error: a moment without bounds
     pass
 
 
-def measure_stall(episode: Episode, log: MemberReports) -> Stall | None:
+def measure_stall(episode: Episode, reports: MemberReports) -> Stall | None:
     """Return the stall of a closed episode; None if its start, the state before, or the assignment is unknown.
 
     With ``basis`` bound, ``seconds`` is an upper bound. So is ``partition_seconds``, except that it leaves out the
@@ -66,21 +66,21 @@ def measure_stall(episode: Episode, log: MemberReports) -> Stall | None:
     if not (episode.known and episode.last.members and episode.last.value.protocol_type == "consumer"):
         return None
     try:
-        standstills = list(_standstills(episode, log))
+        stalls = list(_partition_stalls(episode, reports))
     except _Unknown:
         return None
     return Stall(
-        seconds=max((each.upper_ms for each in standstills), default=0) / 1000,
-        lower_seconds=max((each.lower_ms for each in standstills), default=0) / 1000,
-        partition_seconds=sum(each.upper_ms - each.unsure_ms for each in standstills) / 1000,
-        basis=Basis.EXACT if all(each.exact for each in standstills) else Basis.BOUND,
+        seconds=max((stall.upper_ms for stall in stalls), default=0) / 1000,
+        lower_seconds=max((stall.lower_ms for stall in stalls), default=0) / 1000,
+        partition_seconds=sum(stall.upper_ms - stall.uncertain_ms for stall in stalls) / 1000,
+        basis=Basis.EXACT if all(stall.exact for stall in stalls) else Basis.BOUND,
     )
 
 
-def _standstills(episode: Episode, log: MemberReports) -> Iterator[_Standstill]:
+def _partition_stalls(episode: Episode, reports: MemberReports) -> Iterator[_PartitionStall]:
     idle: dict[Partition, _Moment] = {}
     for before, generation in episode.steps():
-        step = _Step(episode, before, generation, log)
+        step = _Step(episode, before, generation, reports)
         # If several members share a partition (share groups), the staying ones decide when it stopped.
         had = owners(before.value if before else None, {member.member_id for member in generation.members})
         has = owners(generation.value)
@@ -88,18 +88,18 @@ def _standstills(episode: Episode, log: MemberReports) -> Iterator[_Standstill]:
         for partition in sorted((had.keys() | has.keys() | idle.keys()) - kept):
             old, new = had.get(partition), has.get(partition)
             stopped = idle.pop(partition, None)
-            ways = step.ways(partition)
+            handovers = step.handovers(partition)
             if old:
-                stopped = step.stopped(partition, old, ways[0])
+                stopped = step.stopped(partition, old, handovers[0])
             elif stopped is None:
-                stopped = step.appeared(ways[0])
-            for way, following in pairwise(ways):
-                yield _between(stopped, _given(way))
-                stopped = _handed_on(way, following)
+                stopped = step.appeared(handovers[0])
+            for handover, following in pairwise(handovers):
+                yield _between(stopped, _given(handover))
+                stopped = _handed_on(handover, following)
             if new is None:
                 idle[partition] = stopped
             else:
-                yield _between(step.bounded(stopped), step.resumed(partition, new, ways[-1]))
+                yield _between(step.bounded(stopped), step.resumed(partition, new, handovers[-1]))
 
 
 def _kept(before: Generation | None, after: Generation) -> set[Partition]:
@@ -107,8 +107,12 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
 
     Partitions that it revoked and got back are not included.
     """
-    ways = after.handovers.items()
-    back = {partition for partition, way in ways if way.earlier or (way.parted and way.given_ms is not None)}
+    handovers = after.handovers.items()
+    back = {
+        partition
+        for partition, handover in handovers
+        if handover.earlier or (handover.left_unowned and handover.given_ms is not None)
+    }
     had = {member.member_id: member for member in before.members} if before else {}
     had = {name: member for name, member in had.items() if name not in after.restarting}
     return {
@@ -119,48 +123,50 @@ def _kept(before: Generation | None, after: Generation) -> set[Partition]:
     } - back
 
 
-def _given(way: PartitionHandover) -> _Moment:
+def _given(handover: PartitionHandover) -> _Moment:
     """Return when the partition was assigned to its new owner."""
-    at_ms = way.given_ms or 0
+    at_ms = handover.given_ms or 0
     return _Moment(at_ms, at_ms, exact=False)
 
 
-def _handed_on(way: PartitionHandover, following: PartitionHandover) -> _Moment:
+def _handed_on(handover: PartitionHandover, following: PartitionHandover) -> _Moment:
     """Return when the owner after ``handover`` stopped; if no request was recorded, any time while it owned it."""
     asked_ms, released_ms = following.asked_ms, following.released_ms or 0
-    return _Moment((way.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
+    return _Moment((handover.given_ms or 0) if asked_ms is None else asked_ms, released_ms, exact=False)
 
 
-def _between(stopped: _Moment, resumed: _Moment) -> _Standstill:
+def _between(stopped: _Moment, resumed: _Moment) -> _PartitionStall:
     lower = max(0, resumed.earliest_ms - stopped.latest_ms)
-    lower = min(lower, STANDSTILL_MAX_MS)
-    upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STANDSTILL_MAX_MS)
-    return _Standstill(lower, upper, stopped.exact and resumed.exact, min(stopped.unsure_ms, upper - lower))
+    lower = min(lower, STALL_MAX_MS)
+    upper = min(max(lower, resumed.latest_ms - stopped.earliest_ms), STALL_MAX_MS)
+    return _PartitionStall(lower, upper, stopped.exact and resumed.exact, min(stopped.uncertain_ms, upper - lower))
 
 
 class _Step:
     """One generation of the episode: when each of its partitions stopped and resumed."""
 
-    def __init__(self, episode: Episode, before: Generation | None, generation: Generation, log: MemberReports) -> None:
+    def __init__(
+        self, episode: Episode, before: Generation | None, generation: Generation, reports: MemberReports
+    ) -> None:
         self._fresh = episode.fresh and not (before and owners(before.value))
         self._first = episode.generations[0]
         self._generation = generation
-        self._log = log
+        self._reports = reports
         self._span = ReportSpan.between(before, episode.last) if before else None
         self._alive = {member.member_id for member in generation.members}
         self._stops: dict[str, dict[Partition, int]] = {}
         self._resumes: dict[str, dict[Partition, int]] = {}
         self.everything_stops = generation.protocol is not RebalanceProtocol.COOPERATIVE and not generation.returned
 
-    def ways(self, partition: Partition) -> tuple[PartitionHandover, ...]:
+    def handovers(self, partition: Partition) -> tuple[PartitionHandover, ...]:
         """Return the recorded handovers in which the partition was stalled; at least one, which may be empty."""
-        way = self._generation.handovers.get(partition, _NO_WAY)
-        return way.earlier if way.earlier and not way.parted else (*way.earlier, way)
+        handover = self._generation.handovers.get(partition, _NO_HANDOVER)
+        return handover.earlier if handover.earlier and not handover.left_unowned else (*handover.earlier, handover)
 
     def stopped(self, partition: Partition, owner: Member, handover: PartitionHandover) -> _Moment:
         """Return when ``owner``, of the generation before, stopped consuming the partition of this ``handover``."""
         if owner.member_id not in self._stops:
-            self._stops[owner.member_id] = self._log.stops(owner, self._span) if self._span else {}
+            self._stops[owner.member_id] = self._reports.stops(owner, self._span) if self._span else {}
         at_ms = self._stops[owner.member_id].get(partition)
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
@@ -170,24 +176,28 @@ class _Step:
         if handover.released_ms is not None:
             if owner.member_id in self._alive:
                 return _Moment(self._start().earliest_ms, handover.released_ms, exact=False)
-            return self._last_sign(owner, handover.released_ms, handover.released_ms)
+            return self._last_active(owner, handover.released_ms, handover.released_ms)
         if generation.returned:
             # A member away for longer than its session timeout would have been removed.
-            return self._last_sign(owner, generation.timestamp_ms, generation.timestamp_ms)
+            return self._last_active(owner, generation.timestamp_ms, generation.timestamp_ms)
         if owner.member_id not in self._alive:
             start = self._start()
-            return self._last_sign(owner, start.earliest_ms, start.latest_ms)
+            return self._last_active(owner, start.earliest_ms, start.latest_ms)
         if self.everything_stops:
             start = self._start()
             return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
         # It consumes until it gets its new assignment; `bounded` sets the upper bound: when it has rejoined.
         return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
 
-    def appeared(self, way: PartitionHandover) -> _Moment:
+    def appeared(self, handover: PartitionHandover) -> _Moment:
         """Return when a partition without an owner before could first have been consumed."""
-        if not self._fresh and way.released_ms is not None:
+        if not self._fresh and handover.released_ms is not None:
             # Revoked in an earlier episode, for a static member that was away, or in this one, by an interim owner.
-            return _Moment(way.released_ms if way.asked_ms is None else way.asked_ms, way.released_ms, exact=False)
+            return _Moment(
+                handover.released_ms if handover.asked_ms is None else handover.asked_ms,
+                handover.released_ms,
+                exact=False,
+            )
         if not self._fresh:
             return _Moment(self._generation.timestamp_ms, self._generation.timestamp_ms, exact=True)
         start = self._first.start
@@ -201,31 +211,38 @@ class _Step:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
-    def resumed(self, partition: Partition, owner: Member, way: PartitionHandover) -> _Moment:
+    def resumed(self, partition: Partition, owner: Member, handover: PartitionHandover) -> _Moment:
         """Return when ``owner``, of this generation, could consume the partition after this ``handover``."""
         if owner.member_id not in self._resumes:
-            self._resumes[owner.member_id] = self._log.resumes(owner.member_id, self._generation)
+            self._resumes[owner.member_id] = self._reports.resumes(owner.member_id, self._generation)
         at_ms = self._resumes[owner.member_id].get(partition)
         if at_ms is not None:
             return _Moment(at_ms, at_ms, exact=True)
-        resumed_ms = self._generation.timestamp_ms if way.given_ms is None else way.given_ms
+        resumed_ms = self._generation.timestamp_ms if handover.given_ms is None else handover.given_ms
         return _Moment(resumed_ms, resumed_ms, exact=False)
 
-    def _last_sign(self, owner: Member, earliest_ms: int, latest_ms: int) -> _Moment:
+    def _last_active(self, owner: Member, earliest_ms: int, latest_ms: int) -> _Moment:
         """Return when a departed member stopped: at most a session timeout before the coordinator noticed.
 
         A commit in that time is taken as its end: a member that leaves cleanly commits right before.
         """
         expired_ms = earliest_ms - owner.session_timeout_ms
-        sign = self._generation.last_signs.get(owner.member_id, LastSign())
-        alive_ms = max((each for each in (sign.heard_ms, sign.committed_ms) if each is not None), default=expired_ms)
+        last_seen = self._generation.last_seen.get(owner.member_id, LastSeen())
+        alive_ms = max(
+            (active_ms for active_ms in (last_seen.contact_ms, last_seen.committed_ms) if active_ms is not None),
+            default=expired_ms,
+        )
         stopped_ms = min(max(expired_ms, alive_ms), latest_ms)
-        worked = sign.committed_ms is not None and sign.committed_ms >= expired_ms
-        unsure = not worked and self._departure(owner) is Departure.UNKNOWN
-        return _Moment(stopped_ms, latest_ms, exact=False, unsure_ms=max(0, earliest_ms - stopped_ms) if unsure else 0)
+        worked = last_seen.committed_ms is not None and last_seen.committed_ms >= expired_ms
+        uncertain = not worked and self._departure(owner) is Departure.UNKNOWN
+        return _Moment(
+            stopped_ms, latest_ms, exact=False, uncertain_ms=max(0, earliest_ms - stopped_ms) if uncertain else 0
+        )
 
     def _departure(self, owner: Member) -> Departure:
-        return self._log.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
+        return (
+            self._reports.departure(owner, self._span, self._generation.departures) if self._span else Departure.UNKNOWN
+        )
 
     def _start(self) -> TimeBounds:
         if self._generation.start is None:
@@ -235,7 +252,7 @@ class _Step:
 
 _FOREVER_MS = 1 << 62
 
-_NO_WAY = PartitionHandover()
+_NO_HANDOVER = PartitionHandover()
 
 
 def _joined_ms(generation: Generation) -> int:

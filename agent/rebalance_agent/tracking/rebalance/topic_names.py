@@ -10,17 +10,19 @@ from rebalance_agent.model.subscription import ConsumerAssignment
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.completed_generation import Generation, subscribed_topics
 
-__all__ = ["named"]
+__all__ = ["with_topic_names"]
 
 
-def named(generation: Generation, catalogue: ClusterTopics) -> Generation:
+def with_topic_names(generation: Generation, cluster_topics: ClusterTopics) -> Generation:
     """Return the generation with the names that are known by now for its ``unnamed`` topic ids."""
-    names = {each: catalogue.name(each) for each in generation.unnamed if catalogue.names(each)}
+    names = {
+        topic_id: cluster_topics.name(topic_id) for topic_id in generation.unnamed if cluster_topics.has_name(topic_id)
+    }
     if not names:
         return generation
-    members = tuple(_member(each, names) for each in generation.members)
+    members = tuple(_member(member, names) for member in generation.members)
     value = replace(generation.value, members=members)
-    now = catalogue.sizes_in(subscribed_topics(value), value)
+    now = cluster_topics.sizes_in(subscribed_topics(value), value)
     return replace(
         generation,
         value=value,

@@ -26,11 +26,11 @@ def in_precedence(causes: Iterable[Trigger]) -> tuple[Trigger, ...]:
     return tuple(sorted(set(causes), key=TRIGGER_PRECEDENCE.index))
 
 
-def episode_causes(episode: Episode, log: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
+def episode_causes(episode: Episode, reports: MemberReports, topics: ClusterTopics) -> tuple[Trigger, ...]:
     """Return the causes of a whole episode: those of its generations, without the rejoin of a follow-up."""
     if not episode.known:
         return (Trigger.UNKNOWN,)
-    causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, log, topics)}
+    causes = {cause for before, after in episode.steps() for cause in generation_causes(before, after, reports, topics)}
     if Trigger.GROUP_STARTED in causes:
         # A streams group creates its internal topics when it starts; they may be seen before or after its generation.
         causes -= {Trigger.TOPICS_CHANGED}
@@ -38,14 +38,14 @@ def episode_causes(episode: Episode, log: MemberReports, topics: ClusterTopics) 
 
 
 def generation_causes(
-    before: Generation | None, after: Generation, log: MemberReports, topics: ClusterTopics
+    before: Generation | None, after: Generation, reports: MemberReports, topics: ClusterTopics
 ) -> tuple[Trigger, ...]:
     """Return the causes of one generation, given the one before it (None or Empty: the group started)."""
     if before is None or not before.members:
         return (Trigger.GROUP_STARTED,)
     diff = difference(before, after)
     span = ReportSpan.between(before, after)
-    causes = {_BY_DEPARTURE[log.departure(member, span, after.departures)] for member in diff.gone}
+    causes = {_BY_DEPARTURE[reports.departure(member, span, after.departures)] for member in diff.gone}
     if diff.replaced:
         causes.add(Trigger.MEMBER_REPLACED)
     if diff.joined:
@@ -60,14 +60,16 @@ def _topic_causes(before: Generation, after: Generation, diff: GenerationDiff, t
     causes: set[Trigger] = set()
     for old, new in diff.resubscribed:
         was, now = _subscribed(old), _subscribed(new)
-        followed = all(topics.born_after(topic, before.seen_ms) for topic in now - was) and all(
+        followed = all(topics.created_after(topic, before.seen_ms) for topic in now - was) and all(
             topics.known and not topics.exists(topic) for topic in was - now
         )
         causes.add(Trigger.TOPICS_CHANGED if followed else Trigger.SUBSCRIPTION_CHANGED)
-    wanted = set[str]().union(*map(_subscribed, before.members)) & set[str]().union(*map(_subscribed, after.members))
-    for topic in wanted:
+    subscribed = set[str]().union(*map(_subscribed, before.members)) & set[str]().union(
+        *map(_subscribed, after.members)
+    )
+    for topic in subscribed:
         had, has = before.topics.get(topic), after.topics.get(topic)
-        if had is None and has is not None and topics.born_after(topic, before.seen_ms):
+        if had is None and has is not None and topics.created_after(topic, before.seen_ms):
             causes.add(Trigger.TOPICS_CHANGED)
         elif had is not None and has is not None and had != has:
             causes.add(Trigger.PARTITIONS_CHANGED)
