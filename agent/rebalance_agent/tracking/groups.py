@@ -76,8 +76,8 @@ class GroupStates:
         name = state.group
         if state.known:
             self._unknown.discard(name)
-            if self._versions.get(name) != state.version:
-                self._versions[name] = state.version
+            if self._versions.get(name) != state.history.version:
+                self._versions[name] = state.history.version
                 self.changed.add(name)
         (self.rebalancing.add if state.rebalancing else self.rebalancing.discard)(name)
         self._deadlines.set(name, state.due_ms)
@@ -98,7 +98,7 @@ class GroupStates:
     def vanish(self, name: str, version: int) -> None:
         """Remove a group that its coordinator does not know, unless its view is newer than ``version``."""
         state = self._states.get(name)
-        if state and state.known and not state.deletion and state.version == version:
+        if state and state.known and not state.deletion and state.history.version == version:
             self.forget(name)
 
     # Partitions of the offsets topic
@@ -152,7 +152,7 @@ class GroupStates:
                 yield from self.delete(state, at_ms)
                 continue
             yield from state.pass_time(at_ms)
-            if self._has_no_records(state) and at_ms - state.first_seen_ms >= REVISE_MAX_MS:
+            if self._has_no_records(state) and at_ms - state.history.first_seen_ms >= REVISE_MAX_MS:
                 self.forget(name)
             else:
                 self.refresh(state)

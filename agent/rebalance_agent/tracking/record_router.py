@@ -29,7 +29,7 @@ class RecordRouter:
         if record.live and not record.replayed:
             self._context.offset.learn(record.timestamp_ms, record.seen_ms)
         state = self._groups.get(record.group)
-        if state and record.live and record.replayed and 0 <= record.offset <= state.offset:
+        if state and record.live and record.replayed and 0 <= record.offset <= state.history.offset:
             return  # the tail was restarted: this record was observed before
         if state and state.deletion and record.value is not None and not _migrates(state.deletion, state, record):
             if record.timestamp_ms < state.deletion.timestamp_ms:
@@ -41,7 +41,7 @@ class RecordRouter:
             if record.value is None or (state and record.timestamp_ms < state.timestamp_ms):
                 return
             state = self._begin(record, state)
-        state.offset = max(state.offset, record.offset)
+        state.history.offset = max(state.history.offset, record.offset)
         yield from _events(state, record)
         if state.gone:
             self._groups.forget(record.group)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from rebalance_agent.groupprotocol.coordinator_partition import offsets_partition
-from rebalance_agent.model.events import AssignEvent, Event
+from rebalance_agent.model.events import Event, MemberEvent
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.classic.state import ClassicState
 from rebalance_agent.tracking.cluster_topics import ClusterTopics
@@ -153,7 +153,7 @@ class Tracker:
             case CommitsHeard():
                 for name, at_ms in observation.groups.items():
                     if state := self._groups.get(name):
-                        state.commit(at_ms)
+                        state.history.commits.update(at_ms)
 
     def _own(self, owned: PartitionsOwned) -> None:
         """Drop the groups of partitions that another observer owns now, without events."""
@@ -207,7 +207,7 @@ class Tracker:
         for name in sorted(self._loaded | seen.groups.keys()):
             loads = seen.groups.get(name, GroupLoads())
             if state := self._groups.get(name):
-                state.load(loads)
+                state.history.load(loads)
                 self._groups.refresh(state)
             self._polled.load(name, loads)
         self._loaded = set(seen.groups)
@@ -217,12 +217,10 @@ class Tracker:
         if event.cluster_id not in ("", self._context.cluster_id):
             return
         if state := self._groups.get_or_create(event.group, now_ms):
-            if report.past:
-                state.add_past_report(event, now_ms)
-            elif isinstance(event, AssignEvent):
-                state.report_assign(event, now_ms)
-            else:
-                state.report(event, now_ms)
+            if isinstance(event, MemberEvent):
+                (state.history.add_report if report.past else state.report)(event, now_ms)
+            elif not report.past:
+                state.history.add_assign_report(event, now_ms)
             self._groups.refresh(state)
 
     def _see_clock(self, now_ms: int) -> Iterator[Event]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.events import AbortedEvent, Event, MemberEvent
@@ -25,7 +26,6 @@ from rebalance_agent.tracking.completed_generation import (
     subscribed_topics,
 )
 from rebalance_agent.tracking.observations import GroupRecord, GroupsListed
-from rebalance_agent.tracking.rebalance.episodes import REVISE_MAX_MS
 from rebalance_agent.tracking.rebalance.last_seen import ClassicLastSeen
 from rebalance_agent.tracking.tracked_group import TrackedGroup
 from rebalance_agent.tracking.tracker_context import TrackerContext
@@ -137,9 +137,9 @@ class ClassicState(TrackedGroup):
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
-        if self._add_report(event, now_ms):
+        if self.history.add_report(event, now_ms):
             self._episodes.report(now_ms)
-            begins = self._expect_reports(now_ms)
+            begins = self.history.expect_reports(now_ms)
             if self._in_progress.add_report(event.member_id, self.last, self._reports) or begins:
                 self._count_stalled(now_ms)
 
@@ -164,17 +164,12 @@ class ClassicState(TrackedGroup):
             self._count_stalled(now_ms)
             if self._episodes.open is None:
                 self._totals.take_advance()
-        self._release(now_ms)
+        self.history.release(now_ms)
         had_open, showing = self._episodes.open, self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if had_open is not self._episodes.open or showing != self._episodes.showing:
             self._count_stalled(now_ms)
-        if now_ms >= self.cleanup_due_ms:
-            self._cleaned_ms = now_ms
-            self._totals.advance(now_ms)
-            self._reports.keep(
-                (member.member_id for member in (self.last.members if self.last else ())), now_ms - REVISE_MAX_MS
-            )
+        self._clean_up((member.member_id for member in (self.last.members if self.last else ())), now_ms)
 
     def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
         """Handle a clock that was set back (see `TrackedGroup`); a rebalance in progress continues."""
@@ -185,9 +180,7 @@ class ClassicState(TrackedGroup):
         """Return the current view; None before the first record. ``judged`` as in `Tracker.view`."""
         if self.last is None:
             return None
-        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
-            self._view = self._build_view(self.last, judged=judged)
-        return self._view
+        return self._current_view(partial(self._build_view, self.last, judged=judged), judged=judged)
 
     def _generation(self, before: Generation | None, observation: GroupRecord, value: GroupSnapshot) -> Generation:
         generation = Generation(
@@ -231,12 +224,12 @@ class ClassicState(TrackedGroup):
         self.number, self.timestamp_ms = generation.number, generation.timestamp_ms
         self._base_view = None
         self._totals.set_partitions(sum(generation.topics.values()), generation.seen_ms)
-        self.version += 1
+        self.history.version += 1
 
     def _count_stalled(self, now_ms: int) -> None:
         """Update the count of stalled partitions and the view's version."""
         self._totals.set_stalled(self._stalled, now_ms)
-        self.version += 1
+        self.history.version += 1
 
     @property
     def _stalled(self) -> int:
@@ -246,7 +239,7 @@ class ClassicState(TrackedGroup):
     def _build_view(self, last: Generation, *, judged: bool) -> GroupView:
         state = self._in_progress.state or (GroupState.STABLE if last.members else GroupState.EMPTY)
         base_view = self._build_base_view(lambda: replace(last, topics=self._sizes), state, judged=judged)
-        return self._complete_view(base_view, state, self._running_rebalance())
+        return self.history.complete_view(base_view, state, self._running_rebalance())
 
     def _running_rebalance(self) -> RunningRebalance | None:
         started_ms = self._in_progress.started_ms

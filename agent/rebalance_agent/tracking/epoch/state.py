@@ -7,6 +7,7 @@ that all members have reached is then treated like a generation of a classic gro
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.epoch_groups import CurrentAssignment, EpochMember, GroupEpoch, TargetEpoch
@@ -142,9 +143,9 @@ class EpochState(TrackedGroup):
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
-        if self._add_report(event, now_ms):
+        if self.history.add_report(event, now_ms):
             self._episodes.report(now_ms)
-            if self._expect_reports(now_ms):
+            if self.history.expect_reports(now_ms):
                 self._update_counts(now_ms)
 
     def resize(self, now_ms: int) -> None:
@@ -155,26 +156,21 @@ class EpochState(TrackedGroup):
 
     def pass_time(self, now_ms: int) -> Iterator[Event]:
         """Do the work that is due by ``now_ms``."""
-        self._release(now_ms)
+        self.history.release(now_ms)
         showing = self._episodes.showing
         yield from self._episodes.pass_time(now_ms)
         if showing != self._episodes.showing:
             self._update_counts(now_ms)
-        if now_ms >= self.cleanup_due_ms:
-            self._cleaned_ms = now_ms
-            self._totals.advance(now_ms)
-            self._reports.keep(self._records.members, now_ms - REVISE_MAX_MS)
+        if self._clean_up(self._records.members, now_ms):
             self._records.keep(self.timestamp_ms - REVISE_MAX_MS)
 
     def view(self, *, judged: bool = True) -> GroupView | None:
         """Return the current view; None while not all records were read. ``judged`` as in `Tracker.view`."""
         if not self.known:
             return None
-        if self._view and self._records.epoch is None:
-            return self._view  # the last view, before the first epoch record or after the group's tombstone
-        if self._view is None or self._view.version != self.version or (judged and not self._view.judged):
-            self._view = self._build_view(judged=judged)
-        return self._view
+        if self.history.view and self._records.epoch is None:
+            return self.history.view  # the last view, before the first epoch record or after the group's tombstone
+        return self._current_view(partial(self._build_view, judged=judged), judged=judged)
 
     def _take_assignment(self, record: EpochRecord, old: CurrentAssignment | None) -> None:
         """Take a member's new current assignment, or its removal; ``old`` is the one before."""
@@ -291,7 +287,7 @@ class EpochState(TrackedGroup):
         )
         self._totals.set_partitions(partitions, now_ms)
         self._totals.set_stalled(self._stalled, now_ms)
-        self.version += 1
+        self.history.version += 1
 
     def _state(self) -> GroupState:
         if not self._records.members:
@@ -308,7 +304,7 @@ class EpochState(TrackedGroup):
         running = (
             None if started_ms is None or not self._records.members else RunningRebalance(started_ms, self._stalled)
         )
-        return self._complete_view(base_view, state, running)
+        return self.history.complete_view(base_view, state, running)
 
     def _now(self) -> Generation:
         """Return the current state as a generation, whether the epoch has been reached or not."""

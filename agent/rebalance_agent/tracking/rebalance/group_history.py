@@ -1,0 +1,116 @@
+"""What outlives a change of a group's type: its reports, totals, episodes, loads, commits and last view.
+
+A group may change its type while it runs (KIP-848): the coordinator deletes it as the one type and writes it as the
+other, in one batch of records. To its users it is still the same group, so the state of the new type gets the history
+of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
+from rebalance_agent.model.group import GroupState
+from rebalance_agent.tracking.member_reports import MemberReports
+from rebalance_agent.tracking.patterns.loads import GroupLoads, LoadHistory
+from rebalance_agent.tracking.rebalance.counters import CounterTotals
+from rebalance_agent.tracking.rebalance.episodes import Episodes
+from rebalance_agent.tracking.rebalance.last_seen import LastCommits
+from rebalance_agent.tracking.tracker_context import TrackerContext
+from rebalance_agent.tracking.views import GroupView, MemberLoad, RunningRebalance
+
+__all__ = ["ASSIGNS_MAX", "GroupHistory"]
+
+ASSIGNS_MAX = 64
+"""Ids of ``assign()`` reports kept to recognise duplicates: a retry comes within a minute, one per generation."""
+
+
+class GroupHistory:
+    """The part of a group's state that does not depend on its type. Times are by the observer's clock.
+
+    ``version``: rises with every change of the view. ``offset``: of the last record that was read. ``view``: the last
+    view that was built.
+    """
+
+    def __init__(self, context: TrackerContext, now_ms: int) -> None:
+        """Start the history of a group that was first seen at ``now_ms``."""
+        self.first_seen_ms = now_ms
+        self.offset = -1
+        self.version = 0
+        self.view: GroupView | None = None
+        self.reports = MemberReports(context.report_budget)
+        self.totals = CounterTotals(now_ms)
+        self.episodes = Episodes(context, self.reports, self.totals)
+        self.commits = LastCommits()
+        self._settle_ms = context.settle_ms
+        self._loads = LoadHistory()
+        self._assign_ids: list[str] = []
+
+    def load(self, loads: GroupLoads) -> None:
+        """Take new loads of the group's partitions."""
+        self.version += self._loads.take(loads)
+
+    def add_report(self, event: MemberEvent, now_ms: int) -> bool:
+        """Add a member's report; return False if it is a duplicate or invalid."""
+        before = self.reports.reported_by(event.member_id)
+        added = self.reports.add(event, now_ms)
+        self.version += self.reports.reported_by(event.member_id) != before
+        return added
+
+    def add_assign_report(self, event: AssignEvent, now_ms: int) -> None:
+        """Take the leader's report of an ``assign()`` call; duplicates are ignored."""
+        if event.event_id in self._assign_ids:
+            return
+        self._assign_ids.append(event.event_id)
+        del self._assign_ids[:-ASSIGNS_MAX]
+        begins = self.expect_reports(now_ms)
+        if event.error is not None and event.timestamp_ms >= self.first_seen_ms - self._settle_ms:
+            self.totals.fail_assign(now_ms)
+        self.version += begins or event.error is not None
+
+    def expect_reports(self, now_ms: int) -> bool:
+        """Start the counters that need members' reports; return False if they were started before."""
+        return self.totals.expect_reports(now_ms + self._settle_ms)
+
+    def release(self, now_ms: int) -> None:
+        """Count failures that were held back until their counter was scraped at zero."""
+        self.version += self.totals.release(now_ms)
+
+    def restart(self, latest_ms: int, now_ms: int) -> Iterator[Event]:
+        """Settle all episodes, since the observer's clock was set back from ``latest_ms`` to ``now_ms``."""
+        self.totals.advance(latest_ms)
+        self.episodes.set_back(latest_ms - now_ms)
+        yield from self.episodes.flush(now_ms)
+        self.totals.restart(now_ms)
+        self.first_seen_ms = min(self.first_seen_ms, now_ms)
+        self.version += 1
+
+    def complete_view(self, base_view: GroupView, state: GroupState, running: RunningRebalance | None) -> GroupView:
+        """Return ``base_view`` with what changes without the members: rebalances, loads, and totals."""
+        shown, skews = self.episodes.shown, self._loads.skews(base_view.members)
+        return replace(
+            base_view,
+            members=self._with_workloads(base_view.members),
+            state=state,
+            version=self.version,
+            running=running,
+            lag_skew_ratio=skews.lag,
+            rate_skew_ratio=skews.rate,
+            last_episode=shown.closing if shown else None,
+            rollout=self.episodes.rollouts.shown,
+            flapping=self.episodes.flapping.shown,
+            last_join_seconds=shown.join_seconds if shown else None,
+            last_sync_seconds=shown.sync_seconds if shown else None,
+            last_reconcile_seconds=shown.reconcile_seconds if shown else None,
+            slowest_client_id=shown.slowest.client_id if shown and shown.slowest else None,
+            slowest_host=shown.slowest.host if shown and shown.slowest else None,
+            slowest_seconds=shown.slowness.seconds if shown and shown.slowest else None,
+            counters=self.totals.counters,
+            counted_until_ms=self.totals.counted_until_ms,
+        )
+
+    def _with_workloads(self, members: tuple[MemberLoad, ...]) -> tuple[MemberLoad, ...]:
+        if not self.reports:
+            return members
+        return tuple(replace(member, where=self.reports.reported_by(member.member_id).where) for member in members)
