@@ -12,6 +12,7 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType, Member, Rebala
 from rebalance_agent.model.partitions import count_partitions
 
 __all__ = [
+    "FOREVER_MS",
     "GENERATIONS_MAX",
     "Departure",
     "Episode",
@@ -23,6 +24,9 @@ __all__ = [
     "infer_protocol",
     "subscribed_topics",
 ]
+
+FOREVER_MS = 1 << 62
+"""A time (epoch ms) after any other: an upper bound where none is known."""
 
 GENERATIONS_MAX = 16
 """Generations per episode at most. Follow-ups are one or two; a group that never settles is reported in slices."""

@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Callable, Collection, Mapping
 
 from rebalance_agent.model.events import Event, GenerationEvent
+from rebalance_agent.tracking.completed_generation import FOREVER_MS
 from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Observation
 
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
 """Records of one group that are told apart while it is unsettled; what comes later is let go together with the last."""
-
-_FOREVER_MS = 1 << 62
 
 SPANS_MAX = 1_000
 """Rebalances of one partition that are told apart while an older one holds it back; then the oldest become one."""
@@ -87,7 +86,7 @@ class Coverage:
         if self._unsettled(group):
             self._held[group] = held
         else:
-            self._release(group, held, _FOREVER_MS)
+            self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
         """Only these partitions matter from now on."""
@@ -99,7 +98,7 @@ class Coverage:
         """Partition -> the first offset that must be read again, where all before ``positions`` has been observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
-                self._release(group, held, _FOREVER_MS)
+                self._release(group, held, FOREVER_MS)
         first = dict(positions)
         for held in self._held.values():
             if held.partition in first:

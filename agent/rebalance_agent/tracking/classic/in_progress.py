@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from rebalance_agent.model.episode import Evidence
 from rebalance_agent.model.group import GroupState, Member, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
-from rebalance_agent.tracking.completed_generation import Generation, TimeBounds
+from rebalance_agent.tracking.completed_generation import FOREVER_MS, Generation, TimeBounds
 from rebalance_agent.tracking.member_reports import MemberReports, ReportSpan
 
 __all__ = ["InProgress"]
-
-_FOREVER_MS = 1 << 62
 
 
 @dataclass(slots=True)
@@ -172,12 +170,12 @@ class InProgress:
         """
         lost = self._lost
         if lost is None or lost.gone_due_ms is None or lost.gone_due_ms < since_ms:
-            return _FOREVER_MS
+            return FOREVER_MS
         return lost.earliest_ms - (0 if lost.evidence is Evidence.RECORD else lost.ahead_ms(offset_ms))
 
 
 def _stalled(member: Member, last: Generation, reports: MemberReports) -> int:
-    span = ReportSpan(last.number, last.number, last.timestamp_ms, _FOREVER_MS)
+    span = ReportSpan(last.number, last.number, last.timestamp_ms, FOREVER_MS)
     if stops := reports.stops(member, span):
         return len(stops)
     silent = last.protocol is RebalanceProtocol.EAGER and not reports.knows(member.member_id)

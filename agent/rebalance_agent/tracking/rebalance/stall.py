@@ -15,6 +15,7 @@ from rebalance_agent.model.generation_diff import Partition, owners
 from rebalance_agent.model.group import Member, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.tracking.completed_generation import (
+    FOREVER_MS,
     Departure,
     Episode,
     Generation,
@@ -187,7 +188,7 @@ class _Step:
             start = self._start()
             return _Moment(start.earliest_ms, _joined_ms(generation), exact=False)
         # It consumes until it gets its new assignment; `bounded` sets the upper bound: when it has rejoined.
-        return _Moment(generation.timestamp_ms, _FOREVER_MS, exact=False)
+        return _Moment(generation.timestamp_ms, FOREVER_MS, exact=False)
 
     def appeared(self, handover: PartitionHandover) -> _Moment:
         """Return when a partition without an owner before could first have been consumed."""
@@ -207,7 +208,7 @@ class _Step:
 
     def bounded(self, stopped: _Moment) -> _Moment:
         """Bound a stop that an earlier generation requested: it happened before this one's join phase ended."""
-        if stopped.latest_ms < _FOREVER_MS:
+        if stopped.latest_ms < FOREVER_MS:
             return stopped
         return _Moment(stopped.earliest_ms, _joined_ms(self._generation), exact=False)
 
@@ -249,8 +250,6 @@ class _Step:
             raise _Unknown
         return self._generation.start
 
-
-_FOREVER_MS = 1 << 62
 
 _NO_HANDOVER = PartitionHandover()
 
