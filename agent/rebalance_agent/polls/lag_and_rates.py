@@ -15,7 +15,7 @@ from rebalance_agent.model.generation_diff import Partition
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.polls.commits import CommittedOffsets
-from rebalance_agent.tracking.observations import CommitsHeard, LoadsSeen
+from rebalance_agent.tracking.observations import CommitsSeen, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.patterns.produce_rates import ProduceRates
 from rebalance_agent.tracking.views import GroupView
@@ -69,7 +69,7 @@ class LoadsPoll:
         """The tail read ``records`` (see `CommittedOffsets.on_records`); observations of these records come later."""
         self.commits.on_records(records, positions)
         if times := self.commits.times():
-            self._context.inbox.offer(CommitsHeard(self._context.clock.now_ms(), times))
+            self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), times))
 
     def _ask(self) -> None:
         wanted = self._wanted()

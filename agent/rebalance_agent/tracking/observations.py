@@ -18,7 +18,7 @@ from rebalance_agent.tracking.patterns.loads import GroupLoads
 
 __all__ = [
     "Backfilled",
-    "CommitsHeard",
+    "CommitsSeen",
     "DescribedGroup",
     "DescribedMember",
     "EpochRecord",
@@ -204,7 +204,7 @@ class LoadsSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitsHeard:
+class CommitsSeen:
     """The record times of the last commits by partition, for groups whose lag is measured.
 
     It precedes the records of these groups that the coordinator wrote later.
@@ -244,7 +244,7 @@ Observation = (
     | GroupVanished
     | TopicsSeen
     | LoadsSeen
-    | CommitsHeard
+    | CommitsSeen
     | MemberReported
     | Tick
 )

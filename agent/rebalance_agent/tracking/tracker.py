@@ -17,7 +17,7 @@ from rebalance_agent.tracking.cluster_topics import ClusterTopics
 from rebalance_agent.tracking.groups import GroupStates
 from rebalance_agent.tracking.observations import (
     Backfilled,
-    CommitsHeard,
+    CommitsSeen,
     EpochRecord,
     GroupDescribed,
     GroupRecord,
@@ -150,7 +150,7 @@ class Tracker:
                     self._polled.describe(value, observation.at_ms)
             case LoadsSeen():
                 self._load(observation)
-            case CommitsHeard():
+            case CommitsSeen():
                 for name, at_ms in observation.groups.items():
                     if state := self._groups.get(name):
                         state.history.commits.update(at_ms)

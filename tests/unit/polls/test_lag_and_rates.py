@@ -9,7 +9,7 @@ from rebalance_agent.offsets_topic.emit import ObservationEmitter
 from rebalance_agent.offsets_topic.group_records import GroupRecords
 from rebalance_agent.polls import lag_and_rates as module
 from rebalance_agent.polls.lag_and_rates import LoadsPoll
-from rebalance_agent.tracking.observations import CommitsHeard, GroupRecord, LoadsSeen
+from rebalance_agent.tracking.observations import CommitsSeen, GroupRecord, LoadsSeen
 from rebalance_agent.tracking.patterns.loads import GroupLoads
 from rebalance_agent.tracking.views import MemberLoad
 from support.kafka.commits import Batches, Shown, commit_key, commit_value
@@ -188,7 +188,7 @@ def test_commits_of_followed_groups_are_observed_as_they_are_heard():
         Shown(1, commit_key(1, "other"), commit_value(5), 7_001),
     ]
     bench.loads.on_records(records, {0: 2})
-    assert bench.context.inbox.take(9, 0) == [CommitsHeard(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
+    assert bench.context.inbox.take(9, 0) == [CommitsSeen(bench.context.clock.now_ms(), {"g": {("t", 1): 7_000}})]
     bench.loads.on_records([], {0: 2})
     assert bench.context.inbox.take(9, 0) == []
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.epoch_groups import CurrentAssignment, GroupEpoch, MemberState, TargetEpoch
-from rebalance_agent.tracking.observations import CommitsHeard
+from rebalance_agent.tracking.observations import CommitsSeen
 from rebalance_agent.tracking.rebalance import last_seen
 from rebalance_agent.tracking.tracker import Tracker
 from support.tracker.epochs import current, fact, gone, joins, named, target
@@ -42,7 +42,7 @@ DEATH = (*SHOWN, record(83_000, 2, member("a", (0, 1, 2, 3)), joined=82_990))
 
 def committed(at, *numbers, heard=None, group="g"):
     """The group commits offsets of these partitions; heard as it does, if nothing else is said."""
-    return CommitsHeard(T0 + (at if heard is None else heard), {group: {("t", number): T0 + at for number in numbers}})
+    return CommitsSeen(T0 + (at if heard is None else heard), {group: {("t", number): T0 + at for number in numbers}})
 
 
 def stall_of(*commits, death=DEATH):
