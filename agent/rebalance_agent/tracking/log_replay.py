@@ -18,7 +18,7 @@ from rebalance_agent.tracking.observations import Backfilled, EpochRecord, Group
 from rebalance_agent.tracking.observed_record import observed_record
 from rebalance_agent.tracking.tracker import Tracker
 
-__all__ = ["LogFacts", "PastRecord", "UnreadableRecord", "retell"]
+__all__ = ["LogFacts", "PastRecord", "UnreadableRecord", "replay_log"]
 
 _AFTERWARDS_MS = 3_600_000
 """Time (ms) that passes after the last record: longer than any wait for a follow-up, a name or a report."""
@@ -53,7 +53,7 @@ class LogFacts:
     ids: Mapping[str, str] = field(default_factory=dict)
 
 
-def retell(
+def replay_log(
     records: Iterable[PastRecord], facts: LogFacts, shows: Callable[[str], bool] = lambda _group: True
 ) -> Iterator[Event | UnreadableRecord]:
     """Yield the events of the selected groups from one partition's records, and records that cannot be decoded.

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from rebalance_agent.model.event_json import event_to_json
-from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, replay_log
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 HEADER, *ROWS = map(json.loads, (GOLDEN / "captured_topic.ndjson").read_text().splitlines())
@@ -24,7 +24,9 @@ RECORDS = [record(place, row) for place, row in enumerate(ROWS)]
 
 
 def told(records, **more):
-    return [event_to_json(each) for each in retell(records, FACTS, **more) if not isinstance(each, UnreadableRecord)]
+    return [
+        event_to_json(each) for each in replay_log(records, FACTS, **more) if not isinstance(each, UnreadableRecord)
+    ]
 
 
 def of_kind(events, kind):
@@ -52,7 +54,7 @@ def test_other_groups_are_left_out():
 
 def test_a_record_that_breaks_its_schema_is_told_and_the_others_count():
     broken = PastRecord(0, 3, RECORDS[3].timestamp_ms, b"\x00\x02\x00\x09x", b"")
-    found = list(retell([*RECORDS[:4], broken, *RECORDS[4:]], FACTS))
+    found = list(replay_log([*RECORDS[:4], broken, *RECORDS[4:]], FACTS))
     (misread,) = [each for each in found if isinstance(each, UnreadableRecord)]
     assert misread.record is broken
     assert (

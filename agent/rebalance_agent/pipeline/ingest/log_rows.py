@@ -14,7 +14,7 @@ from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event
 from rebalance_agent.pipeline.ingest.decoding import batch_of
 from rebalance_agent.pipeline.ingest.event_rows import Reason, kept, rejected_id, row_of
-from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, replay_log
 
 __all__ = ["LogRows", "retold_rows"]
 
@@ -51,7 +51,7 @@ def retold_rows(batches: Iterable[pa.RecordBatch], facts: LogFacts, shown: LogRo
 
     rows: list[Mapping[str, object]] = []
     for partition, its in groupby(records(), key=lambda record: record.partition):
-        for told in retell(its, facts, shows):
+        for told in replay_log(its, facts, shows):
             rows.append(_row(told, topic, partition))
             if len(rows) >= _ROWS_MAX:
                 yield batch_of(rows)

@@ -15,7 +15,7 @@ from rebalance_agent.model.event_json import event_from_json, json_object
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.offsets_topic.backfill_reader import BACKFILL_TUNING
 from rebalance_agent.runtime.sinks.split_events import whole_events
-from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, retell
+from rebalance_agent.tracking.log_replay import LogFacts, PastRecord, UnreadableRecord, replay_log
 
 __all__ = ["GroupPast", "read_past"]
 
@@ -79,7 +79,7 @@ def _replayed(
         return name == group
 
     records = map(_past_record, _records(properties, cluster, OFFSETS_TOPIC, [partition], clock))
-    events = tuple(told for told in retell(records, facts, is_it) if not isinstance(told, UnreadableRecord))
+    events = tuple(told for told in replay_log(records, facts, is_it) if not isinstance(told, UnreadableRecord))
     source = (
         f"what {OFFSETS_TOPIC} still holds.\nOlder records are compacted away; when a classic group's rebalance began, "
         "and what members report, is not in it"
