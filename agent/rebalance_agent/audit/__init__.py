@@ -1,10 +1,18 @@
-"""An independent check: the coordinators' own log against the published events.
+"""An independent check of published events against the records of ``__consumer_offsets``.
 
-It reads records (`groupprotocol`), works out by itself which generations, aborted generations and deletions there were,
-and compares each with its event, counters and hours with sums of events, and table rows with their events. It shares no
-code with the tracker (`tracking`) or with `model.generation_diff`; an import contract checks this, so that a mistake
-made there is not repeated here.
+It decodes the records (`groupprotocol`), derives the generations, aborted generations and deletions by itself, and
+compares each with its event, counters and hours with sums of events, and table rows with their events. It shares no
+code with the tracker (`tracking`) or with `model.generation_diff`, so that an error there is not repeated here; an
+import contract checks this.
 
-Pure, and in one pass: an event takes less than a kilobyte, a group its last two generations. Not here: reading Kafka or
-files (`runtime.watch.audit_source`), and printing (`cli.commands.verify`).
+It is pure and works in one pass: memory is under a kilobyte per event, and the last two generations per group. Not
+here: reading Kafka or files (`runtime.watch.audit_source`, `cli.inputs`), and printing (`cli.commands.verify`).
+
+- ``ledger`` is the entry point: all events, then all records, then the report (``audit_report``).
+- ``record_feed`` passes records to the entries of their groups: ``classic_entries``, ``epoch_entries``. These return
+  the expected facts (``entries``), with the group as an ``audited_group``.
+- ``compaction``: how far a partition may have been compacted.
+- ``published_event``, ``published_events``: the events, reduced to what is compared.
+- ``matching`` compares the facts of a group with its events, ``phase_check`` their times.
+- ``lifetime_counters``: counters of a process; ``table_rows``, ``group_hour_check``: rows of the pipeline's tables.
 """

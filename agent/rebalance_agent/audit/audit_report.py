@@ -1,4 +1,4 @@
-"""What a ledger found: differences by group and generation, and how much was and was not judged."""
+"""The result of an audit: differences by group and generation, and how many facts were and were not judged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ __all__ = ["NO_EVENTS", "UNREADABLE", "AuditReport", "Difference", "Differences"
 
 NO_EVENTS = "records of the events' topic that are no events"
 UNREADABLE = "records that cannot be read"
-"""Why something is not judged that need not be about any group."""
+"""Reasons for facts that are not judged and need not belong to a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that does not agree. ``number``: the generation or epoch; ``places``: where to look both up."""
+    """One difference. ``number``: the generation or epoch; ``places``: the positions of the record and the event."""
 
     group: str
     number: int
@@ -23,37 +23,36 @@ class Difference:
     places: tuple[RecordPosition, ...] = ()
 
     def __str__(self) -> str:
-        """One line."""
+        """Format the difference as one line."""
         where = f" ({', '.join(map(str, self.places))})" if self.places else ""
         return f"{self.group!r} {self.number}: {self.what}{where}"
 
 
 DIFFERENCES_MAX = 10_000
-"""So many are kept, beyond them they are only counted: nobody reads more, and a wrong topic has millions."""
+"""Differences kept; further ones are only counted, since a wrong topic can lead to millions."""
 
 
 @dataclass(slots=True)
 class Differences:
-    """Those that were ``found``, of which the first ``most`` are ``kept``."""
+    """A number of differences (``found``), of which the first ``kept_max`` are ``kept``."""
 
     most: int = DIFFERENCES_MAX
     found: int = 0
     kept: list[Difference] = field(default_factory=list)
 
     def add(self, *some: Difference, found: int | None = None) -> None:
-        """Add them; ``found``: how many they stand for."""
+        """Add differences; ``found``: how many they stand for, if some were dropped before."""
         self.found += len(some) if found is None else found
         self.kept += some[: self.most - len(self.kept)]
 
 
 @dataclass(slots=True)
 class AuditReport:
-    """What was judged and what was not.
+    """The numbers of facts that were and were not judged, and the differences.
 
-    ``agreed``: facts that were told, and told right. ``copies``: events that came again, from another observer or after
-    a restart. ``unjudged``: why nothing can be said -> of how many facts. ``pending``: so new that their events may
-    still come. ``counters``: groups of which some process's counters were compared. ``hours``: rows of ``group_hours``
-    that are right.
+    ``agreed``: facts whose event agrees. ``copies``: events read again, from another observer or after a restart.
+    ``unjudged``: reason -> number of facts that are not judged. ``pending``: facts so new that their events may still
+    come. ``counters``: groups whose counters were compared. ``hours``: rows of ``group_hours`` that agree.
     """
 
     agreed: int = 0
@@ -67,20 +66,20 @@ class AuditReport:
 
     @property
     def found(self) -> int:
-        """How many differences there are."""
+        """The number of differences."""
         return self.wrong.found
 
     @property
     def differences(self) -> list[Difference]:
-        """The first of them."""
+        """The differences that were kept: the first ones."""
         return self.wrong.kept
 
     def differ(self, difference: Difference) -> None:
-        """Note a difference."""
+        """Add a difference."""
         self.wrong.add(difference)
 
     def leave(self, why: str, number: int = 1) -> None:
-        """Note that so many facts cannot be judged."""
+        """Add ``number`` facts that cannot be judged for the reason ``why``."""
         if number:
             self.unjudged[why] = self.unjudged.get(why, 0) + number
 
@@ -91,11 +90,11 @@ class AuditReport:
 
     @property
     def empty(self) -> bool:
-        """Whether there was nothing, neither to judge nor to leave: no fact of any group in records or events."""
+        """Whether there was no fact of any group, neither in records nor in events."""
         return not (self.agreed or self.found or self.pending or self.unjudged.keys() - {NO_EVENTS, UNREADABLE})
 
     def summary(self) -> str:
-        """One line."""
+        """Format the report as one line."""
         parts = [f"{self.agreed} facts of {len(self.groups)} groups are told right and once"]
         if self.copies:
             parts.append(f"{self.copies} events came again")

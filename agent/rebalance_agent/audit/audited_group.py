@@ -1,6 +1,6 @@
-"""A group at one moment, in a form that records and events can be compared in, and what changed between two moments.
+"""A group at one generation in a form in which records and events can be compared, and the changes between two.
 
-Partitions stand under whatever the records name them by: topics, ids of topics, or a streams group's subtopologies.
+Partitions are keyed as in the records: by topic name, topic id, or subtopology of a streams group.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _WRAPS = 1 << 64
 
 
 class RecordPosition(NamedTuple):
-    """Where something was read: a partition and offset of a topic, a file (partition -1) and its line, or a row."""
+    """Where a record, event or row was read: topic, partition and offset; or a file (partition -1) and its line."""
 
     source: str
     partition: int = -1
     offset: int = -1
 
     def __str__(self) -> str:
-        """As a person looks it up."""
+        """Format the position for messages, for example ``topic-7@4718``."""
         if self.offset < 0:
             return self.source
         return f"{self.source}:{self.offset}" if self.partition < 0 else f"{self.source}-{self.partition}@{self.offset}"
@@ -50,7 +50,7 @@ class RecordPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditedMember:
-    """One member. ``wants``: what only a classic group's record says of it (subscription, owned, timeouts); else ()."""
+    """One member. ``wants``: its subscription, owned partitions and timeouts in a classic group; else empty."""
 
     member_id: str
     instance_id: str | None
@@ -61,15 +61,15 @@ class AuditedMember:
 
     @property
     def identity(self) -> str:
-        """What stays when it restarts."""
+        """The instance id of a static member, else the member id."""
         return self.member_id if self.instance_id is None else self.instance_id
 
 
 class Totals(NamedTuple):
-    """Members as numbers that add up over the parts of an event, whatever their order.
+    """Sums over members that can be added over the parts of an event, in any order.
 
-    Digests of who they are, of what they want, and of what they hold: by name, by numbers under names that are not
-    known, and by numbers alone.
+    Counts of members and partitions, and digests: ``who`` the members are, what they want, and what they hold, compared
+    by topic name (``named``), by partition numbers per topic (``shaped``), and by partition numbers (``numbered``).
     """
 
     members: int = 0
@@ -81,22 +81,22 @@ class Totals(NamedTuple):
     numbered: int = 0
 
     def plus(self, other: Totals) -> Totals:
-        """Both together."""
+        """Return the sum of both."""
         return Totals(*((one + two) % _WRAPS for one, two in zip(self, other, strict=True)))
 
 
 NOBODY = Totals()
-"""No members."""
+"""The sums of no members."""
 
 
 @dataclass(frozen=True)
 class AuditedGroup:
-    """A group as one generation or epoch left it.
+    """A group at the end of one generation or epoch.
 
-    ``joined_ms``: the end of its join phase, or when the coordinator assigned; ``started_ms``: when the first epoch on
-    the way to it was made; where a record says so.
-    ``owing``: a member has yet to give something up, or nobody was given anything: another generation follows.
-    ``vague``: tasks of several topics are held, of which only their numbers can be compared.
+    ``joined_ms``: end of the join phase, or time of the target assignment; ``started_ms``: time of the first epoch on
+    the way to it; None where no record holds it. ``session_ms``: the longest session timeout.
+    ``owing``: a member has partitions to revoke, or no member has any: another generation follows.
+    ``vague``: members hold tasks of several topics, of which only the numbers can be compared.
     """
 
     group_type: GroupType
@@ -112,7 +112,7 @@ class AuditedGroup:
 
     @cached_property
     def holders(self) -> dict[Partition, set[str]]:
-        """Partition -> the identities of its owners."""
+        """Map each partition to the identities of its owners."""
         found: dict[Partition, set[str]] = {}
         for row in self.rows:
             for name, numbers in row.held.items():
@@ -122,28 +122,28 @@ class AuditedGroup:
 
     @property
     def may_wait(self) -> bool:
-        """Whether a static member may be away since any time, and what is meant for it be without an owner as long."""
+        """Whether a static member may have been away for any time, and its partitions without an owner as long."""
         return self.group_type is not GroupType.CLASSIC and any(row.instance_id is not None for row in self.rows)
 
     @property
     def ids(self) -> set[str]:
-        """Its members' ids."""
+        """The member ids."""
         return {row.member_id for row in self.rows}
 
     @property
     def identities(self) -> set[str]:
-        """What stays of them."""
+        """The members' identities."""
         return {row.identity for row in self.rows}
 
     def named(self, names: Mapping[str, str]) -> AuditedGroup:
-        """The same with topics in place of their ids, as far as ``names`` has them."""
+        """Return a copy with topic names in place of ids, as far as ``names`` has them."""
         rows = (
             replace(row, held={names.get(key, key): numbers for key, numbers in row.held.items()}) for row in self.rows
         )
         return replace(self, rows=tuple(rows))
 
     def returned(self, before: AuditedGroup | None) -> tuple[str, ...]:
-        """The ids of static members that came back since ``before``, if nothing else happened."""
+        """Return the ids of static members that returned since ``before``, if the members are otherwise the same."""
         if before is None or before.identities != self.identities:
             return ()
         return tuple(sorted(self.ids - before.ids))
@@ -151,7 +151,7 @@ class AuditedGroup:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Partitions that lost an owner, got one, and changed hands; ``same``: there were owners and all have the same."""
+    """The numbers of partitions that lost an owner, got one, and moved; ``same``: all kept their owners."""
 
     taken: int
     given: int
@@ -160,7 +160,7 @@ class Changes:
 
 
 def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
-    """What is different; None before means that nobody held anything."""
+    """Return the differences in ownership; ``before`` None: no partition had an owner."""
     had, has = before.holders if before else {}, after.holders
     taken = {each for each, names in had.items() if not names <= has.get(each, set())}
     given = {each for each, names in has.items() if not names <= had.get(each, set())}
@@ -169,7 +169,7 @@ def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
 
 
 def classic_sheet(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
-    """What a ``GroupMetadata`` record shows."""
+    """Return the group of a ``GroupMetadata`` record written at ``at_ms``."""
     rows = tuple(
         AuditedMember(
             each.member_id,
@@ -200,12 +200,12 @@ def classic_sheet(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
 
 
 def digest(*what: object) -> int:
-    """Of the text: a tuple's own hash is so nearly linear that two who swap something often leave the sum as it is."""
+    """Hash the text of the values: tuple hashes are nearly linear, so sums of them often miss swapped values."""
     return hash(repr(what))
 
 
 def row_of(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
-    """A member as an event shows it."""
+    """Return a member of an event."""
     classic = group_type is GroupType.CLASSIC
     wants = _wants(member.topics, member.owned, member.session_timeout_ms, member.rebalance_timeout_ms)
     named = member.member_id, member.instance_id, member.client_id, member.host
@@ -213,7 +213,7 @@ def row_of(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
 
 
 def totals(rows: Iterable[AuditedMember], names: Mapping[str, str]) -> Totals:
-    """The members' sums; ``names`` of what the records name partitions by, without those that nobody knows."""
+    """Return the sums over members; ``names`` maps the records' keys to topic names, as far as known."""
     found = NOBODY
     for row in rows:
         name = row.member_id

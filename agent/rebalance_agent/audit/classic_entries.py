@@ -1,4 +1,4 @@
-"""A classic group's records, one after the other, as entries: each record with a new generation is one."""
+"""The expected facts of a classic group: one per record with a new generation, and its aborted generations."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 __all__ = ["ClassicEntries"]
 
 ABORTED_MAX = 10
-"""Missing generations in a row that are told one by one (`docs/events.md`)."""
+"""Missing generations in a row that have an event each; more have one event together (`docs/events.md`)."""
 
 ABORTED_MIN_MS = 10
-"""Less time than that for each of very many missing ones: another life of the group."""
+"""Shortest time (ms) of a generation. If more than `ABORTED_MAX` are missing and they would have been faster, the group
+was deleted and recreated."""
 
 
 class ClassicEntries:
-    """One life of one classic group; ``origin``: how it ended as a group of another type, if it goes on from there."""
+    """A group from its creation or migration to its deletion; ``origin``: its last state as another type."""
 
     group_type = GroupType.CLASSIC
 
     def __init__(self, group: str, origin: AuditedGroup | None = None) -> None:
-        """Begin without a record."""
+        """Start without records."""
         self.group = group
         self.last: AuditedGroup | None = None
         self.certain = True
@@ -32,27 +33,27 @@ class ClassicEntries:
 
     @property
     def number(self) -> int:
-        """Its last generation; 0 before any."""
+        """The last generation; 0 before the first."""
         return self.last.number if self.last else 0
 
     @property
     def known(self) -> bool:
-        """Whether there was anything that can end."""
+        """Whether the group has a record, so that its deletion is a fact."""
         return self.last is not None
 
     def doubt(self) -> None:
-        """Records may have been missing: how it was before is not known from here on."""
+        """Take a gap: the state before the next record is uncertain."""
         self.certain = False
 
     def take(self, value: GroupSnapshot, at_ms: int, place: RecordPosition) -> Iterator[ExpectedFact]:
-        """A record of it."""
+        """Take a record; yield the facts that follow from it."""
         now, last, origin = classic_sheet(value, at_ms), self.last, self._origin
         certain = self.certain or (last is None and _begins(now))
         self.certain, self.last = True, now
         before = origin or last
         missing = max(0, now.number - last.number - 1) if last and not origin else 0
         if last and (now.number < last.number or _leaps(missing, at_ms - last.at_ms)):
-            before, missing = None, 0  # deleted and made anew under the same name
+            before, missing = None, 0  # deleted and recreated under the same name
         returned = now.returned(before) if before and before.number == now.number else ()
         fresh = not now.rows and now.number == 0
         if before is origin is not None:
@@ -76,7 +77,7 @@ class ClassicEntries:
 
 
 def _begins(now: AuditedGroup) -> bool:
-    """Whether nothing was before its first record; static members may have been there, and have returned."""
+    """Whether the record is certainly the group's first; with static members it may be a return within a generation."""
     return now.number <= 1 and all(row.instance_id is None for row in now.rows)
 
 

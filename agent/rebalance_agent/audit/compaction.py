@@ -1,8 +1,8 @@
-"""How far the broker may have compacted a partition: from there on all records are there.
+"""How far a partition may have been compacted; after that position no record is missing.
 
-Kafka's log cleaner leaves of each key one record in what it has cleaned, the last one, where it was. An offset that is
-missing was cleaned; what follows it may have been cleaned without a trace, and earlier records of its keys be gone, up
-to the first record whose key was there before: two records of one key are never both in the cleaned part.
+Kafka's log cleaner keeps the last record of each key in the cleaned part of a log, at its offset. A missing offset was
+cleaned. The records after it may be in the cleaned part, too, with earlier records of their keys removed, up to the
+first record whose key occurred before: the cleaned part never has two records of one key.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ __all__ = ["CompactedRange"]
 
 
 class CompactedRange:
-    """Of each partition the keys that were read, and whether cleaning may reach to where it is read."""
+    """The keys read in each partition, and whether the current position may be in the cleaned part."""
 
     def __init__(self) -> None:
-        """Nothing was read."""
+        """Start without records."""
         self._keys: dict[int, set[int]] = {}
         self._maybe: set[int] = set()
 
     def gap(self, partition: int) -> None:
-        """An offset is missing."""
+        """Take a missing offset."""
         self._maybe.add(partition)
 
     def maybe(self, partition: int) -> bool:
-        """Whether records may have been removed between those that were read last."""
+        """Whether the current position may be in the cleaned part."""
         return partition in self._maybe
 
     def ends(self, partition: int, key: bytes) -> bool:
-        """The next record's key; whether by it the cleaned part is known to have ended before it."""
+        """Take the next record's key; return whether it shows that the cleaned part ended before it."""
         keys, known = self._keys.setdefault(partition, set()), hash(key)  # a whole key takes ten times the memory
         again = known in keys
         keys.add(known)

@@ -1,4 +1,4 @@
-"""What the records say that happened, one entry for each fact that has to be told."""
+"""The facts that follow from the records, each of which must have an event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["ExpectedFact", "LogRecord"]
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """One record of the offsets topic as it was read; ``timestamp_ms`` is the coordinator's."""
+    """One record of the offsets topic; ``timestamp_ms`` is by the coordinator's clock."""
 
     place: RecordPosition
     timestamp_ms: int
@@ -23,11 +23,12 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFact:
-    """A generation (or reached epoch) with what was before it, an aborted one, or the group's end (without ``now``).
+    """A fact that must have an event: a generation or reached epoch (``now``), an aborted generation, or a deletion.
 
-    ``returned``: ids under which static members came back within it. ``certain``: all records before it were there to
-    be read. ``unheld_ms``: of a group whose coordinator assigns, the longest that a partition had nobody on the way
-    here. ``count``: aborted generations in a row.
+    ``before``: the generation before.
+    ``returned``: new ids of static members that returned within it. ``certain``: no record before it was missing.
+    ``unheld_ms``: in an epoch group, the longest time (ms) in which a partition had no owner. ``count``: number of
+    aborted generations.
     """
 
     kind: str
@@ -44,12 +45,12 @@ class ExpectedFact:
     count: int = 1
 
     def event_id(self, cluster_id: str) -> str:
-        """The id that its event must have."""
+        """Return the id that its event must have."""
         known = (self.kind, cluster_id, self.group, self.group_type, self.number, self.at_ms)
         return event_id(*known, member_id=",".join(self.returned))
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the fact in words."""
         words = {
             AbortedEvent.KIND: f"aborted generation {self.number}",
             GroupGoneEvent.KIND: "deletion",

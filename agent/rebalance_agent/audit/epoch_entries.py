@@ -1,8 +1,8 @@
-"""A consumer, share or streams group's records as entries: each epoch that all members have reached is one.
+"""The expected facts of a consumer, share or streams group: one per epoch that all members have reached.
 
-Sources: KIP-848, KIP-932, KIP-1071. An epoch is reached when the target assignment was made for it and every member is
-stable in it; a static member that left for a while (negative epoch) is not waited for. A tombstone is never the last
-record of a batch, so nothing is concluded from it before the next record.
+Sources: KIP-848, KIP-932, KIP-1071. An epoch is reached when it has a target assignment and every member is stable in
+it; a static member that left temporarily (negative epoch) is not waited for. A tombstone is never the last record of a
+batch, so it leads to no fact before the next record.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["EpochEntries"]
 
 SESSION_MS = 45_000
-"""A member's session timeout where no record says it: Kafka's default, which events assume, too."""
+"""Session timeout (ms) assumed where no record holds it: Kafka's default, which events assume, too."""
 
 
 class EpochEntries:
-    """One life of such a group; ``origin``: how it ended as a group of another type, if it goes on from there."""
+    """A group from its creation or migration to its deletion; ``origin``: its last state as another type."""
 
     def __init__(self, group: str, group_type: GroupType, origin: AuditedGroup | None = None) -> None:
-        """Begin knowing nothing."""
+        """Start without records."""
         self.group = group
         self.group_type = group_type
         self.last = origin
@@ -55,22 +55,22 @@ class EpochEntries:
 
     @property
     def number(self) -> int:
-        """The newest epoch; 0 before any."""
+        """The newest epoch; 0 before the first."""
         return self._epoch or 0
 
     @property
     def known(self) -> bool:
-        """Whether there was anything that can end."""
+        """Whether the group has an epoch, so that its deletion is a fact."""
         return self._epoch is not None
 
     def doubt(self) -> None:
-        """Records may have been missing: who was there, and that an epoch was reached, is not known from here on."""
+        """Take a gap: the members and the last reached epoch are uncertain from here on."""
         self.certain, self.last = False, None
 
     def take(
         self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: RecordPosition
     ) -> Iterator[ExpectedFact]:
-        """One fact; None takes away what was said before."""
+        """Take one record (``fact`` None: a tombstone); yield the generation that it completes, if any."""
         self._note(kind, subject, fact, at_ms)
         if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
             return
@@ -95,7 +95,7 @@ class EpochEntries:
     def _note(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
         if kind is GroupEpoch:
             if self._epoch is None and isinstance(fact, GroupEpoch) and self._inherits:
-                self._repeated = fact.epoch  # it only says again what the group was
+                self._repeated = fact.epoch  # it only repeats the group's state before the migration
             self._epoch = fact.epoch if isinstance(fact, GroupEpoch) else None
             if fact is not None and self._started_ms is None:
                 self._started_ms = at_ms
@@ -168,13 +168,13 @@ class EpochEntries:
         return replace(sheet.named(names), vague=any(key not in names for row in rows for key in row.held))
 
     def _topics_of_tasks(self) -> dict[str, str]:
-        """Subtopology -> its topic, where it has one alone: how many partitions each of several has nobody knows."""
+        """Map each subtopology with a single topic to it; for several, the partition count of each is unknown."""
         sources = self._topology.sources if self._topology else {}
         return {key: topics[0] for key, topics in sources.items() if len(topics) == 1}
 
 
 def _held(current: CurrentAssignment | None) -> set[Partition]:
-    """What a member works on: also what it is to give up, until it has; nothing while it is away."""
+    """Return what a member owns, including partitions that it has not revoked yet; nothing while it is away."""
     if current is None or current.epoch < 0:
         return set()
     both = (current.assigned, current.revoking)

@@ -1,4 +1,4 @@
-"""Rows of ``group_hours`` against the generations of each hour, added up once more."""
+"""Compares rows of ``group_hours`` with sums over the generations of each hour."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["HOUR_COLUMNS", "STALL_HOURS_MAX", "GroupHourCheck"]
 HOUR_MS = 3_600_000
 
 STALL_HOURS_MAX = 366 * 24
-"""A stall counts at most so long: one that is wrong must not keep us at it for ever."""
+"""Hours over which a stall is spread at most: a wrong one must not take forever."""
 
 STORM_GAP_MS = 60_000
 STORM_REBALANCES = 5
@@ -29,14 +29,14 @@ HOUR_COLUMNS = (
     "stall_p50", "stall_p95", "stall_p99", "stall_max", "stalled_partition_seconds", "partition_seconds",
     "availability", "slowest_seconds", "slowest_client_id",
 )  # fmt: skip
-"""Of a row of ``group_hours``, which is found by its ``group`` and ``hour_ms``, when it begins (epoch ms)."""
+"""Columns compared in a row of ``group_hours``, which is found by ``group`` and ``hour_ms``, its start (epoch ms)."""
 
 _Row = Mapping[str, object]
 
 
 @dataclass(slots=True)
 class _Hour:
-    """What completed in one hour of a group, up to generation ``number``, and what stood still in it."""
+    """The sums of one group and hour: episodes that completed in it (up to generation ``number``), and stalls."""
 
     number: int = 0
     triggers: Counter[str] = field(default_factory=Counter)
@@ -54,7 +54,7 @@ class _Hour:
     seen: bool = False
 
     def row(self) -> dict[str, object]:
-        """All columns that follow from the generations alone."""
+        """Return the columns that follow from the generations alone."""
         stalls = sorted(self.stalls)
         seconds, known, client_id = self.slowest or (None, False, "")
         return {
@@ -71,19 +71,19 @@ class _Hour:
 
 
 class GroupHourCheck:
-    """Takes `add` for each row of ``generations``, `abort` for each aborted one, and then the rows of ``group_hours``.
+    """Takes `add` for each row of ``generations`` and `abort` for each aborted one, then compares the hours.
 
-    ``agreed``: how many of these were right.
+    ``agreed``: the number of rows of ``group_hours`` without a difference.
     """
 
     def __init__(self) -> None:
-        """Nothing was added."""
+        """Start without generations."""
         self.agreed = 0
         self._hours: defaultdict[tuple[str, int], _Hour] = defaultdict(_Hour)
         self._completed: defaultdict[str, list[int]] = defaultdict(list)
 
     def add(self, event: GenerationEvent) -> None:
-        """What an episode cost is in the event that closes it, and counts in the hour in which it completed."""
+        """Add a closing event to the hour in which its episode completed; others are ignored."""
         if not event.closes_episode:
             return
         at_ms = event.phases.completed_ms
@@ -106,13 +106,16 @@ class GroupHourCheck:
             self._spread(event.group, at_ms, event.stall)
 
     def abort(self, event: AbortedEvent, *, must: bool) -> None:
-        """It may count in its hour; ``must``: it was there when the hours were made."""
+        """Add an aborted event to its hour; ``must``: it existed when the hours were computed, so it has to count."""
         hour = self._hours[event.group, event.timestamp_ms // HOUR_MS]
         hour.aborted_most += event.generations
         hour.aborted_least += event.generations if must else 0
 
     def differences(self, rows: Iterable[_Row], aborted_since_ms: int) -> Iterator[Difference]:
-        """What does not come to the same. Rows have ``group``, ``hour_ms`` and `HOUR_COLUMNS`."""
+        """Yield the differences of the rows, which have ``group``, ``hour_ms`` and `HOUR_COLUMNS`.
+
+        ``aborted_since_ms``: from when on (epoch ms) aborted generations are compared.
+        """
         self._count_storms()
         for row in rows:
             group, number = str(row["group"]), int(str(row["hour_ms"])) // HOUR_MS
@@ -123,12 +126,12 @@ class GroupHourCheck:
             self.agreed += not wrong
             yield from (_difference(group, number, hour, what) for what in wrong)
         for (group, number), hour in self._hours.items():
-            # One may have become known since the hours were made.
+            # An aborted generation may have been published after the hours were computed.
             if not hour.seen and hour != _Hour(aborted_most=hour.aborted_most):
                 yield _difference(group, number, hour, "it has no row")
 
     def _spread(self, group: str, end_ms: int, stall: Stall) -> None:
-        """Evenly over the time of the longest stall."""
+        """Spread the stalled partition-seconds evenly over the time of the longest stall."""
         if stall.seconds <= 0:
             return
         length_ms = max(1, math.floor(min(stall.seconds * 1000, STALL_HOURS_MAX * HOUR_MS) + 0.5))
@@ -139,7 +142,7 @@ class GroupHourCheck:
             at_ms = next_ms
 
     def _count_storms(self) -> None:
-        """A run of rebalances, each at most a minute after the one before, counts in the hour in which it begins."""
+        """Count storms in the hour in which they start: rebalances that follow each other within a minute."""
         for group, times in self._completed.items():
             runs: list[list[int]] = []
             for at_ms in sorted(times):
@@ -166,14 +169,14 @@ def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
 
 
 def _same(value: object, told: object) -> bool:
-    """Sums of the same numbers differ with their order."""
+    """Compare two values; floats may differ by rounding, since sums depend on their order."""
     if isinstance(value, float) and isinstance(told, float):
         return math.isclose(value, told)
     return value == told
 
 
 def _percentile(ordered: list[float], percent: int) -> float | None:
-    """The smallest that at least so many percent do not exceed."""
+    """Return the smallest value that at least ``percent`` of the values do not exceed; None without values."""
     return ordered[math.ceil(len(ordered) * percent / 100) - 1] if ordered else None
 
 

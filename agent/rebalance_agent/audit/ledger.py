@@ -1,4 +1,4 @@
-"""The ledger itself: first all events, then all records in order, then the balance."""
+"""The ledger: it takes all events, then all records in order, and reports the differences."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from rebalance_agent.model.group import is_cooperative
 __all__ = ["AuditWindow", "Ledger"]
 
 FOLLOWUP_MS = 300_000
-"""So long, at most, an announced follow-up is waited for before anything is told of its episode."""
+"""Longest wait (ms) of an observer for an announced follow-up before it publishes the episode."""
 
 SOFT_MAX = 1_000
-"""Differences of one partition that are kept until it is known whether records are missing there."""
+"""Differences kept per partition until it is known whether records are missing there."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditWindow:
-    """Which facts must have been told, by the coordinators' time (epoch ms).
+    """The time range of facts that must have an event (epoch ms, coordinators' clock).
 
-    From ``since_ms`` on, those that were ``grace_ms`` old when the events were read at ``until_ms``. ``complete``:
-    nothing was compacted away, so that missing offsets are ends of transactions. ``names``: topic id -> topic.
+    It starts at ``since_ms`` and ends ``grace_ms`` before ``until_ms``, when the events were read. ``complete``:
+    nothing was compacted, so missing offsets are transaction markers. ``names``: topic id -> topic name.
     """
 
     since_ms: int = 0
@@ -42,9 +42,9 @@ class AuditWindow:
 
 
 class Ledger:
-    """Takes `tell` for every event, then `expect`, `post` for every record of the offsets topic, then `close`.
+    """Compares events with records: `add_event` for each event, `expect`, `add_record` for each record, then `close`.
 
-    Records come in order within each partition, and up to an end that is no earlier than that of the events.
+    Records must be in order within each partition, and must reach at least as far as the events.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class Ledger:
         kinds: Collection[str] = KINDS,
         once: bool = False,
     ) -> None:
-        """Of one cluster, the groups that ``shows`` allows, and facts of these ``kinds``.
+        """Compare one cluster's groups that ``shows`` selects, and facts of these ``kinds``.
 
-        ``once``: of what tells each fact only once, where a copy is a difference.
+        ``once``: the source holds each event once, so a copy is a difference.
         """
         self.report = AuditReport()
         self.told = PublishedEvents(self.report, cluster_id, shows, kinds, once=once)
@@ -71,23 +71,23 @@ class Ledger:
         self._uncertain: set[tuple[str, int]] = set()
 
     def tell(self, event: Event, place: RecordPosition) -> None:
-        """An event that was published; those that are about members, and those of polls, are not for the ledger."""
+        """Add a published event; events of members are ignored."""
         self.told.take(event, place)
 
     # Records
 
     def expect(self, window: AuditWindow) -> None:
-        """All events were told; of the facts in ``window`` each must be among them."""
+        """Set the window in which each fact must have an event; called after all events were added."""
         self._window = window
 
     def skip(self, partition: int, offset: int, timestamp_ms: int) -> None:
-        """The next record of its partition is of no interest, but it is there: as all before `post` must have been."""
+        """Take the offset of an irrelevant record, so that it does not count as missing."""
         if offset > self._next.get(partition, 0) and not self._window.complete:
             self._gap(partition, timestamp_ms)
         self._next[partition] = offset + 1
 
     def post(self, record: LogRecord) -> None:
-        """The next record of its partition."""
+        """Add the next record of its partition."""
         partition = record.place.partition
         self.skip(partition, record.place.offset, record.timestamp_ms)
         if self._cleaned.ends(partition, record.key):
@@ -103,7 +103,7 @@ class Ledger:
         self._doubt(partition)
 
     def _doubt(self, partition: int) -> None:
-        """What follows cannot be held against what was before; what differed by now, because of what was removed."""
+        """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
         self._posting.doubt(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose neighbours were compacted away", soft.found)
@@ -137,7 +137,7 @@ class Ledger:
         if window.until_ms is not None and entry.at_ms > window.until_ms - self._patience_ms(entry):
             self.report.pending += 1
             return
-        # The record of a classic generation says by itself that there was one.
+        # The record of a classic generation is evidence by itself, without the records before it.
         soft = isinstance(self._posting.book(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
         cleaned = not entry.certain or self._cleaned.maybe(entry.place.partition)
         if (soft and not entry.certain) or (cleaned and self.told.as_epoch(entry)):
@@ -151,7 +151,7 @@ class Ledger:
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
     def _differ(self, entry: ExpectedFact, what: str, places: tuple[RecordPosition, ...], *, soft: bool) -> None:
-        """Note a difference; ``soft``: if records turn out to be missing here, they may be the reason."""
+        """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
         difference = Difference(entry.group, entry.number, what, places)
         if soft and not self._window.complete:
             self._soft.setdefault(entry.place.partition, Differences(SOFT_MAX)).add(difference)
@@ -161,7 +161,7 @@ class Ledger:
     # Balance
 
     def close(self) -> AuditReport:
-        """Everything was read: what remains."""
+        """Take the end of all records, add the events without a record, and return the report."""
         for entry in self._posting.close():
             self._match(entry)
         for partition in list(filter(self._cleaned.maybe, self._soft)):
@@ -180,7 +180,7 @@ class Ledger:
         return self.report
 
     def _unclosed(self, group: str, number: int | None) -> None:
-        """The events of an episode come out together: one that is not closed by the last of them never is."""
+        """Add a difference for an episode that no event closes: the events of an episode are published together."""
         if number is None:
             return
         if self._cleaned.maybe(self._posting.partition(group) or 0):

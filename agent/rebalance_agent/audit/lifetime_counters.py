@@ -1,10 +1,10 @@
-"""Counters of one process's lifetime against the events that this process published, in its order.
+"""Compares the counters of one process with the events that it published, in the order of publication.
 
-A process counts what it tells, but for what it tells again of the time before it began; and a group that was deleted,
-or became another replica's, begins again at 0. So the counters of a group are the sums of one run of its events: it
-begins with the first one, or where one of these may have happened, and ends with the last one before the scrape. What
-is told again comes first by the records' time, and not always by the order of telling: an aborted generation is told at
-once, and one that may go on is waited for.
+A process counts the events that it publishes, except those of replayed records from before it started. If a group is
+deleted, or moves to another replica, its counters start again at 0. So the counters of a group are the sums of one run
+of consecutive events: it starts with the first event, or where one of these cases may have happened, and ends with the
+last event before the scrape. Replayed events come first by record time, but not always by publication: an aborted
+generation is published at once, while an episode that may continue waits.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ COUNTERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     SECONDS: ("kafka_rebalance_stall_seconds_sum", {}),
     "completed": ("kafka_rebalance_completed_total", {}),
 }
-"""What is compared -> the metric, of all its series with these labels the sum; ``completed`` also by its trigger."""
+"""Compared quantity -> its metric, summed over all series with these labels; ``completed`` also by trigger."""
 
 ROUNDING = 0.002
-"""Of one event's seconds. All else is counted in whole numbers, and may not be off at all."""
+"""Rounding error (seconds) allowed per event in sums of stalls; all other counters are integers and must be equal."""
 
 _Sums = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class LifetimeCounters:
-    """One process: ``counters`` of each group as they were scraped last, at ``scraped_ms``, and its events.
+    """One process: the ``counters`` of each group in its last scrape, at ``scraped_ms`` (epoch ms), and its events.
 
-    ``settled_ms``: how old by then an event's record must have been to have been counted. ``began_amid``: it told again
-    what was before it, or shared groups with others; ``replayed``: how many records it read again, at most as many
-    events were told again; None: nobody knows.
+    ``settled_ms``: how old (ms) an event's record must have been at the scrape to be counted for certain.
+    ``began_amid``: it replayed records from before it started, or shared groups with other replicas. ``replayed``: the
+    number of replayed records, an upper bound of events published without counting; None if unknown.
     """
 
     name: str
@@ -62,9 +62,9 @@ class LifetimeCounters:
 
 
 def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
-    """Compare every group that has counters, or events.
+    """Compare every group that has counters or events, and add the differences to ``report``.
 
-    One without counters must have counted nothing: it was deleted, or became so new that the scrape did not have it.
+    A group without counters must have counted nothing: it was deleted, or is newer than the scrape.
     """
     told, again = _by_group(lifetime.events), Counter[str]()
     shared = lifetime.began_amid and lifetime.replayed is None
@@ -93,7 +93,7 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
 
 
 def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
-    """The first telling of each fact: metrics do not change with its revisions. What polls saw is counted otherwise."""
+    """Return the first event of each fact, by group: revisions and events from polls do not change these counters."""
     found: dict[str, list[Event]] = defaultdict(list)
     known = set()
     for event in events:
@@ -106,9 +106,9 @@ def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 
 class _Run(NamedTuple):
-    """Sums of what was told, and counted, until its end, without those of ``before``; of so many events.
+    """A run of ``events`` events: the sums ``until`` its end, and those ``before`` it, which were not counted.
 
-    ``again``: of those before it, how many were told and not counted: each has a record that was read again.
+    ``again``: how many events before it were published and not counted; each has a replayed record.
     """
 
     before: Mapping[str, float]
@@ -118,7 +118,7 @@ class _Run(NamedTuple):
 
 
 def _runs(lifetime: LifetimeCounters, events: Sequence[Event]) -> Iterator[_Run]:
-    """All runs of events that may be what was counted."""
+    """Yield all runs of events that may have been counted."""
     told = _running_sums(events)
     must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
     for before, left_out, first, again in _starts(lifetime, events, told):
@@ -129,7 +129,7 @@ def _runs(lifetime: LifetimeCounters, events: Sequence[Event]) -> Iterator[_Run]
 def _starts(
     lifetime: LifetimeCounters, events: Sequence[Event], told: Sequence[_Sums]
 ) -> Iterator[tuple[_Sums, int, int, int]]:
-    """Where a run may begin: sums and number of what is left out, the place after all of that, and `_Run.again`."""
+    """Yield where a run may start: sums and number of the events before, the index after them, and `_Run.again`."""
     for place, again in enumerate(_again(events)):
         if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent):
             yield told[place], place, place, again
@@ -142,9 +142,9 @@ def _starts(
 
 
 def _again(events: Sequence[Event]) -> list[int]:
-    """Of the first so many events, from none to all, those with a record of their own since the last deletion.
+    """Return, for each number of first events, how many of them have a record of their own since the last deletion.
 
-    What was counted before a deletion is gone with the group.
+    A deletion removes the group's counters, so events before it do not matter.
     """
     found = [0]
     for event in events:
@@ -158,7 +158,7 @@ def _may_come_later(lifetime: LifetimeCounters, event: Event) -> bool:
 
 
 def _running_sums(events: Sequence[Event]) -> list[_Sums]:
-    """Of the first so many events, from none to all: what lies between two of them is a difference of sums."""
+    """Return the sums of each number of first events, from none to all."""
     sums: _Sums = defaultdict(float)
     found = [dict(sums)]
     for event in events:
@@ -184,7 +184,7 @@ def _add(sums: _Sums, event: Event) -> None:
 
 
 def _apart(run: _Run, counters: Mapping[str, float]) -> list[str]:
-    """What was counted otherwise than the events of ``run`` add up to, in words."""
+    """Describe the counters that differ from the sums of the events of ``run``."""
     found = []
     for name in sorted(run.until.keys() | counters.keys()):
         counted, told = counters.get(name, 0), run.until.get(name, 0) - run.before.get(name, 0)

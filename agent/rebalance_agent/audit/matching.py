@@ -1,4 +1,4 @@
-"""One group's entries against what was told of them, in the order of the log; episodes as the events draw them."""
+"""Compares one group's expected facts with its events, in log order; the events define the episodes."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ __all__ = ["GroupAccount", "misnamed"]
 
 LOOSE = "without what was before them"
 VAGUE = "moves of tasks that read several topics"
-"""Why something is not judged."""
+"""Reasons why a fact is not judged."""
 
 LATE_S = 1_205.0
-"""Reports of members that resumed are taken so long after the record, at most: while an episode settles, which can be
-set to ten minutes, and for ten more; and clocks differ."""
+"""How long (seconds) after the record a member's report can extend a stall: while the episode settles, at most ten
+minutes, and while it can be revised, ten more; the rest is for different clocks."""
 
 
 @dataclass(slots=True)
 class _Sums:
-    """Over the generations of an open episode.
+    """The sums over the generations of an open episode.
 
-    ``unseen``: work stopped when one of them began, and nobody saw that. ``earliest_ms``: of what was before it, and of
-    the beginnings that were told.
+    ``unseen``: one of them stopped partitions at a start that no poll or record shows. ``earliest_ms``: the earliest of
+    the generation before the episode and the published starts.
     """
 
     first: int
@@ -43,7 +43,7 @@ class _Sums:
 
 
 def misnamed(entry: ExpectedFact, told: PublishedEvent) -> Iterator[str]:
-    """What an event says of itself that its id, by which it was found, denies."""
+    """Yield the fields of an event that contradict the id by which it was found."""
     if told.group != entry.group:
         yield f"it is told of {told.group!r}"
     numbered = told.kind != GroupGoneEvent.KIND
@@ -54,10 +54,10 @@ def misnamed(entry: ExpectedFact, told: PublishedEvent) -> Iterator[str]:
 
 
 class GroupAccount:
-    """What one group's told episodes add up to. ``unjudged``: why nothing can be said of some of it -> how often."""
+    """The sums of one group's published episodes. ``unjudged``: reason -> number of facts that are not judged."""
 
     def __init__(self) -> None:
-        """Nothing is open."""
+        """Start without an open episode."""
         self.unjudged: Counter[str] = Counter()
         self._base: AuditedGroup | None = None
         self._open: _Sums | None = None
@@ -66,16 +66,16 @@ class GroupAccount:
         self._unheld_ms = 0
 
     def lose(self) -> None:
-        """An entry was not told, or is not certain: nothing can be said of the episode that it belongs to."""
+        """Drop the open episode, since one of its facts has no event or is not certain."""
         self._open, self._base, self._blind = None, None, True
 
     @property
     def unclosed(self) -> int | None:
-        """The last generation of an episode that no event closed, if there is one."""
+        """The last generation of an episode that no event has closed; None if there is none."""
         return max(self._open.numbers) if self._open else None
 
     def compare(self, entry: ExpectedFact, told: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
-        """What is different between a generation and its event, and in the episode that the event closes."""
+        """Yield the differences between a generation and its event, and in the episode that the event closes."""
         now = entry.now
         if told.kind != GenerationEvent.KIND or now is None:
             if told.count != entry.count:
@@ -95,7 +95,7 @@ class GroupAccount:
         elif before is not None and told.previous != before.number:
             yield f"it followed on {before.number}, told is {told.previous}"
         if before is not None and before.group_type is not now.group_type:
-            # One of them has topics, the other their ids.
+            # One of them has topic names, the other topic ids.
             if not (_has_names(before, names) and _has_names(now, names)):
                 self.unjudged[LOOSE] += 1
                 self.lose()
@@ -149,7 +149,7 @@ class GroupAccount:
     def _stall(self, now: AuditedGroup, told: PublishedEvent, sums: _Sums) -> Iterator[str]:
         stall, base = told.stall, self._base
         if stall is None:
-            # Who began to watch in the middle of a first episode knows of none, and what else it tells is the same.
+            # An observer that started in the middle of a first episode knows no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
                 yield "no stall is told, and all that it follows from is known"
             return
@@ -162,7 +162,7 @@ class GroupAccount:
     def _see_unheld(
         self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent
     ) -> None:
-        """For how long the records alone show that a partition had nobody: what is told may not be less."""
+        """Update how long a partition had no owner by the records alone: the published stall cannot be shorter."""
         self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
         if now.group_type is not GroupType.CLASSIC or before is None or not now.rows:
             return
@@ -175,13 +175,13 @@ class GroupAccount:
 
 
 def _stops_at_start(entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent) -> bool:
-    """Whether a stall cannot be told without knowing when this generation began."""
+    """Whether the stall is unknown without the start of this generation."""
     if now.group_type is not GroupType.CLASSIC:
         return True
     if entry.returned:
         return False
     if told.protocol is not RebalanceProtocol.COOPERATIVE or before is None or not before.holders:
-        return True  # everybody stops, or what nobody had stands still from the beginning
+        return True  # all members stop, or partitions without an owner are stalled from the start
     return any(row.held and row.member_id not in now.ids for row in before.rows)
 
 

@@ -1,4 +1,4 @@
-"""When a generation's phases were: what records say of it against what was told."""
+"""Compares the phases of a generation's event with the times in its records."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["misdated"]
 
 
 def misdated(entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent) -> Iterator[str]:
-    """Which of an event's moments its records deny; a static member's return has no phases.
+    """Yield the times of an event that its records contradict; the return of a static member has no phases.
 
-    No record says when a classic group's rebalance began, but none begins before the one that it follows on.
+    No record holds the start of a classic rebalance, but it cannot be before the previous generation.
     """
     if entry.returned:
         return
@@ -26,7 +26,7 @@ def misdated(entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent) -> It
         if first_ms is not None and told.started_ms is not None and told.started_ms < first_ms:
             yield f"it cannot have begun before {first_ms}, told is {told.started_ms}"
     elif before is not None:
-        # Who saw only a part of it knows less, and says so.
+        # An observer that saw only a part of the rebalance leaves times out.
         if told.started_ms not in (None, now.started_ms):
             yield f"its epoch began at {now.started_ms}, told is {told.started_ms}"
         if told.joined_ms not in (None, now.joined_ms):
@@ -39,7 +39,7 @@ def _joined(told: PublishedEvent, joined_ms: int | None, *, certain: bool) -> It
 
 
 def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:
-    """The record's word, where it can be true: coordinators have clocks of their own."""
+    """Return the record's end of the join phase, if it can be true: coordinators' clocks may differ."""
     if now.joined_ms is None or (before is not None and now.joined_ms < before.at_ms):
         return None
     return min(now.joined_ms, now.at_ms)

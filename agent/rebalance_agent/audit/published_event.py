@@ -1,4 +1,4 @@
-"""What was published of each fact, kept small, and what can be wrong with an event by itself."""
+"""A published event reduced to what is compared, and the contradictions within a single event."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ __all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "told_of"]
 GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
 
 WHOLE = frozenset((0,))
-"""The parts of an event that is in one piece: one set for millions of them."""
+"""The parts of an undivided event; one shared set saves memory."""
 
 _SEEN = (Evidence.LIST, Evidence.RECORD)
-"""Members know only when they were asked themselves."""
+"""Evidence that shows a rebalance's start; a member knows only when it was asked itself."""
 
 ROUNDING_S = 0.0015
-"""Seconds are told in whole milliseconds."""
+"""Rounding error (seconds) allowed, since seconds are published in whole milliseconds."""
 
 
 @dataclass(slots=True)
 class PublishedEvent:
-    """One event: the highest revision of it, of equal ones the first.
+    """One published event: its highest revision, among equal ones the first that was read.
 
-    ``parts_seen``: of an event that is spread over several, those that were read; ``first_id``: the first one's id.
-    ``seen_start``: a poll or record shows when it began. ``matched``: a record was found.
+    ``parts_seen``: the parts that were read of an event in several parts; ``first_id``: the id of the first part.
+    ``seen_start``: a poll or record shows its start. ``matched``: its record was found.
     """
 
     kind: str
@@ -63,23 +63,23 @@ class PublishedEvent:
 
     @property
     def whole(self) -> bool:
-        """Whether all parts are there."""
+        """Whether all parts were read."""
         return len(self.parts_seen) == self.parts
 
     @property
     def fact(self) -> tuple[str, str, GroupType, int, int]:
-        """What it says that it tells of, which its id is made of."""
+        """The fields from which the event's id is computed."""
         return self.kind, self.group, self.group_type, self.number, self.at_ms
 
     def again(self, known: PublishedEvent) -> bool:
-        """Whether it tells what ``known`` does, which has the same id; parts that a revision left over do not."""
+        """Whether it is a copy of ``known``, which has the same id, and not a part left over from another revision."""
         return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
 
     def contradicted(self, other: PublishedEvent) -> Iterator[str]:
-        """In what another telling of the same, with the same revision, cannot differ.
+        """Yield what differs in a copy with the same revision and must not.
 
-        How an episode was drawn, and so its sums, may: who began in the middle of it knows less. So sums are only
-        compared of an episode's first generation.
+        Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
+        compared only in the event of an episode's first generation.
         """
         if self.totals != other.totals:
             yield "members"
@@ -96,14 +96,14 @@ class PublishedEvent:
         return self.moved, self.revoked + self.lost, self.assigned, self.noop
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the event in words."""
         if self.kind == GroupGoneEvent.KIND:
             return "deletion"
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
 def told_of(event: GroupFact, place: RecordPosition) -> PublishedEvent:
-    """What is kept of an event, or of a part of one."""
+    """Reduce an event, or a part of one, to what is compared."""
     told = PublishedEvent(
         event.KIND,
         event.group,
@@ -134,7 +134,7 @@ def told_of(event: GroupFact, place: RecordPosition) -> PublishedEvent:
 
 
 def inconsistencies(event: GenerationEvent) -> Iterator[str]:
-    """What contradicts itself in an event, whatever the records say."""
+    """Yield the contradictions within an event, without any record."""
     phases = event.phases
     times = [each for each in (phases.started_ms, phases.joined_ms, phases.completed_ms) if each is not None]
     if phases.completed_ms != event.timestamp_ms:

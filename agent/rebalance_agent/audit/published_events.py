@@ -1,4 +1,4 @@
-"""All that was told, by event: each once, whatever copies, revisions and parts of it came."""
+"""The published events, each once, whatever copies, revisions and parts of it were read."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from rebalance_agent.model.group import GroupType
 __all__ = ["KINDS", "PublishedEvents"]
 
 KINDS = frozenset((GenerationEvent.KIND, AbortedEvent.KIND, GroupGoneEvent.KIND))
-"""Of facts that records show."""
+"""The kinds of events that follow from records."""
 
 DISPUTES_MAX = 10
-"""Of one fact so many are kept, and the others counted."""
+"""Contradictions kept per event; further ones are only counted."""
 
 
 class PublishedEvents:
-    """Takes events, then finds that of an entry.
+    """Takes events, then finds the event of an expected fact.
 
-    ``first_ms``, ``last_ms``: when the earliest and the latest fact was (epoch ms) that was told from this cluster's
-    records, of any group.
+    ``first_ms``, ``last_ms``: times (epoch ms) of the earliest and latest event from this cluster's records, of any
+    group.
     """
 
     def __init__(
         self, report: AuditReport, cluster_id: str, shows: Callable[[str], bool], kinds: Collection[str], *, once: bool
     ) -> None:
-        """What is wrong with an event by itself goes to the ``report``; for the rest see `Ledger`."""
+        """Errors in a single event are added to ``report``; for the other parameters see `Ledger`."""
         self.first_ms: int | None = None
         self.last_ms: int | None = None
         self.kinds = kinds
@@ -45,7 +45,7 @@ class PublishedEvents:
         self._disputed: dict[str, Differences] = {}
 
     def take(self, event: Event, place: RecordPosition) -> None:
-        """One event, if it is of this cluster and of a fact that records show."""
+        """Add an event, if it is of this cluster and of one of the ``kinds``."""
         if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
         if event.source is not Source.RECORDS:
@@ -65,7 +65,7 @@ class PublishedEvents:
         self._keep(_key(event), told)
 
     def of(self, entry: ExpectedFact) -> PublishedEvent | None:
-        """What was told of it."""
+        """Return the event of an expected fact; None if there is none."""
         wanted = entry.event_id(self._cluster_id)
         told, other = self._told.get(wanted), self._anonymous(entry)
         if other is not None:
@@ -75,15 +75,15 @@ class PublishedEvents:
         return told
 
     def as_epoch(self, entry: ExpectedFact) -> bool:
-        """Whether what a classic group's record says was told of a group of another type, which it may only repeat."""
+        """Whether a classic record's generation was published as an epoch, which the record may only repeat."""
         return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
 
     def unmatched(self) -> Iterator[PublishedEvent]:
-        """What no record was found for."""
+        """Yield the events without a record."""
         return (told for told in self._told.values() if not told.matched)
 
     def disputed(self) -> Iterator[Differences]:
-        """In what copies contradict each other, of each fact of which no better revision came."""
+        """Yield the contradictions between copies of an event, unless a higher revision was read."""
         return iter(self._disputed.values())
 
     @cached_property
@@ -98,12 +98,13 @@ class PublishedEvents:
         return frozenset((each.group, each.number) for each in generations if each.group_type is not GroupType.CLASSIC)
 
     def _anonymous(self, entry: ExpectedFact) -> PublishedEvent | None:
-        """What was told of a generation under an id that its entry's, with those who returned in it, does not give."""
+        """Return the event of a generation that has another id than the fact: returned members are part of the id."""
         if entry.kind != GenerationEvent.KIND:
             return None
         if not entry.certain:
-            return self._by_time.get((entry.group, entry.number, entry.at_ms))  # whether somebody did is not known
-        # The ids of further parts do not say who.
+            # Whether members returned is unknown.
+            return self._by_time.get((entry.group, entry.number, entry.at_ms))
+        # The ids of further parts do not contain the returned members.
         spread = self._told.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
         return spread if spread and spread.parts > 1 else None
 
@@ -134,14 +135,14 @@ class PublishedEvents:
 
 
 def _better(told: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
-    """The higher revision of one fact; the other one, or one in more parts or fewer, needs no record of its own."""
+    """Return the higher revision of one fact; the other one needs no record of its own."""
     if (told.revision, told.parts) != (other.revision, other.parts):
         told.matched = other.matched = True
     return max(told, other, key=lambda each: each.revision)
 
 
 def _key(event: GroupFact) -> str:
-    """The event's id; of all parts of one the same, which is that of the first if nobody returned in it."""
+    """Return the event's id; for an event in parts, the same id for all of them."""
     if not isinstance(event, GenerationEvent) or event.parts == 1:
         return event.event_id
     known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms

@@ -1,4 +1,4 @@
-"""Records of the offsets topic to the books of their groups: lives, changes of type, deletions, and what is missing."""
+"""Passes records of the offsets topic to the entries of their groups, through migrations, deletions and gaps."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ _Book = ClassicEntries | EpochEntries
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """A main record was deleted; the group may go on as one of another type in the same batch."""
+    """The tombstone of a group's main record; the group may continue as another type in the same batch."""
 
     at_ms: int
     place: RecordPosition
 
 
 class RecordFeed:
-    """The books of all groups. ``unread``: records that are malformed or of a version that is not known.
+    """The entries of all groups.
 
-    ``orphans``: groups and times of deletions of which all that was before is missing.
+    ``unread``: number of records that are malformed or of an unknown version. ``orphans``: groups and times (epoch ms)
+    of deletions whose earlier records are all missing.
     """
 
     def __init__(self, shows: Callable[[str], bool], cleaned: Callable[[int], bool]) -> None:
-        """Only groups that ``shows`` allows are followed; ``cleaned``: whether records may be missing in a partition.
+        """``shows`` selects groups; ``cleaned`` returns whether records may be missing in a partition.
 
-        A group that begins where none can be has all of its records: of each key cleaning leaves the last one.
+        A group that begins where none can be missing has all its records, since compaction keeps the last record of
+        each key.
         """
         self.unread = 0
         self.orphans: set[tuple[str, int]] = set()
@@ -49,22 +51,22 @@ class RecordFeed:
         self._heard: dict[int, set[str]] = {}
 
     def book(self, group: str) -> _Book | None:
-        """The group's book, if it is there."""
+        """Return the group's entries; None if the group does not exist."""
         return self._books.get(group)
 
     def partition(self, group: str) -> int | None:
-        """Where the group's records were read."""
+        """Return the partition in which the group's records were read; None if there were none."""
         return self._partitions.get(group)
 
     def doubt(self, partition: int) -> None:
-        """Records were missing here: what follows cannot be compared with what was before."""
-        # Of all others it is known already: gaps may be as many as records.
+        """Take a gap in a partition: later records of its groups cannot be compared with earlier ones."""
+        # Only groups with records since the last gap: there may be as many gaps as records.
         for group in self._heard.pop(partition, ()):
             if book := self._books.get(group):
                 book.doubt()
 
     def post(self, record: LogRecord) -> Iterator[ExpectedFact]:
-        """One record; the entries that it makes."""
+        """Take one record; yield the expected facts that follow from it."""
         if record_kind(record.key) not in GROUP_FACT_KINDS:
             return
         try:
@@ -79,7 +81,7 @@ class RecordFeed:
             yield from self._post(fact, record)
 
     def close(self) -> Iterator[ExpectedFact]:
-        """No record follows."""
+        """Take the end of all records; yield the deletions that were pending."""
         for group in list(self._ends):
             yield from self._end(group)
 
@@ -103,7 +105,7 @@ class RecordFeed:
             yield from book.take(fact.value, at_ms, record.place)
 
     def _turn(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
-        """See to it that the book is that of the group as it is now: a new one, or of another type, or another life."""
+        """Start new entries if the group is new, migrated to another type, or was deleted and recreated."""
         book, end = self._books.get(group), self._ends.get(group)
         if book and end is None and book.group_type is group_type:
             return

@@ -1,4 +1,4 @@
-"""Rows of tables that were made of events: whether each still says what its event does, and of which members."""
+"""Compares rows of the pipeline's tables with the events from which they were made."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ __all__ = [
 EVENT_COLUMNS = (
     "event_id", "kind", "cluster_id", "group", "generation", "source", "revision", "part", "parts", "timestamp_ms",
 )  # fmt: skip
-"""Of a row of ``events``; times as epoch milliseconds."""
+"""Columns compared in a row of ``events``; times are epoch milliseconds."""
 
 
 def excess(event: GenerationEvent) -> int | None:
-    """How many partitions moved beyond the fewest; None where these are not known."""
+    """Return how many partitions moved beyond the fewest needed; None if those are unknown."""
     return None if event.needed is None else max(0, event.moved - event.needed)
 
 
 def slowest_client_id(event: GenerationEvent) -> str | None:
-    """The slowest member's."""
+    """Return the client id of the slowest member; None if unknown."""
     return next((each.client_id for each in event.members if each.member_id == event.slowest_member_id), None)
 
 
@@ -55,19 +55,19 @@ GENERATION_COLUMNS = (
     "moved", "needed", "revoked", "assigned", "lost", "unassigned", "noop", "skew_ratio", "imbalance", "topics",
     "join_seconds", "sync_seconds", "reconcile_seconds", "slowest_member_id", "slowest_seconds", "flapping", *_DERIVED,
 )  # fmt: skip
-"""Of a row of ``generations``."""
+"""Columns compared in a row of ``generations``."""
 
 MEMBER_COLUMNS = (
     "member_id", "client_id", "instance_id", "host", "rack", "pod", "node", "workload", "image", "topics",
     "partitions", "owned", "stop_seconds", "session_timeout_ms", "rebalance_timeout_ms",
 )  # fmt: skip
-"""Of a row of ``members``, which is found by its ``event_id``."""
+"""Columns compared in a row of ``members``, which is found by its ``event_id``."""
 
 _NOWHERE = Workload()
 
 
 def contradictions(event: Event, row: Mapping[str, object]) -> Iterator[str]:
-    """Which columns of the row are not what the event says that is its ``body``."""
+    """Yield the columns of a row that differ from the event in its ``body``."""
     for name, value in row.items():
         said = _plain(_said(event, name))
         if value != said:
@@ -83,7 +83,7 @@ def _said(event: Event, name: str) -> object:
 
 
 def _plain(value: object) -> object:
-    """As a table has it: lists for tuples, texts for members of an enumeration."""
+    """Return the value as a table holds it: lists for tuples, strings for enum members."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -93,7 +93,7 @@ def _plain(value: object) -> object:
 
 @dataclass(slots=True)
 class _Roster:
-    """How many more members the event has than rows, and the digests of the one less those of the others."""
+    """Counts of an event's members and of its rows, and the members' digests minus those of the rows."""
 
     group: str = ""
     number: int = 0
@@ -103,27 +103,27 @@ class _Roster:
 
 
 class TableRows:
-    """Takes generations and rows of ``members``, in any order: to each member its row, and to each row its member."""
+    """Checks that each member of an event has its row in ``members`` and vice versa; both come in any order."""
 
     def __init__(self) -> None:
-        """Nothing was read."""
+        """Start without events and rows."""
         self._rosters: dict[str, _Roster] = {}
 
     def expect(self, event: GenerationEvent) -> None:
-        """All members of it."""
+        """Add an event, all of whose members must have rows."""
         roster = self._rosters.setdefault(event.event_id, _Roster())
         roster.group, roster.number = event.group, event.generation
         roster.members += len(event.members)
         roster.digests += sum(digest(*_columns(member)) for member in event.members)
 
     def see(self, event_id: str, group: str, number: int, row: Mapping[str, object]) -> None:
-        """A row of one of its members, with `MEMBER_COLUMNS`."""
+        """Add a row of ``members`` with `MEMBER_COLUMNS`."""
         roster = self._rosters.setdefault(event_id, _Roster(group, number))
         roster.rows += 1
         roster.digests -= digest(*(row[name] for name in MEMBER_COLUMNS))
 
     def differences(self) -> Iterator[Difference]:
-        """What does not come out even."""
+        """Yield the events whose members and rows differ."""
         for event_id, roster in self._rosters.items():
             if roster.digests or roster.members != roster.rows:
                 what = f"it has {roster.members} members, and {roster.rows} rows of members, or of others"
@@ -133,7 +133,7 @@ class TableRows:
 
 
 def _columns(member: MemberSnapshot) -> Iterator[object]:
-    """As the table's columns have them; Kafka writes a client's address with a slash."""
+    """Yield a member's columns as the table holds them; Kafka prefixes a client's address with a slash."""
     where = member.where or _NOWHERE
     host = member.host.lstrip("/")
     yield from (member.member_id, member.client_id, member.instance_id, host, member.rack or None)
