@@ -32,7 +32,7 @@ def _balance(bootstrap, topic, since_ms, groups):
     cluster = VerifiedCluster({"bootstrap.servers": bootstrap, "log_level": "0"}, clock)
     ledger = Ledger(cluster.cluster_id, groups.__contains__)
     until_ms = clock.now_ms()
-    cluster.events(topic, ledger.tell)
+    cluster.events(topic, ledger.add_event)
     # Nothing is compacted: the newest segment is the only one. Members' offsets are committed without transactions.
     ledger.expect(AuditWindow(since_ms, until_ms, GRACE_MS, complete=True, names=cluster.names()))
     cluster.post(ledger)

@@ -15,16 +15,16 @@ UNREADABLE = "records that cannot be read"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One difference. ``number``: the generation or epoch; ``places``: the positions of the record and the event."""
+    """One difference. ``number``: the generation or epoch; ``positions``: the positions of the record and the event."""
 
     group: str
     number: int
     what: str
-    places: tuple[RecordPosition, ...] = ()
+    positions: tuple[RecordPosition, ...] = ()
 
     def __str__(self) -> str:
         """Format the difference as one line."""
-        where = f" ({', '.join(map(str, self.places))})" if self.places else ""
+        where = f" ({', '.join(map(str, self.positions))})" if self.positions else ""
         return f"{self.group!r} {self.number}: {self.what}{where}"
 
 
@@ -36,14 +36,14 @@ DIFFERENCES_MAX = 10_000
 class Differences:
     """A number of differences (``found``), of which the first ``kept_max`` are ``kept``."""
 
-    most: int = DIFFERENCES_MAX
+    kept_max: int = DIFFERENCES_MAX
     found: int = 0
     kept: list[Difference] = field(default_factory=list)
 
     def add(self, *some: Difference, found: int | None = None) -> None:
         """Add differences; ``found``: how many they stand for, if some were dropped before."""
         self.found += len(some) if found is None else found
-        self.kept += some[: self.most - len(self.kept)]
+        self.kept += some[: self.kept_max - len(self.kept)]
 
 
 @dataclass(slots=True)

@@ -15,17 +15,17 @@ from rebalance_agent.model.group import GroupSnapshot, GroupType
 from rebalance_agent.model.partitions import TopicPartitions
 
 __all__ = [
-    "NOBODY",
+    "NO_MEMBERS",
     "AuditedGroup",
     "AuditedMember",
     "Changes",
     "Partition",
     "RecordPosition",
     "Totals",
+    "audited_classic_group",
+    "audited_member",
     "changes",
-    "classic_sheet",
     "digest",
-    "row_of",
     "totals",
 ]
 
@@ -50,14 +50,14 @@ class RecordPosition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AuditedMember:
-    """One member. ``wants``: its subscription, owned partitions and timeouts in a classic group; else empty."""
+    """One member. ``details``: its subscription, owned partitions and timeouts in a classic group; else empty."""
 
     member_id: str
     instance_id: str | None
     client_id: str
     host: str
     held: TopicPartitions
-    wants: tuple[object, ...] = ()
+    details: tuple[object, ...] = ()
 
     @property
     def identity(self) -> str:
@@ -75,7 +75,7 @@ class Totals(NamedTuple):
     members: int = 0
     partitions: int = 0
     who: int = 0
-    wants: int = 0
+    details: int = 0
     named: int = 0
     shaped: int = 0
     numbered: int = 0
@@ -85,7 +85,7 @@ class Totals(NamedTuple):
         return Totals(*((one + two) % _WRAPS for one, two in zip(self, other, strict=True)))
 
 
-NOBODY = Totals()
+NO_MEMBERS = Totals()
 """The sums of no members."""
 
 
@@ -102,7 +102,7 @@ class AuditedGroup:
     group_type: GroupType
     number: int
     at_ms: int
-    rows: tuple[AuditedMember, ...]
+    members: tuple[AuditedMember, ...]
     assignor: str | None = None
     joined_ms: int | None = None
     started_ms: int | None = None
@@ -113,34 +113,37 @@ class AuditedGroup:
     @cached_property
     def holders(self) -> dict[Partition, set[str]]:
         """Map each partition to the identities of its owners."""
-        found: dict[Partition, set[str]] = {}
-        for row in self.rows:
-            for name, numbers in row.held.items():
+        owners: dict[Partition, set[str]] = {}
+        for member in self.members:
+            for name, numbers in member.held.items():
                 for number in numbers:
-                    found.setdefault((name, number), set()).add(row.identity)
-        return found
+                    owners.setdefault((name, number), set()).add(member.identity)
+        return owners
 
     @property
     def may_wait(self) -> bool:
         """Whether a static member may have been away for any time, and its partitions without an owner as long."""
-        return self.group_type is not GroupType.CLASSIC and any(row.instance_id is not None for row in self.rows)
+        return self.group_type is not GroupType.CLASSIC and any(
+            member.instance_id is not None for member in self.members
+        )
 
     @property
     def ids(self) -> set[str]:
         """The member ids."""
-        return {row.member_id for row in self.rows}
+        return {member.member_id for member in self.members}
 
     @property
     def identities(self) -> set[str]:
         """The members' identities."""
-        return {row.identity for row in self.rows}
+        return {member.identity for member in self.members}
 
     def named(self, names: Mapping[str, str]) -> AuditedGroup:
         """Return a copy with topic names in place of ids, as far as ``names`` has them."""
-        rows = (
-            replace(row, held={names.get(key, key): numbers for key, numbers in row.held.items()}) for row in self.rows
+        members = (
+            replace(member, held={names.get(key, key): numbers for key, numbers in member.held.items()})
+            for member in self.members
         )
-        return replace(self, rows=tuple(rows))
+        return replace(self, members=tuple(members))
 
     def returned(self, before: AuditedGroup | None) -> tuple[str, ...]:
         """Return the ids of static members that returned since ``before``, if the members are otherwise the same."""
@@ -162,40 +165,40 @@ class Changes:
 def changes(before: AuditedGroup | None, after: AuditedGroup) -> Changes:
     """Return the differences in ownership; ``before`` None: no partition had an owner."""
     had, has = before.holders if before else {}, after.holders
-    taken = {each for each, names in had.items() if not names <= has.get(each, set())}
-    given = {each for each, names in has.items() if not names <= had.get(each, set())}
-    moved = sum(had[each].isdisjoint(has[each]) for each in taken & given)
+    taken = {member for member, names in had.items() if not names <= has.get(member, set())}
+    given = {member for member, names in has.items() if not names <= had.get(member, set())}
+    moved = sum(had[member].isdisjoint(has[member]) for member in taken & given)
     return Changes(len(taken), len(given), moved, bool(had) and not taken and not given)
 
 
-def classic_sheet(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
+def audited_classic_group(value: GroupSnapshot, at_ms: int) -> AuditedGroup:
     """Return the group of a ``GroupMetadata`` record written at ``at_ms``."""
-    rows = tuple(
+    members = tuple(
         AuditedMember(
-            each.member_id,
-            each.instance_id,
-            each.client_id,
-            each.client_host,
-            each.assigned,
-            _wants(
-                each.subscription.topics if each.subscription else (),
-                each.owned,
-                each.session_timeout_ms,
-                each.rebalance_timeout_ms if each.rebalance_timeout_ms >= 0 else None,
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            member.assigned,
+            _details(
+                member.subscription.topics if member.subscription else (),
+                member.owned,
+                member.session_timeout_ms,
+                member.rebalance_timeout_ms if member.rebalance_timeout_ms >= 0 else None,
             ),
         )
-        for each in value.members
+        for member in value.members
     )
-    joined_ms = value.current_state_timestamp_ms if rows and value.current_state_timestamp_ms >= 0 else None
+    joined_ms = value.current_state_timestamp_ms if members and value.current_state_timestamp_ms >= 0 else None
     owing = any(
-        not set(numbers) <= set(each.assigned.get(topic, ()))
-        for each in value.members
-        for topic, numbers in each.owned.items()
+        not set(numbers) <= set(member.assigned.get(topic, ()))
+        for member in value.members
+        for topic, numbers in member.owned.items()
     )
-    session_ms = max((each.session_timeout_ms for each in value.members), default=0)
+    session_ms = max((member.session_timeout_ms for member in value.members), default=0)
     assignor = value.protocol or None
     return AuditedGroup(
-        GroupType.CLASSIC, value.generation, at_ms, rows, assignor, joined_ms, session_ms=session_ms, owing=owing
+        GroupType.CLASSIC, value.generation, at_ms, members, assignor, joined_ms, session_ms=session_ms, owing=owing
     )
 
 
@@ -204,33 +207,33 @@ def digest(*what: object) -> int:
     return hash(repr(what))
 
 
-def row_of(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
+def audited_member(member: MemberSnapshot, group_type: GroupType) -> AuditedMember:
     """Return a member of an event."""
     classic = group_type is GroupType.CLASSIC
-    wants = _wants(member.topics, member.owned, member.session_timeout_ms, member.rebalance_timeout_ms)
+    details = _details(member.topics, member.owned, member.session_timeout_ms, member.rebalance_timeout_ms)
     named = member.member_id, member.instance_id, member.client_id, member.host
-    return AuditedMember(*named, member.assigned, wants if classic else ())
+    return AuditedMember(*named, member.assigned, details if classic else ())
 
 
-def totals(rows: Iterable[AuditedMember], names: Mapping[str, str]) -> Totals:
+def totals(members: Iterable[AuditedMember], names: Mapping[str, str]) -> Totals:
     """Return the sums over members; ``names`` maps the records' keys to topic names, as far as known."""
-    found = NOBODY
-    for row in rows:
-        name = row.member_id
-        held = sorted((names.get(key, key), numbers) for key, numbers in row.held.items() if numbers)
-        found = found.plus(
+    sums = NO_MEMBERS
+    for member in members:
+        name = member.member_id
+        held = sorted((names.get(key, key), numbers) for key, numbers in member.held.items() if numbers)
+        sums = sums.plus(
             Totals(
                 1,
                 sum(len(numbers) for _, numbers in held),
-                digest(name, row.instance_id, row.client_id, row.host),
-                digest(name, row.wants),
+                digest(name, member.instance_id, member.client_id, member.host),
+                digest(name, member.details),
                 digest(name, held),
                 digest(name, sorted(numbers for _, numbers in held)),
                 digest(name, sorted({number for _, numbers in held for number in numbers})),
             )
         )
-    return found
+    return sums
 
 
-def _wants(topics: tuple[str, ...], owned: TopicPartitions, *timeouts_ms: int | None) -> tuple[object, ...]:
+def _details(topics: tuple[str, ...], owned: TopicPartitions, *timeouts_ms: int | None) -> tuple[object, ...]:
     return (topics, tuple(sorted((topic, numbers) for topic, numbers in owned.items() if numbers)), *timeouts_ms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition, classic_sheet
+from rebalance_agent.audit.audited_group import AuditedGroup, RecordPosition, audited_classic_group
 from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent
 from rebalance_agent.model.group import GroupSnapshot, GroupType
@@ -45,9 +45,9 @@ class ClassicEntries:
         """Take a gap: the state before the next record is uncertain."""
         self.certain = False
 
-    def take(self, value: GroupSnapshot, at_ms: int, place: RecordPosition) -> Iterator[ExpectedFact]:
+    def take(self, value: GroupSnapshot, at_ms: int, position: RecordPosition) -> Iterator[ExpectedFact]:
         """Take a record; yield the facts that follow from it."""
-        now, last, origin = classic_sheet(value, at_ms), self.last, self._origin
+        now, last, origin = audited_classic_group(value, at_ms), self.last, self._origin
         certain = self.certain or (last is None and _begins(now))
         self.certain, self.last = True, now
         before = origin or last
@@ -55,30 +55,30 @@ class ClassicEntries:
         if last and (now.number < last.number or _leaps(missing, at_ms - last.at_ms)):
             before, missing = None, 0  # deleted and recreated under the same name
         returned = now.returned(before) if before and before.number == now.number else ()
-        fresh = not now.rows and now.number == 0
+        fresh = not now.members and now.number == 0
         if before is origin is not None:
-            repeats = bool(now.rows) and now.number == origin.number and not returned
+            repeats = bool(now.members) and now.number == origin.number and not returned
         else:
             repeats = before is not None and now.number == before.number and not returned
         if fresh or repeats:
             return
         self._origin = None
         if last and certain:
-            yield from self._aborted(missing, now, place)
+            yield from self._aborted(missing, now, position)
         follows = certain or (last is not None and not missing)
         kind, group_type = GenerationEvent.KIND, GroupType.CLASSIC
-        yield ExpectedFact(kind, self.group, group_type, now.number, at_ms, place, now, before, returned, follows)
+        yield ExpectedFact(kind, self.group, group_type, now.number, at_ms, position, now, before, returned, follows)
 
-    def _aborted(self, missing: int, now: AuditedGroup, place: RecordPosition) -> Iterator[ExpectedFact]:
-        each = 1 if missing <= ABORTED_MAX else missing
-        for number in range(now.number - missing + each - 1, now.number, each):
+    def _aborted(self, missing: int, now: AuditedGroup, position: RecordPosition) -> Iterator[ExpectedFact]:
+        step = 1 if missing <= ABORTED_MAX else missing
+        for number in range(now.number - missing + step - 1, now.number, step):
             kind, group_type = AbortedEvent.KIND, GroupType.CLASSIC
-            yield ExpectedFact(kind, self.group, group_type, number, now.at_ms, place, before=self.last, count=each)
+            yield ExpectedFact(kind, self.group, group_type, number, now.at_ms, position, before=self.last, count=step)
 
 
 def _begins(now: AuditedGroup) -> bool:
     """Whether the record is certainly the group's first; with static members it may be a return within a generation."""
-    return now.number <= 1 and all(row.instance_id is None for row in now.rows)
+    return now.number <= 1 and all(member.instance_id is None for member in now.members)
 
 
 def _leaps(missing: int, elapsed_ms: int) -> bool:

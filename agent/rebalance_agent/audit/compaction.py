@@ -16,22 +16,22 @@ class CompactedRange:
     def __init__(self) -> None:
         """Start without records."""
         self._keys: dict[int, set[int]] = {}
-        self._maybe: set[int] = set()
+        self._may_be_cleaned: set[int] = set()
 
     def gap(self, partition: int) -> None:
         """Take a missing offset."""
-        self._maybe.add(partition)
+        self._may_be_cleaned.add(partition)
 
-    def maybe(self, partition: int) -> bool:
+    def may_be_cleaned(self, partition: int) -> bool:
         """Whether the current position may be in the cleaned part."""
-        return partition in self._maybe
+        return partition in self._may_be_cleaned
 
     def ends(self, partition: int, key: bytes) -> bool:
         """Take the next record's key; return whether it shows that the cleaned part ended before it."""
-        keys, known = self._keys.setdefault(partition, set()), hash(key)  # a whole key takes ten times the memory
-        again = known in keys
-        keys.add(known)
-        if not (again and partition in self._maybe):
+        keys, digest = self._keys.setdefault(partition, set()), hash(key)  # a whole key takes ten times the memory
+        repeated = digest in keys
+        keys.add(digest)
+        if not (repeated and partition in self._may_be_cleaned):
             return False
-        self._maybe.remove(partition)
+        self._may_be_cleaned.remove(partition)
         return True

@@ -15,7 +15,7 @@ __all__ = ["ExpectedFact", "LogRecord"]
 class LogRecord:
     """One record of the offsets topic; ``timestamp_ms`` is by the coordinator's clock."""
 
-    place: RecordPosition
+    position: RecordPosition
     timestamp_ms: int
     key: bytes
     value: bytes | None
@@ -36,7 +36,7 @@ class ExpectedFact:
     group_type: GroupType
     number: int
     at_ms: int
-    place: RecordPosition
+    position: RecordPosition
     now: AuditedGroup | None = None
     before: AuditedGroup | None = None
     returned: tuple[str, ...] = ()
@@ -46,8 +46,8 @@ class ExpectedFact:
 
     def event_id(self, cluster_id: str) -> str:
         """Return the id that its event must have."""
-        known = (self.kind, cluster_id, self.group, self.group_type, self.number, self.at_ms)
-        return event_id(*known, member_id=",".join(self.returned))
+        fields = (self.kind, cluster_id, self.group, self.group_type, self.number, self.at_ms)
+        return event_id(*fields, member_id=",".join(self.returned))
 
     def __str__(self) -> str:
         """Describe the fact in words."""

@@ -40,7 +40,7 @@ class EpochEntries:
         self.last = origin
         self.certain = True
         self._topology: Topology | None = None
-        self._inherits = origin is not None and bool(origin.rows)
+        self._inherits = origin is not None and bool(origin.members)
         self._repeated: int | None = None
         self._epoch: int | None = None
         self._target = -1
@@ -68,15 +68,15 @@ class EpochEntries:
         self.certain, self.last = False, None
 
     def take(
-        self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, place: RecordPosition
+        self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int, position: RecordPosition
     ) -> Iterator[ExpectedFact]:
         """Take one record (``fact`` None: a tombstone); yield the generation that it completes, if any."""
-        self._note(kind, subject, fact, at_ms)
+        self._put(kind, subject, fact, at_ms)
         if fact is None or self._epoch is None or self._behind or (self._members and self._target < self._epoch):
             return
         last, number = self.last, self._epoch
         same = last is not None and number in (last.number, self._repeated)
-        now = self._sheet(at_ms) if not same or isinstance(fact, EpochMember | CurrentAssignment) else None
+        now = self._audited_group(at_ms) if not same or isinstance(fact, EpochMember | CurrentAssignment) else None
         if now is None:
             return
         returned = now.returned(last) if same else ()
@@ -86,13 +86,23 @@ class EpochEntries:
         unheld_ms, self._unheld_ms = self._unheld_ms, 0
         self._free_ms.clear()
         self._started_ms = self._assigned_ms = None
-        if now.rows or (last and last.rows) or not certain:
-            kind_told = GenerationEvent.KIND
+        if now.members or (last and last.members) or not certain:
+            event_kind = GenerationEvent.KIND
             yield ExpectedFact(
-                kind_told, self.group, self.group_type, number, at_ms, place, now, last, returned, certain, unheld_ms
+                event_kind,
+                self.group,
+                self.group_type,
+                number,
+                at_ms,
+                position,
+                now,
+                last,
+                returned,
+                certain,
+                unheld_ms,
             )
 
-    def _note(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
+    def _put(self, kind: type[EpochFact], subject: str, fact: EpochFact | None, at_ms: int) -> None:
         if kind is GroupEpoch:
             if self._epoch is None and isinstance(fact, GroupEpoch) and self._inherits:
                 self._repeated = fact.epoch  # it only repeats the group's state before the migration
@@ -109,16 +119,16 @@ class EpochEntries:
             self._members.pop(subject, None)
             if isinstance(fact, EpochMember):
                 self._members[subject] = fact
-            self._see(subject)
+            self._update_behind(subject)
         elif kind is CurrentAssignment:
             old = self._currents.pop(subject, None)
             new = fact if isinstance(fact, CurrentAssignment) else None
             if new is not None:
                 self._currents[subject] = new
-            self._hold(_held(old), _held(new), at_ms)
-            self._see(subject)
+            self._update_holders(_held(old), _held(new), at_ms)
+            self._update_behind(subject)
 
-    def _see(self, name: str) -> None:
+    def _update_behind(self, name: str) -> None:
         (self._behind.add if self._is_behind(name) else self._behind.discard)(name)
 
     def _is_behind(self, name: str) -> bool:
@@ -129,43 +139,43 @@ class EpochEntries:
             return True
         return current.epoch >= 0 and (current.epoch < self._epoch or current.state is not MemberState.STABLE)
 
-    def _hold(self, old: set[Partition], new: set[Partition], at_ms: int) -> None:
-        for each in new - old:
-            self._holders[each] = self._holders.get(each, 0) + 1
-            if (free_ms := self._free_ms.pop(each, None)) is not None:
+    def _update_holders(self, old: set[Partition], new: set[Partition], at_ms: int) -> None:
+        for partition in new - old:
+            self._holders[partition] = self._holders.get(partition, 0) + 1
+            if (free_ms := self._free_ms.pop(partition, None)) is not None:
                 self._unheld_ms = max(self._unheld_ms, at_ms - free_ms)
-        for each in old - new:
-            self._holders[each] -= 1
-            if not self._holders[each]:
-                del self._holders[each]
-                self._free_ms[each] = at_ms
+        for partition in old - new:
+            self._holders[partition] -= 1
+            if not self._holders[partition]:
+                del self._holders[partition]
+                self._free_ms[partition] = at_ms
 
-    def _sheet(self, at_ms: int) -> AuditedGroup:
-        rows = []
+    def _audited_group(self, at_ms: int) -> AuditedGroup:
+        members = []
         for name, member in self._members.items():
             current = self._currents.get(name)
             held: dict[str, set[int]] = {}
             for key, number in _held(current):
                 held.setdefault(key, set()).add(number)
             partitions = {key: tuple(sorted(held[key])) for key in sorted(held)}
-            rows.append(AuditedMember(name, member.instance_id, member.client_id, member.client_host, partitions))
-        empty_handed = bool(rows) and not any(row.held for row in rows)
-        session_ms = max((each.session_timeout_ms or SESSION_MS for each in self._members.values()), default=0)
+            members.append(AuditedMember(name, member.instance_id, member.client_id, member.client_host, partitions))
+        empty_handed = bool(members) and not any(member.held for member in members)
+        session_ms = max((member.session_timeout_ms or SESSION_MS for member in self._members.values()), default=0)
         number = self._epoch or 0
-        sheet = AuditedGroup(
+        audited = AuditedGroup(
             self.group_type,
             number,
             at_ms,
-            tuple(rows),
+            tuple(members),
             joined_ms=self._assigned_ms,
             started_ms=self._started_ms,
             session_ms=session_ms,
             owing=empty_handed,
         )
         if self.group_type is not GroupType.STREAMS:
-            return sheet
+            return audited
         names = self._topics_of_tasks()
-        return replace(sheet.named(names), vague=any(key not in names for row in rows for key in row.held))
+        return replace(audited.named(names), vague=any(key not in names for member in members for key in member.held))
 
     def _topics_of_tasks(self) -> dict[str, str]:
         """Map each subtopology with a single topic to it; for several, the partition count of each is unknown."""
@@ -178,4 +188,4 @@ def _held(current: CurrentAssignment | None) -> set[Partition]:
     if current is None or current.epoch < 0:
         return set()
     both = (current.assigned, current.revoking)
-    return {(key, number) for each in both for key, numbers in each.items() for number in numbers}
+    return {(key, number) for assignment in both for key, numbers in assignment.items() for number in numbers}

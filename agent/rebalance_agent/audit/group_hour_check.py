@@ -49,8 +49,8 @@ class _Hour:
     stalls: list[float] = field(default_factory=list)
     stalled: float = 0.0
     slowest: tuple[float, bool, str] | None = None
-    aborted_least: int = 0
-    aborted_most: int = 0
+    aborted_min: int = 0
+    aborted_max: int = 0
     seen: bool = False
 
     def row(self) -> dict[str, object]:
@@ -108,8 +108,8 @@ class GroupHourCheck:
     def abort(self, event: AbortedEvent, *, must: bool) -> None:
         """Add an aborted event to its hour; ``must``: it existed when the hours were computed, so it has to count."""
         hour = self._hours[event.group, event.timestamp_ms // HOUR_MS]
-        hour.aborted_most += event.generations
-        hour.aborted_least += event.generations if must else 0
+        hour.aborted_max += event.generations
+        hour.aborted_min += event.generations if must else 0
 
     def differences(self, rows: Iterable[_Row], aborted_since_ms: int) -> Iterator[Difference]:
         """Yield the differences of the rows, which have ``group``, ``hour_ms`` and `HOUR_COLUMNS`.
@@ -127,7 +127,7 @@ class GroupHourCheck:
             yield from (_difference(group, number, hour, what) for what in wrong)
         for (group, number), hour in self._hours.items():
             # An aborted generation may have been published after the hours were computed.
-            if not hour.seen and hour != _Hour(aborted_most=hour.aborted_most):
+            if not hour.seen and hour != _Hour(aborted_max=hour.aborted_max):
                 yield _difference(group, number, hour, "it has no row")
 
     def _spread(self, group: str, end_ms: int, stall: Stall) -> None:
@@ -158,9 +158,10 @@ def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
     for name, value in hour.row().items():
         if not _same(row[name], value):
             yield f"{name} is {row[name]!r}, its generations come to {value!r}"
-    least, most, count = hour.aborted_least, hour.aborted_most, row["aborted"]
-    if aborted and not (isinstance(count, int) and least <= count <= most):
-        yield f"aborted is {count!r}, its events come to {most if least == most else f'{least} to {most}'}"
+    count_min, count_max, count = hour.aborted_min, hour.aborted_max, row["aborted"]
+    if aborted and not (isinstance(count, int) and count_min <= count <= count_max):
+        expected = count_max if count_min == count_max else f"{count_min} to {count_max}"
+        yield f"aborted is {count!r}, its events come to {expected}"
     stalled, whole = row["stalled_partition_seconds"], row["partition_seconds"]
     if not (isinstance(stalled, float) and isinstance(whole, float) and stalled <= whole):
         yield f"partition_seconds is {whole!r}, of which {stalled!r} stood still"
@@ -168,11 +169,11 @@ def _wrong(row: _Row, hour: _Hour, *, aborted: bool) -> Iterator[str]:
         yield f"availability is {row['availability']!r}, where {stalled!r} of {whole!r} partition-seconds stood still"
 
 
-def _same(value: object, told: object) -> bool:
+def _same(value: object, expected: object) -> bool:
     """Compare two values; floats may differ by rounding, since sums depend on their order."""
-    if isinstance(value, float) and isinstance(told, float):
-        return math.isclose(value, told)
-    return value == told
+    if isinstance(value, float) and isinstance(expected, float):
+        return math.isclose(value, expected)
+    return value == expected
 
 
 def _percentile(ordered: list[float], percent: int) -> float | None:

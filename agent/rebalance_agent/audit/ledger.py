@@ -10,7 +10,7 @@ from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.compaction import CompactedRange
 from rebalance_agent.audit.entries import ExpectedFact, LogRecord
 from rebalance_agent.audit.epoch_entries import EpochEntries
-from rebalance_agent.audit.matching import GroupAccount, misnamed
+from rebalance_agent.audit.matching import GroupAccount, identity_differences
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.audit.published_events import KINDS, PublishedEvents
 from rebalance_agent.audit.record_feed import RecordFeed
@@ -60,19 +60,19 @@ class Ledger:
         ``once``: the source holds each event once, so a copy is a difference.
         """
         self.report = AuditReport()
-        self.told = PublishedEvents(self.report, cluster_id, shows, kinds, once=once)
+        self.published = PublishedEvents(self.report, cluster_id, shows, kinds, once=once)
         self._window = AuditWindow()
-        self._cleaned = CompactedRange()
-        self._posting = RecordFeed(shows, self._cleaned.maybe)
+        self._compacted = CompactedRange()
+        self._record_feed = RecordFeed(shows, self._compacted.may_be_cleaned)
         self._accounts: dict[str, GroupAccount] = {}
         self._next: dict[int, int] = {}
         self._gap_ms: dict[int, int] = {}
         self._soft: dict[int, Differences] = {}
         self._uncertain: set[tuple[str, int]] = set()
 
-    def tell(self, event: Event, place: RecordPosition) -> None:
+    def add_event(self, event: Event, position: RecordPosition) -> None:
         """Add a published event; events of members are ignored."""
-        self.told.take(event, place)
+        self.published.take(event, position)
 
     # Records
 
@@ -86,46 +86,46 @@ class Ledger:
             self._gap(partition, timestamp_ms)
         self._next[partition] = offset + 1
 
-    def post(self, record: LogRecord) -> None:
+    def add_record(self, record: LogRecord) -> None:
         """Add the next record of its partition."""
-        partition = record.place.partition
-        self.skip(partition, record.place.offset, record.timestamp_ms)
-        if self._cleaned.ends(partition, record.key):
+        partition = record.position.partition
+        self.skip(partition, record.position.offset, record.timestamp_ms)
+        if self._compacted.ends(partition, record.key):
             self._doubt(partition)
-        elif self._cleaned.maybe(partition):
+        elif self._compacted.may_be_cleaned(partition):
             self._gap_ms[partition] = record.timestamp_ms
-        for entry in self._posting.post(record):
+        for entry in self._record_feed.add_record(record):
             self._match(entry)
 
     def _gap(self, partition: int, at_ms: int) -> None:
         self._gap_ms[partition] = at_ms
-        self._cleaned.gap(partition)
+        self._compacted.gap(partition)
         self._doubt(partition)
 
     def _doubt(self, partition: int) -> None:
         """Take a gap in a partition: its kept differences may be due to removed records, and are not judged."""
-        self._posting.doubt(partition)
+        self._record_feed.doubt(partition)
         if soft := self._soft.pop(partition, None):
             self.report.leave("whose neighbours were compacted away", soft.found)
 
     def _match(self, entry: ExpectedFact) -> None:
-        if entry.kind not in self.told.kinds:
+        if entry.kind not in self.published.kinds:
             return
         account = self._accounts.setdefault(entry.group, GroupAccount())
         if not entry.certain:
             self._uncertain.add((entry.group, entry.at_ms))
-        told = self.told.of(entry)
-        if told is None:
-            account.lose()
+        published = self.published.find(entry)
+        if published is None:
+            account.drop_episode()
             self._missing(entry)
             return
-        told.matched = True
+        published.matched = True
         self.report.groups.add(entry.group)
-        book = self._posting.book(entry.group)
-        places, wrong = (entry.place, told.place), 0
-        for what in (*misnamed(entry, told), *account.compare(entry, told, self._window.names)):
+        entries = self._record_feed.entries(entry.group)
+        positions, wrong = (entry.position, published.position), 0
+        for what in (*identity_differences(entry, published), *account.compare(entry, published, self._window.names)):
             wrong += 1
-            self._differ(entry, f"{entry}: {what}", places, soft=isinstance(book, EpochEntries))
+            self._differ(entry, f"{entry}: {what}", positions, soft=isinstance(entries, EpochEntries))
         self.report.agreed += not wrong
 
     def _missing(self, entry: ExpectedFact) -> None:
@@ -138,23 +138,23 @@ class Ledger:
             self.report.pending += 1
             return
         # The record of a classic generation is evidence by itself, without the records before it.
-        soft = isinstance(self._posting.book(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
-        cleaned = not entry.certain or self._cleaned.maybe(entry.place.partition)
-        if (soft and not entry.certain) or (cleaned and self.told.as_epoch(entry)):
+        soft = isinstance(self._record_feed.entries(entry.group), EpochEntries) or entry.kind != GenerationEvent.KIND
+        cleaned = not entry.certain or self._compacted.may_be_cleaned(entry.position.partition)
+        if (soft and not entry.certain) or (cleaned and self.published.was_published_as_epoch(entry)):
             self.report.leave("whose neighbours were compacted away")
         else:
-            self._differ(entry, f"{entry} is not told", (entry.place,), soft=soft)
+            self._differ(entry, f"{entry} is not told", (entry.position,), soft=soft)
 
     def _patience_ms(self, entry: ExpectedFact) -> int:
         now = entry.now
         waits = now is not None and now.owing and (is_cooperative(now.assignor or "cooperative"))
         return self._window.grace_ms + (FOLLOWUP_MS if waits else 0)
 
-    def _differ(self, entry: ExpectedFact, what: str, places: tuple[RecordPosition, ...], *, soft: bool) -> None:
+    def _differ(self, entry: ExpectedFact, what: str, positions: tuple[RecordPosition, ...], *, soft: bool) -> None:
         """Add a difference; ``soft``: it is dropped if records turn out to be missing in the partition."""
-        difference = Difference(entry.group, entry.number, what, places)
+        difference = Difference(entry.group, entry.number, what, positions)
         if soft and not self._window.complete:
-            self._soft.setdefault(entry.place.partition, Differences(SOFT_MAX)).add(difference)
+            self._soft.setdefault(entry.position.partition, Differences(SOFT_MAX)).add(difference)
         else:
             self.report.differ(difference)
 
@@ -162,38 +162,38 @@ class Ledger:
 
     def close(self) -> AuditReport:
         """Take the end of all records, add the events without a record, and return the report."""
-        for entry in self._posting.close():
+        for entry in self._record_feed.close():
             self._match(entry)
-        for partition in list(filter(self._cleaned.maybe, self._soft)):
+        for partition in list(filter(self._compacted.may_be_cleaned, self._soft)):
             self._doubt(partition)
         for soft in self._soft.values():
             self.report.wrong.add(*soft.kept, found=soft.found)
-        for disputed in self.told.disputed():
+        for disputed in self.published.disputed():
             self.report.wrong.add(*disputed.kept, found=disputed.found)
-        for told in self.told.unmatched():
-            self._invented(told)
+        for published in self.published.unmatched():
+            self._invented(published)
         for group, account in self._accounts.items():
             self._unclosed(group, account.unclosed)
             for why, number in account.unjudged.items():
                 self.report.leave(why, number)
-        self.report.leave(UNREADABLE, self._posting.unread)
+        self.report.leave(UNREADABLE, self._record_feed.unread)
         return self.report
 
     def _unclosed(self, group: str, number: int | None) -> None:
         """Add a difference for an episode that no event closes: the events of an episode are published together."""
         if number is None:
             return
-        if self._cleaned.maybe(self._posting.partition(group) or 0):
+        if self._compacted.may_be_cleaned(self._record_feed.partition(group) or 0):
             self.report.leave("whose neighbours were compacted away")
         else:
             self.report.differ(Difference(group, number, f"the episode of {number} is not told to its end"))
 
-    def _invented(self, told: PublishedEvent) -> None:
-        partition = self._posting.partition(told.group)
+    def _invented(self, published: PublishedEvent) -> None:
+        partition = self._record_feed.partition(published.group)
         gap_ms = max(self._gap_ms.values(), default=-1) if partition is None else self._gap_ms.get(partition, -1)
-        fact = told.group, told.at_ms
-        if told.at_ms <= gap_ms or fact in self._uncertain or fact in self._posting.orphans:
+        fact = published.group, published.at_ms
+        if published.at_ms <= gap_ms or fact in self._uncertain or fact in self._record_feed.orphans:
             self.report.leave("whose records were compacted away")
         else:
-            what = f"{told} is told, and no record says so"
-            self.report.differ(Difference(told.group, told.number, what, (told.place,)))
+            what = f"{published} is told, and no record says so"
+            self.report.differ(Difference(published.group, published.number, what, (published.position,)))

@@ -66,43 +66,43 @@ def check_lifetime(lifetime: LifetimeCounters, report: AuditReport) -> None:
 
     A group without counters must have counted nothing: it was deleted, or is newer than the scrape.
     """
-    told, again = _by_group(lifetime.events), Counter[str]()
+    published, again = _by_group(lifetime.events), Counter[str]()
     shared = lifetime.began_amid and lifetime.replayed is None
-    for group in sorted(lifetime.counters.keys() | told.keys()):
-        counters, events = lifetime.counters.get(group), told.get(group, [])
+    for group in sorted(lifetime.counters.keys() | published.keys()):
+        counters, events = lifetime.counters.get(group), published.get(group, [])
         if counters is None and shared:
             report.leave("groups without counters, which may be another replica's")
             continue
-        fitting = [run for run in _runs(lifetime, events) if not _apart(run, counters or {})]
+        fitting = [run for run in _runs(lifetime, events) if not _differing(run, counters or {})]
         if shared and events and fitting and not any(run.events for run in fitting):
             report.leave("groups that counted nothing yet, of which another replica may have told")
             continue
         report.counters += counters is not None
         again[group] = min((run.again for run in fitting), default=0)
         if not fitting:
-            number = max((each.generation for each in events if isinstance(each, GenerationEvent)), default=0)
+            number = max((event.generation for event in events if isinstance(event, GenerationEvent)), default=0)
             whole = _Run({}, _running_sums(events)[-1], len(events), 0)
-            what = ", ".join(_apart(whole, counters or {})) or "of no run of its events"
+            what = ", ".join(_differing(whole, counters or {})) or "of no run of its events"
             none = "none, and " if counters is None else ""
             report.differ(Difference(group, number, f"counters of {lifetime.name}: {none}{what}"))
     if lifetime.replayed is not None and again.total() > lifetime.replayed:
-        ((most, _),) = again.most_common(1)
+        ((worst, _),) = again.most_common(1)
         read = f"and only {lifetime.replayed} records were read again"
         what = f"{again.total()} events of all groups, most of this one, are told and not counted, {read}"
-        report.differ(Difference(most, 0, f"counters of {lifetime.name}: {what}"))
+        report.differ(Difference(worst, 0, f"counters of {lifetime.name}: {what}"))
 
 
 def _by_group(events: Sequence[Event]) -> dict[str, list[Event]]:
     """Return the first event of each fact, by group: revisions and events from polls do not change these counters."""
-    found: dict[str, list[Event]] = defaultdict(list)
-    known = set()
+    by_group: dict[str, list[Event]] = defaultdict(list)
+    event_ids = set()
     for event in events:
         if not isinstance(event, GenerationEvent | AbortedEvent | GroupGoneEvent) or event.source is not Source.RECORDS:
             continue
-        if event.event_id not in known:
-            known.add(event.event_id)
-            found[event.group].append(event)
-    return found
+        if event.event_id not in event_ids:
+            event_ids.add(event.event_id)
+            by_group[event.group].append(event)
+    return by_group
 
 
 class _Run(NamedTuple):
@@ -119,26 +119,26 @@ class _Run(NamedTuple):
 
 def _runs(lifetime: LifetimeCounters, events: Sequence[Event]) -> Iterator[_Run]:
     """Yield all runs of events that may have been counted."""
-    told = _running_sums(events)
-    must = max((place + 1 for place, each in enumerate(events) if not _may_come_later(lifetime, each)), default=0)
-    for before, left_out, first, again in _starts(lifetime, events, told):
+    sums = _running_sums(events)
+    must = max((index + 1 for index, event in enumerate(events) if not _may_come_later(lifetime, event)), default=0)
+    for before, left_out, first, again in _starts(lifetime, events, sums):
         for end in range(max(first, must), len(events) + 1):
-            yield _Run(before, told[end], end - left_out, again)
+            yield _Run(before, sums[end], end - left_out, again)
 
 
 def _starts(
-    lifetime: LifetimeCounters, events: Sequence[Event], told: Sequence[_Sums]
+    lifetime: LifetimeCounters, events: Sequence[Event], sums: Sequence[_Sums]
 ) -> Iterator[tuple[_Sums, int, int, int]]:
     """Yield where a run may start: sums and number of the events before, the index after them, and `_Run.again`."""
-    for place, again in enumerate(_again(events)):
-        if place == 0 or lifetime.began_amid or isinstance(events[place - 1], GroupGoneEvent):
-            yield told[place], place, place, again
+    for index, again in enumerate(_again(events)):
+        if index == 0 or lifetime.began_amid or isinstance(events[index - 1], GroupGoneEvent):
+            yield sums[index], index, index, again
     if lifetime.began_amid:
-        in_time = sorted(range(len(events)), key=lambda place: events[place].timestamp_ms)
-        ordered, first = [events[place] for place in in_time], 0
-        for number, (sums, again) in enumerate(zip(_running_sums(ordered), _again(ordered), strict=True)):
+        in_time = sorted(range(len(events)), key=lambda index: events[index].timestamp_ms)
+        ordered, first = [events[index] for index in in_time], 0
+        for number, (left_out, again) in enumerate(zip(_running_sums(ordered), _again(ordered), strict=True)):
             first = max(first, in_time[number - 1] + 1) if number else 0
-            yield sums, number, first, again
+            yield left_out, number, first, again
 
 
 def _again(events: Sequence[Event]) -> list[int]:
@@ -146,11 +146,11 @@ def _again(events: Sequence[Event]) -> list[int]:
 
     A deletion removes the group's counters, so events before it do not matter.
     """
-    found = [0]
+    counts = [0]
     for event in events:
         own = isinstance(event, GenerationEvent) and not event.part
-        found.append(0 if isinstance(event, GroupGoneEvent) else found[-1] + own)
-    return found
+        counts.append(0 if isinstance(event, GroupGoneEvent) else counts[-1] + own)
+    return counts
 
 
 def _may_come_later(lifetime: LifetimeCounters, event: Event) -> bool:
@@ -160,11 +160,11 @@ def _may_come_later(lifetime: LifetimeCounters, event: Event) -> bool:
 def _running_sums(events: Sequence[Event]) -> list[_Sums]:
     """Return the sums of each number of first events, from none to all."""
     sums: _Sums = defaultdict(float)
-    found = [dict(sums)]
+    running = [dict(sums)]
     for event in events:
         _add(sums, event)
-        found.append(dict(sums))
-    return found
+        running.append(dict(sums))
+    return running
 
 
 def _add(sums: _Sums, event: Event) -> None:
@@ -183,11 +183,11 @@ def _add(sums: _Sums, event: Event) -> None:
         sums[SECONDS] += event.stall.seconds
 
 
-def _apart(run: _Run, counters: Mapping[str, float]) -> list[str]:
+def _differing(run: _Run, counters: Mapping[str, float]) -> list[str]:
     """Describe the counters that differ from the sums of the events of ``run``."""
-    found = []
+    differing = []
     for name in sorted(run.until.keys() | counters.keys()):
-        counted, told = counters.get(name, 0), run.until.get(name, 0) - run.before.get(name, 0)
-        if abs(counted - told) > (ROUNDING * max(1, run.events) if name == SECONDS else 0):
-            found.append(f"{name} is {counted:g}, its events add up to {told:g}")
-    return found
+        counted, expected = counters.get(name, 0), run.until.get(name, 0) - run.before.get(name, 0)
+        if abs(counted - expected) > (ROUNDING * max(1, run.events) if name == SECONDS else 0):
+            differing.append(f"{name} is {counted:g}, its events add up to {expected:g}")
+    return differing

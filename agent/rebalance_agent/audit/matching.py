@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 from rebalance_agent.audit.audited_group import AuditedGroup, Partition, Totals, changes, totals
 from rebalance_agent.audit.entries import ExpectedFact
-from rebalance_agent.audit.phase_check import misdated
+from rebalance_agent.audit.phase_check import phase_differences
 from rebalance_agent.audit.published_event import ROUNDING_S, PublishedEvent
 from rebalance_agent.model.events import GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupAccount", "misnamed"]
+__all__ = ["GroupAccount", "identity_differences"]
 
-LOOSE = "without what was before them"
-VAGUE = "moves of tasks that read several topics"
+NO_PREDECESSOR = "without what was before them"
+SEVERAL_TOPICS = "moves of tasks that read several topics"
 """Reasons why a fact is not judged."""
 
 LATE_S = 1_205.0
@@ -42,15 +42,15 @@ class _Sums:
     unseen: bool = False
 
 
-def misnamed(entry: ExpectedFact, told: PublishedEvent) -> Iterator[str]:
+def identity_differences(entry: ExpectedFact, published: PublishedEvent) -> Iterator[str]:
     """Yield the fields of an event that contradict the id by which it was found."""
-    if told.group != entry.group:
-        yield f"it is told of {told.group!r}"
-    numbered = told.kind != GroupGoneEvent.KIND
-    if told.kind != entry.kind or (numbered and told.number != entry.number):
-        yield f"it is told as {told}"
-    if told.at_ms != entry.at_ms:
-        yield f"it was at {entry.at_ms}, told is {told.at_ms}"
+    if published.group != entry.group:
+        yield f"it is told of {published.group!r}"
+    numbered = published.kind != GroupGoneEvent.KIND
+    if published.kind != entry.kind or (numbered and published.number != entry.number):
+        yield f"it is told as {published}"
+    if published.at_ms != entry.at_ms:
+        yield f"it was at {entry.at_ms}, told is {published.at_ms}"
 
 
 class GroupAccount:
@@ -61,93 +61,93 @@ class GroupAccount:
         self.unjudged: Counter[str] = Counter()
         self._base: AuditedGroup | None = None
         self._open: _Sums | None = None
-        self._blind = False
+        self._skipping = False
         self._free_ms: dict[Partition, int] = {}
         self._unheld_ms = 0
 
-    def lose(self) -> None:
+    def drop_episode(self) -> None:
         """Drop the open episode, since one of its facts has no event or is not certain."""
-        self._open, self._base, self._blind = None, None, True
+        self._open, self._base, self._skipping = None, None, True
 
     @property
     def unclosed(self) -> int | None:
         """The last generation of an episode that no event has closed; None if there is none."""
         return max(self._open.numbers) if self._open else None
 
-    def compare(self, entry: ExpectedFact, told: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
+    def compare(self, entry: ExpectedFact, published: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
         """Yield the differences between a generation and its event, and in the episode that the event closes."""
         now = entry.now
-        if told.kind != GenerationEvent.KIND or now is None:
-            if told.count != entry.count:
-                yield f"{entry.count} were aborted in a row, {told.count} are told"
+        if published.kind != GenerationEvent.KIND or now is None:
+            if published.count != entry.count:
+                yield f"{entry.count} were aborted in a row, {published.count} are told"
             return
-        yield from _members(now, told, names)
-        if now.group_type is GroupType.CLASSIC and told.assignor != now.assignor:
-            yield f"its assignor is {now.assignor}, told is {told.assignor}"
-        yield from misdated(entry, now, told)
+        yield from _members(now, published, names)
+        if now.group_type is GroupType.CLASSIC and published.assignor != now.assignor:
+            yield f"its assignor is {now.assignor}, told is {published.assignor}"
+        yield from phase_differences(entry, now, published)
         if not entry.certain:
-            self.lose()
+            self.drop_episode()
             return
-        before = entry.before if told.previous is not None else None
-        if told.previous is None and entry.before is not None:
-            self.unjudged[LOOSE] += 1  # an observer had only just begun
-            self.lose()
-        elif before is not None and told.previous != before.number:
-            yield f"it followed on {before.number}, told is {told.previous}"
+        before = entry.before if published.previous is not None else None
+        if published.previous is None and entry.before is not None:
+            self.unjudged[NO_PREDECESSOR] += 1  # an observer had only just begun
+            self.drop_episode()
+        elif before is not None and published.previous != before.number:
+            yield f"it followed on {before.number}, told is {published.previous}"
         if before is not None and before.group_type is not now.group_type:
             # One of them has topic names, the other topic ids.
             if not (_has_names(before, names) and _has_names(now, names)):
-                self.unjudged[LOOSE] += 1
-                self.lose()
+                self.unjudged[NO_PREDECESSOR] += 1
+                self.drop_episode()
                 return
             before, now = before.named(names), now.named(names)
-        yield from self._add(entry, now, before, told)
+        yield from self._add(entry, now, before, published)
 
     def _add(
-        self, entry: ExpectedFact, now: AuditedGroup, before: AuditedGroup | None, told: PublishedEvent
+        self, entry: ExpectedFact, now: AuditedGroup, before: AuditedGroup | None, published: PublishedEvent
     ) -> Iterator[str]:
-        if self._blind and told.episode != now.number:
+        if self._skipping and published.episode != now.number:
             return  # its episode began before what can be compared
-        self._blind = False
+        self._skipping = False
         if self._open is None:
-            since_ms = before.at_ms if before and before.rows else now.at_ms
+            since_ms = before.at_ms if before and before.members else now.at_ms
             self._open, self._base = _Sums(now.number, set(), since_ms), before
             self._free_ms, self._unheld_ms = {}, 0
         sums, step = self._open, changes(before, now)
         sums.numbers.add(now.number)
-        gradual = told.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.rows
+        gradual = published.protocol is RebalanceProtocol.COOPERATIVE or entry.returned or not now.members
         sums.taken += step.taken if gradual else len(before.holders) if before else 0
         sums.given += step.given if gradual else len(now.holders)
-        sums.earliest_ms = min(sums.earliest_ms, now.at_ms if told.started_ms is None else told.started_ms)
+        sums.earliest_ms = min(sums.earliest_ms, now.at_ms if published.started_ms is None else published.started_ms)
         sums.session_ms = max(sums.session_ms, now.session_ms, before.session_ms if before else 0)
         sums.vague = sums.vague or now.vague or (before is not None and before.vague)
-        sums.unseen = sums.unseen or (not told.seen_start and _stops_at_start(entry, before, now, told))
-        self._see_unheld(entry, before, now, told)
-        if told.episode != sums.first:
-            yield f"its episode began with {sums.first}, told is {told.episode}"
-        if not told.closes:
+        sums.unseen = sums.unseen or (not published.seen_start and _stops_at_start(entry, before, now, published))
+        self._update_unheld(entry, before, now, published)
+        if published.episode != sums.first:
+            yield f"its episode began with {sums.first}, told is {published.episode}"
+        if not published.closes:
             if not (now.owing or now.vague):
                 yield "its episode is told to go on, and nobody has anything to give up or to wait for"
             return
         self._open = None
-        yield from self._closing(entry, now, told, sums)
+        yield from self._closing(entry, now, published, sums)
 
-    def _closing(self, entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent, sums: _Sums) -> Iterator[str]:
-        if told.followups != len(sums.numbers) - 1:
-            yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {told.followups}"
+    def _closing(self, entry: ExpectedFact, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
+        if published.followups != len(sums.numbers) - 1:
+            yield f"its episode has {len(sums.numbers) - 1} follow-ups, told are {published.followups}"
         if sums.vague:
-            self.unjudged[VAGUE] += 1
+            self.unjudged[SEVERAL_TOPICS] += 1
         else:
             whole = changes(self._base, now)
             expected = (whole.moved, sums.taken, sums.given, whole.same and not entry.returned)
-            found = (told.moved, told.revoked + told.lost, told.assigned, told.noop)
-            for what, wanted, have in zip(("moved", "taken", "given", "noop"), expected, found, strict=True):
-                if wanted != have:
-                    yield f"{what} is {wanted} by the records, {have} by the event"
-        yield from self._stall(now, told, sums)
+            actual = (published.moved, published.revoked + published.lost, published.assigned, published.noop)
+            for what, by_records, by_event in zip(("moved", "taken", "given", "noop"), expected, actual, strict=True):
+                if by_records != by_event:
+                    yield f"{what} is {by_records} by the records, {by_event} by the event"
+        yield from self._stall(now, published, sums)
 
-    def _stall(self, now: AuditedGroup, told: PublishedEvent, sums: _Sums) -> Iterator[str]:
-        stall, base = told.stall, self._base
+    def _stall(self, now: AuditedGroup, published: PublishedEvent, sums: _Sums) -> Iterator[str]:
+        stall, base = published.stall, self._base
         if stall is None:
             # An observer that started in the middle of a first episode knows no stall; its other values are the same.
             if base is not None and now.holders and not sums.unseen:
@@ -159,52 +159,55 @@ class GroupAccount:
         if stall.seconds > longest_s and not (base and base.may_wait):
             yield f"its stall is {stall.seconds} s, and what was before it ended {longest_s} s ago at most"
 
-    def _see_unheld(
-        self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent
+    def _update_unheld(
+        self, entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
     ) -> None:
         """Update how long a partition had no owner by the records alone: the published stall cannot be shorter."""
         self._unheld_ms = max(self._unheld_ms, entry.unheld_ms)
-        if now.group_type is not GroupType.CLASSIC or before is None or not now.rows:
+        if now.group_type is not GroupType.CLASSIC or before is None or not now.members:
             return
         both = before.holders.keys() & now.holders.keys()
-        if told.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
+        if published.protocol is RebalanceProtocol.EAGER and both and now.joined_ms is not None and not entry.returned:
             self._unheld_ms = max(self._unheld_ms, now.at_ms - max(now.joined_ms, before.at_ms))
-        for each in now.holders.keys() & self._free_ms.keys():
-            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(each))
+        for partition in now.holders.keys() & self._free_ms.keys():
+            self._unheld_ms = max(self._unheld_ms, now.at_ms - self._free_ms.pop(partition))
         self._free_ms |= dict.fromkeys(before.holders.keys() - now.holders.keys(), now.at_ms)
 
 
-def _stops_at_start(entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, told: PublishedEvent) -> bool:
+def _stops_at_start(
+    entry: ExpectedFact, before: AuditedGroup | None, now: AuditedGroup, published: PublishedEvent
+) -> bool:
     """Whether the stall is unknown without the start of this generation."""
     if now.group_type is not GroupType.CLASSIC:
         return True
     if entry.returned:
         return False
-    if told.protocol is not RebalanceProtocol.COOPERATIVE or before is None or not before.holders:
+    if published.protocol is not RebalanceProtocol.COOPERATIVE or before is None or not before.holders:
         return True  # all members stop, or partitions without an owner are stalled from the start
-    return any(row.held and row.member_id not in now.ids for row in before.rows)
+    return any(member.held and member.member_id not in now.ids for member in before.members)
 
 
-def _has_names(sheet: AuditedGroup, names: Mapping[str, str]) -> bool:
-    said = sheet.group_type in (GroupType.CLASSIC, GroupType.STREAMS)
-    return said or all(key in names for row in sheet.rows for key in row.held)
+def _has_names(group: AuditedGroup, names: Mapping[str, str]) -> bool:
+    has_names = group.group_type in (GroupType.CLASSIC, GroupType.STREAMS)
+    return has_names or all(key in names for member in group.members for key in member.held)
 
 
-def _members(now: AuditedGroup, told: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
-    if not told.whole:
-        yield f"of {told.parts} parts only {len(told.parts_seen)} are there"
+def _members(now: AuditedGroup, published: PublishedEvent, names: Mapping[str, str]) -> Iterator[str]:
+    if not published.whole:
+        yield f"of {published.parts} parts only {len(published.parts_seen)} are there"
         return
-    shown = totals(now.rows, names)
-    if (shown.members, shown.who) != (told.totals.members, told.totals.who):
-        yield f"the records show {shown.members} members, the event {told.totals.members}, or others"
+    recorded = totals(now.members, names)
+    if (recorded.members, recorded.who) != (published.totals.members, published.totals.who):
+        yield f"the records show {recorded.members} members, the event {published.totals.members}, or others"
         return
-    if shown.wants != told.totals.wants:
+    if recorded.details != published.totals.details:
         yield "what its members subscribe to, own or wait for is not what the record says"
-    if not _same_held(now, shown, told.totals, names):
-        yield f"the records give {shown.partitions} partitions, the event {told.totals.partitions}, or to others"
+    if not _same_held(now, recorded, published.totals, names):
+        partitions = published.totals.partitions
+        yield f"the records give {recorded.partitions} partitions, the event {partitions}, or to others"
 
 
-def _same_held(now: AuditedGroup, shown: Totals, told: Totals, names: Mapping[str, str]) -> bool:
+def _same_held(now: AuditedGroup, recorded: Totals, published: Totals, names: Mapping[str, str]) -> bool:
     if now.vague:
-        return shown.numbered == told.numbered
-    return (shown.named == told.named) if _has_names(now, names) else (shown.shaped == told.shaped)
+        return recorded.numbered == published.numbered
+    return (recorded.named == published.named) if _has_names(now, names) else (recorded.shaped == published.shaped)

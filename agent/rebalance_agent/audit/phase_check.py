@@ -9,33 +9,33 @@ from rebalance_agent.audit.entries import ExpectedFact
 from rebalance_agent.audit.published_event import PublishedEvent
 from rebalance_agent.model.group import GroupType
 
-__all__ = ["misdated"]
+__all__ = ["phase_differences"]
 
 
-def misdated(entry: ExpectedFact, now: AuditedGroup, told: PublishedEvent) -> Iterator[str]:
+def phase_differences(entry: ExpectedFact, now: AuditedGroup, published: PublishedEvent) -> Iterator[str]:
     """Yield the times of an event that its records contradict; the return of a static member has no phases.
 
     No record holds the start of a classic rebalance, but it cannot be before the previous generation.
     """
     if entry.returned:
         return
-    before = entry.before if entry.certain and told.previous is not None else None
+    before = entry.before if entry.certain and published.previous is not None else None
     if now.group_type is GroupType.CLASSIC:
-        yield from _joined(told, _join_end(now, before), certain=entry.certain)
+        yield from _join_differences(published, _join_end(now, before), certain=entry.certain)
         first_ms = None if before is None else min(before.at_ms, now.at_ms)
-        if first_ms is not None and told.started_ms is not None and told.started_ms < first_ms:
-            yield f"it cannot have begun before {first_ms}, told is {told.started_ms}"
+        if first_ms is not None and published.started_ms is not None and published.started_ms < first_ms:
+            yield f"it cannot have begun before {first_ms}, told is {published.started_ms}"
     elif before is not None:
         # An observer that saw only a part of the rebalance leaves times out.
-        if told.started_ms not in (None, now.started_ms):
-            yield f"its epoch began at {now.started_ms}, told is {told.started_ms}"
-        if told.joined_ms not in (None, now.joined_ms):
-            yield f"it was assigned at {now.joined_ms}, told is {told.joined_ms}"
+        if published.started_ms not in (None, now.started_ms):
+            yield f"its epoch began at {now.started_ms}, told is {published.started_ms}"
+        if published.joined_ms not in (None, now.joined_ms):
+            yield f"it was assigned at {now.joined_ms}, told is {published.joined_ms}"
 
 
-def _joined(told: PublishedEvent, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
-    if told.joined_ms != joined_ms and (certain or told.joined_ms is not None):
-        yield f"its join phase ended at {joined_ms}, told is {told.joined_ms}"
+def _join_differences(published: PublishedEvent, joined_ms: int | None, *, certain: bool) -> Iterator[str]:
+    if published.joined_ms != joined_ms and (certain or published.joined_ms is not None):
+        yield f"its join phase ended at {joined_ms}, told is {published.joined_ms}"
 
 
 def _join_end(now: AuditedGroup, before: AuditedGroup | None) -> int | None:

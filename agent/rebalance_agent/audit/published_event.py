@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_agent.audit.audited_group import NOBODY, RecordPosition, Totals, row_of, totals
+from rebalance_agent.audit.audited_group import NO_MEMBERS, RecordPosition, Totals, audited_member, totals
 from rebalance_agent.model.episode import Basis, Evidence, Stall
 from rebalance_agent.model.events import AbortedEvent, GenerationEvent, GroupGoneEvent
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 
-__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "told_of"]
+__all__ = ["GroupFact", "PublishedEvent", "inconsistencies", "reduce_event"]
 
 GroupFact = GenerationEvent | AbortedEvent | GroupGoneEvent
 
@@ -37,7 +37,7 @@ class PublishedEvent:
     group_type: GroupType
     number: int
     at_ms: int
-    place: RecordPosition
+    position: RecordPosition
     revision: int
     parts: int = 1
     count: int = 1
@@ -56,7 +56,7 @@ class PublishedEvent:
     lost: int = 0
     noop: bool = False
     stall: Stall | None = None
-    totals: Totals = NOBODY
+    totals: Totals = NO_MEMBERS
     parts_seen: frozenset[int] = WHOLE
     first_id: str = ""
     matched: bool = False
@@ -71,11 +71,11 @@ class PublishedEvent:
         """The fields from which the event's id is computed."""
         return self.kind, self.group, self.group_type, self.number, self.at_ms
 
-    def again(self, known: PublishedEvent) -> bool:
-        """Whether it is a copy of ``known``, which has the same id, and not a part left over from another revision."""
-        return self.parts == known.parts == 1 or self.parts_seen <= known.parts_seen
+    def is_copy_of(self, other: PublishedEvent) -> bool:
+        """Whether it is a copy of ``other``, which has the same id, and not a part left over from another revision."""
+        return self.parts == other.parts == 1 or self.parts_seen <= other.parts_seen
 
-    def contradicted(self, other: PublishedEvent) -> Iterator[str]:
+    def contradictions(self, other: PublishedEvent) -> Iterator[str]:
         """Yield what differs in a copy with the same revision and must not.
 
         Episodes, and so their sums, may differ: an observer that started in the middle of one knows less. So sums are
@@ -84,11 +84,11 @@ class PublishedEvent:
         if self.totals != other.totals:
             yield "members"
         first = self.previous is not None and self.previous < self.episode
-        if first and self._drawn == other._drawn and self._sums != other._sums:
+        if first and self._episode_fields == other._episode_fields and self._sums != other._sums:
             yield "moves"
 
     @property
-    def _drawn(self) -> tuple[object, ...]:
+    def _episode_fields(self) -> tuple[object, ...]:
         return self.previous, self.episode, self.closes, self.followups, self.protocol
 
     @property
@@ -102,41 +102,41 @@ class PublishedEvent:
         return f"{'aborted generation' if self.kind == AbortedEvent.KIND else 'generation'} {self.number}"
 
 
-def told_of(event: GroupFact, place: RecordPosition) -> PublishedEvent:
+def reduce_event(event: GroupFact, position: RecordPosition) -> PublishedEvent:
     """Reduce an event, or a part of one, to what is compared."""
-    told = PublishedEvent(
+    published = PublishedEvent(
         event.KIND,
         event.group,
         event.group_type,
         event.generation if not isinstance(event, GroupGoneEvent) else 0,
         event.timestamp_ms,
-        place,
+        position,
         event.revision,
     )
     if isinstance(event, AbortedEvent):
-        told.count = event.generations
+        published.count = event.generations
     elif isinstance(event, GenerationEvent):
-        told.parts, told.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
-        told.first_id = event.event_id if event.parts > 1 and not event.part else ""
-        told.previous, told.episode, told.closes = (
+        published.parts, published.parts_seen = event.parts, frozenset((event.part,)) if event.part else WHOLE
+        published.first_id = event.event_id if event.parts > 1 and not event.part else ""
+        published.previous, published.episode, published.closes = (
             event.previous_generation,
             event.episode_generation,
             event.closes_episode,
         )
-        told.followups, told.assignor, told.protocol = event.followups, event.assignor, event.protocol
-        told.started_ms = event.phases.started_ms
-        told.seen_start = event.phases.started_evidence in _SEEN
-        told.joined_ms, told.stall = event.phases.joined_ms, event.stall
-        told.moved, told.revoked, told.assigned = event.moved, event.revoked, event.assigned
-        told.lost, told.noop = event.lost, event.noop
-        told.totals = totals((row_of(member, event.group_type) for member in event.members), {})
-    return told
+        published.followups, published.assignor, published.protocol = event.followups, event.assignor, event.protocol
+        published.started_ms = event.phases.started_ms
+        published.seen_start = event.phases.started_evidence in _SEEN
+        published.joined_ms, published.stall = event.phases.joined_ms, event.stall
+        published.moved, published.revoked, published.assigned = event.moved, event.revoked, event.assigned
+        published.lost, published.noop = event.lost, event.noop
+        published.totals = totals((audited_member(member, event.group_type) for member in event.members), {})
+    return published
 
 
 def inconsistencies(event: GenerationEvent) -> Iterator[str]:
     """Yield the contradictions within an event, without any record."""
     phases = event.phases
-    times = [each for each in (phases.started_ms, phases.joined_ms, phases.completed_ms) if each is not None]
+    times = [time_ms for time_ms in (phases.started_ms, phases.joined_ms, phases.completed_ms) if time_ms is not None]
     if phases.completed_ms != event.timestamp_ms:
         yield f"it was complete at {event.timestamp_ms}, told is {phases.completed_ms}"
     if times != sorted(times):

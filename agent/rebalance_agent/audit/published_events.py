@@ -9,7 +9,7 @@ from functools import cached_property
 from rebalance_agent.audit.audit_report import AuditReport, Difference, Differences
 from rebalance_agent.audit.audited_group import RecordPosition
 from rebalance_agent.audit.entries import ExpectedFact
-from rebalance_agent.audit.published_event import GroupFact, PublishedEvent, inconsistencies, told_of
+from rebalance_agent.audit.published_event import GroupFact, PublishedEvent, inconsistencies, reduce_event
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent, GroupGoneEvent, event_id
 from rebalance_agent.model.group import GroupType
@@ -41,46 +41,46 @@ class PublishedEvents:
         self._cluster_id = cluster_id
         self._shows = shows
         self._once = once
-        self._told: dict[str, PublishedEvent] = {}
+        self._published: dict[str, PublishedEvent] = {}
         self._disputed: dict[str, Differences] = {}
 
-    def take(self, event: Event, place: RecordPosition) -> None:
+    def take(self, event: Event, position: RecordPosition) -> None:
         """Add an event, if it is of this cluster and of one of the ``kinds``."""
         if not isinstance(event, GroupFact) or event.KIND not in self.kinds or event.cluster_id != self._cluster_id:
             return
         if event.source is not Source.RECORDS:
             if self._shows(event.group):
-                told = told_of(event, place)
-                self._differ(told, f"{told} is told of polls, which show no such thing", place)
+                published = reduce_event(event, position)
+                self._differ(published, f"{published} is told of polls, which show no such thing", position)
             return
         at_ms = event.timestamp_ms
         self.first_ms = at_ms if self.first_ms is None else min(self.first_ms, at_ms)
         self.last_ms = at_ms if self.last_ms is None else max(self.last_ms, at_ms)
         if not self._shows(event.group):
             return
-        told = told_of(event, place)
+        published = reduce_event(event, position)
         if isinstance(event, GenerationEvent):
             for what in inconsistencies(event):
-                self._differ(told, what, place)
-        self._keep(_key(event), told)
+                self._differ(published, what, position)
+        self._keep(_key(event), published)
 
-    def of(self, entry: ExpectedFact) -> PublishedEvent | None:
+    def find(self, entry: ExpectedFact) -> PublishedEvent | None:
         """Return the event of an expected fact; None if there is none."""
-        wanted = entry.event_id(self._cluster_id)
-        told, other = self._told.get(wanted), self._anonymous(entry)
+        expected_id = entry.event_id(self._cluster_id)
+        published, other = self._published.get(expected_id), self._anonymous(entry)
         if other is not None:
-            told = other if told is None else _better(told, other)
-        if told is not None and entry.certain and told.first_id not in ("", wanted):
+            published = other if published is None else _better(published, other)
+        if published is not None and entry.certain and published.first_id not in ("", expected_id):
             return None
-        return told
+        return published
 
-    def as_epoch(self, entry: ExpectedFact) -> bool:
+    def was_published_as_epoch(self, entry: ExpectedFact) -> bool:
         """Whether a classic record's generation was published as an epoch, which the record may only repeat."""
         return entry.group_type is GroupType.CLASSIC and (entry.group, entry.number) in self._epochs
 
     def unmatched(self) -> Iterator[PublishedEvent]:
         """Yield the events without a record."""
-        return (told for told in self._told.values() if not told.matched)
+        return (published for published in self._published.values() if not published.matched)
 
     def disputed(self) -> Iterator[Differences]:
         """Yield the contradictions between copies of an event, unless a higher revision was read."""
@@ -88,14 +88,16 @@ class PublishedEvents:
 
     @cached_property
     def _by_time(self) -> Mapping[tuple[str, int, int], PublishedEvent]:
-        generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
-        rising = sorted(generations, key=lambda each: each.revision)
-        return {(told.group, told.number, told.at_ms): told for told in rising}
+        generations = (published for published in self._published.values() if published.kind == GenerationEvent.KIND)
+        by_revision = sorted(generations, key=lambda event: event.revision)
+        return {(published.group, published.number, published.at_ms): published for published in by_revision}
 
     @cached_property
     def _epochs(self) -> frozenset[tuple[str, int]]:
-        generations = (told for told in self._told.values() if told.kind == GenerationEvent.KIND)
-        return frozenset((each.group, each.number) for each in generations if each.group_type is not GroupType.CLASSIC)
+        generations = (published for published in self._published.values() if published.kind == GenerationEvent.KIND)
+        return frozenset(
+            (event.group, event.number) for event in generations if event.group_type is not GroupType.CLASSIC
+        )
 
     def _anonymous(self, entry: ExpectedFact) -> PublishedEvent | None:
         """Return the event of a generation that has another id than the fact: returned members are part of the id."""
@@ -105,45 +107,52 @@ class PublishedEvents:
             # Whether members returned is unknown.
             return self._by_time.get((entry.group, entry.number, entry.at_ms))
         # The ids of further parts do not contain the returned members.
-        spread = self._told.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
+        spread = self._published.get(replace(entry, returned=()).event_id(self._cluster_id)) if entry.returned else None
         return spread if spread and spread.parts > 1 else None
 
-    def _keep(self, key: str, told: PublishedEvent) -> None:
-        known = self._told.get(key)
-        if known and told.fact != known.fact:
-            self._differ(told, f"{told} has the id of {known} of {known.group!r}", known.place, told.place)
+    def _keep(self, key: str, published: PublishedEvent) -> None:
+        other = self._published.get(key)
+        if other and published.fact != other.fact:
+            self._differ(
+                published, f"{published} has the id of {other} of {other.group!r}", other.position, published.position
+            )
             return
-        if known and self._once and told.again(known):
-            self._differ(told, f"{told} is there twice", known.place, told.place)
-        if known is None or (told.revision, told.whole) > (known.revision, known.whole):
-            self._told[key] = told
+        if other and self._once and published.is_copy_of(other):
+            self._differ(published, f"{published} is there twice", other.position, published.position)
+        if other is None or (published.revision, published.whole) > (other.revision, other.whole):
+            self._published[key] = published
             self._disputed.pop(key, None)
-        elif (told.revision, told.parts) == (known.revision, known.parts) and not told.parts_seen <= known.parts_seen:
-            known.parts_seen |= told.parts_seen
-            known.totals = known.totals.plus(told.totals)
-            known.first_id = known.first_id or told.first_id
-        elif told.parts == 1:
+        elif (published.revision, published.parts) == (
+            other.revision,
+            other.parts,
+        ) and not published.parts_seen <= other.parts_seen:
+            other.parts_seen |= published.parts_seen
+            other.totals = other.totals.plus(published.totals)
+            other.first_id = other.first_id or published.first_id
+        elif published.parts == 1:
             self._report.copies += 1
-            if told.revision == known.revision:
-                for what in known.contradicted(told):
-                    places = known.place, told.place
-                    difference = Difference(told.group, told.number, f"it is told twice, with other {what}", places)
+            if published.revision == other.revision:
+                for what in other.contradictions(published):
+                    positions = other.position, published.position
+                    difference = Difference(
+                        published.group, published.number, f"it is told twice, with other {what}", positions
+                    )
                     self._disputed.setdefault(key, Differences(DISPUTES_MAX)).add(difference)
 
-    def _differ(self, told: PublishedEvent, what: str, *places: RecordPosition) -> None:
-        self._report.differ(Difference(told.group, told.number, what, places))
+    def _differ(self, published: PublishedEvent, what: str, *positions: RecordPosition) -> None:
+        self._report.differ(Difference(published.group, published.number, what, positions))
 
 
-def _better(told: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
+def _better(published: PublishedEvent, other: PublishedEvent) -> PublishedEvent:
     """Return the higher revision of one fact; the other one needs no record of its own."""
-    if (told.revision, told.parts) != (other.revision, other.parts):
-        told.matched = other.matched = True
-    return max(told, other, key=lambda each: each.revision)
+    if (published.revision, published.parts) != (other.revision, other.parts):
+        published.matched = other.matched = True
+    return max(published, other, key=lambda event: event.revision)
 
 
 def _key(event: GroupFact) -> str:
     """Return the event's id; for an event in parts, the same id for all of them."""
     if not isinstance(event, GenerationEvent) or event.parts == 1:
         return event.event_id
-    known = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
-    return event_id(*known)
+    other = event.KIND, event.cluster_id, event.group, event.group_type, event.generation, event.timestamp_ms
+    return event_id(*other)

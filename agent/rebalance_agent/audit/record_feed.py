@@ -17,7 +17,7 @@ from rebalance_agent.model.group import GroupType
 
 __all__ = ["RecordFeed"]
 
-_Book = ClassicEntries | EpochEntries
+_Entries = ClassicEntries | EpochEntries
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class _End:
     """The tombstone of a group's main record; the group may continue as another type in the same batch."""
 
     at_ms: int
-    place: RecordPosition
+    position: RecordPosition
 
 
 class RecordFeed:
@@ -45,14 +45,14 @@ class RecordFeed:
         self.orphans: set[tuple[str, int]] = set()
         self._shows = shows
         self._cleaned = cleaned
-        self._books: dict[str, _Book] = {}
+        self._entries: dict[str, _Entries] = {}
         self._ends: dict[str, _End] = {}
         self._partitions: dict[str, int] = {}
-        self._heard: dict[int, set[str]] = {}
+        self._groups_seen: dict[int, set[str]] = {}
 
-    def book(self, group: str) -> _Book | None:
+    def entries(self, group: str) -> _Entries | None:
         """Return the group's entries; None if the group does not exist."""
-        return self._books.get(group)
+        return self._entries.get(group)
 
     def partition(self, group: str) -> int | None:
         """Return the partition in which the group's records were read; None if there were none."""
@@ -61,11 +61,11 @@ class RecordFeed:
     def doubt(self, partition: int) -> None:
         """Take a gap in a partition: later records of its groups cannot be compared with earlier ones."""
         # Only groups with records since the last gap: there may be as many gaps as records.
-        for group in self._heard.pop(partition, ()):
-            if book := self._books.get(group):
-                book.doubt()
+        for group in self._groups_seen.pop(partition, ()):
+            if entries := self._entries.get(group):
+                entries.doubt()
 
-    def post(self, record: LogRecord) -> Iterator[ExpectedFact]:
+    def add_record(self, record: LogRecord) -> Iterator[ExpectedFact]:
         """Take one record; yield the expected facts that follow from it."""
         if record_kind(record.key) not in GROUP_FACT_KINDS:
             return
@@ -77,55 +77,59 @@ class RecordFeed:
         if decoded.unknown:
             self.unread += 1
         elif self._shows(decoded.group) and (fact := group_fact(decoded)):
-            self._heard.setdefault(record.place.partition, set()).add(fact.group)
-            yield from self._post(fact, record)
+            self._groups_seen.setdefault(record.position.partition, set()).add(fact.group)
+            yield from self._add(fact, record)
 
     def close(self) -> Iterator[ExpectedFact]:
         """Take the end of all records; yield the deletions that were pending."""
         for group in list(self._ends):
             yield from self._end(group)
 
-    def _post(self, fact: GroupFact, record: LogRecord) -> Iterator[ExpectedFact]:
+    def _add(self, fact: GroupFact, record: LogRecord) -> Iterator[ExpectedFact]:
         group, group_type, at_ms = fact.group, fact.group_type, record.timestamp_ms
-        book = self._books.get(group)
-        if fact.value is None and (book is None or book.group_type is not group_type):
-            if self._cleaned(record.place.partition):
+        entries = self._entries.get(group)
+        if fact.value is None and (entries is None or entries.group_type is not group_type):
+            if self._cleaned(record.position.partition):
                 self.orphans.add((group, at_ms))
             return
         if fact.value is not None:
-            yield from self._turn(group, group_type, record)
+            yield from self._start_if_new(group, group_type, record)
         if fact.deletes_group:
-            self._ends.setdefault(group, _End(at_ms, record.place))
+            self._ends.setdefault(group, _End(at_ms, record.position))
             return
-        book = self._books[group]
+        entries = self._entries[group]
         if isinstance(fact, EpochGroupFact):
-            if isinstance(book, EpochEntries):
-                yield from book.take(fact.kind, fact.subject, fact.value, at_ms, record.place)
-        elif isinstance(book, ClassicEntries) and fact.value is not None:
-            yield from book.take(fact.value, at_ms, record.place)
+            if isinstance(entries, EpochEntries):
+                yield from entries.take(fact.kind, fact.subject, fact.value, at_ms, record.position)
+        elif isinstance(entries, ClassicEntries) and fact.value is not None:
+            yield from entries.take(fact.value, at_ms, record.position)
 
-    def _turn(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
+    def _start_if_new(self, group: str, group_type: GroupType, record: LogRecord) -> Iterator[ExpectedFact]:
         """Start new entries if the group is new, migrated to another type, or was deleted and recreated."""
-        book, end = self._books.get(group), self._ends.get(group)
-        if book and end is None and book.group_type is group_type:
+        entries, end = self._entries.get(group), self._ends.get(group)
+        if entries and end is None and entries.group_type is group_type:
             return
-        goes_on = book and (end is None or (record.timestamp_ms == end.at_ms and group_type is not book.group_type))
-        if goes_on:
+        continues = entries and (
+            end is None or (record.timestamp_ms == end.at_ms and group_type is not entries.group_type)
+        )
+        if continues:
             self._ends.pop(group, None)
         elif end:
             yield from self._end(group)
-        self._begin(group, group_type, record.place.partition, book if goes_on else None)
+        self._begin(group, group_type, record.position.partition, entries if continues else None)
 
-    def _begin(self, group: str, group_type: GroupType, partition: int, heir_of: _Book | None) -> None:
+    def _begin(self, group: str, group_type: GroupType, partition: int, predecessor: _Entries | None) -> None:
         self._partitions[group] = partition
-        origin = heir_of.last if heir_of else None
+        origin = predecessor.last if predecessor else None
         classic = group_type is GroupType.CLASSIC
-        book = ClassicEntries(group, origin) if classic else EpochEntries(group, group_type, origin)
-        book.certain = heir_of.certain if heir_of else not self._cleaned(partition)
-        self._books[group] = book
+        entries = ClassicEntries(group, origin) if classic else EpochEntries(group, group_type, origin)
+        entries.certain = predecessor.certain if predecessor else not self._cleaned(partition)
+        self._entries[group] = entries
 
     def _end(self, group: str) -> Iterator[ExpectedFact]:
-        end, book = self._ends.pop(group), self._books.pop(group)
-        if book.known:
+        end, entries = self._ends.pop(group), self._entries.pop(group)
+        if entries.known:
             kind = GroupGoneEvent.KIND
-            yield ExpectedFact(kind, group, book.group_type, book.number, end.at_ms, end.place, certain=book.certain)
+            yield ExpectedFact(
+                kind, group, entries.group_type, entries.number, end.at_ms, end.position, certain=entries.certain
+            )

@@ -34,7 +34,7 @@ def excess(event: GenerationEvent) -> int | None:
 
 def slowest_client_id(event: GenerationEvent) -> str | None:
     """Return the client id of the slowest member; None if unknown."""
-    return next((each.client_id for each in event.members if each.member_id == event.slowest_member_id), None)
+    return next((element.client_id for element in event.members if element.member_id == event.slowest_member_id), None)
 
 
 _DERIVED: Mapping[str, Callable[[GenerationEvent], object]] = {
@@ -69,12 +69,12 @@ _NOWHERE = Workload()
 def contradictions(event: Event, row: Mapping[str, object]) -> Iterator[str]:
     """Yield the columns of a row that differ from the event in its ``body``."""
     for name, value in row.items():
-        said = _plain(_said(event, name))
-        if value != said:
-            yield f"{name} is {value!r}, its body says {said!r}"
+        expected = _plain(_expected(event, name))
+        if value != expected:
+            yield f"{name} is {value!r}, its body says {expected!r}"
 
 
-def _said(event: Event, name: str) -> object:
+def _expected(event: Event, name: str) -> object:
     if name == "kind":
         return event.KIND
     if isinstance(event, GenerationEvent) and name in _DERIVED:
@@ -87,7 +87,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
-        return [_plain(each) for each in value]
+        return [_plain(element) for element in value]
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -109,14 +109,14 @@ class TableRows:
         """Start without events and rows."""
         self._rosters: dict[str, _Roster] = {}
 
-    def expect(self, event: GenerationEvent) -> None:
+    def add_event(self, event: GenerationEvent) -> None:
         """Add an event, all of whose members must have rows."""
         roster = self._rosters.setdefault(event.event_id, _Roster())
         roster.group, roster.number = event.group, event.generation
         roster.members += len(event.members)
         roster.digests += sum(digest(*_columns(member)) for member in event.members)
 
-    def see(self, event_id: str, group: str, number: int, row: Mapping[str, object]) -> None:
+    def add_row(self, event_id: str, group: str, number: int, row: Mapping[str, object]) -> None:
         """Add a row of ``members`` with `MEMBER_COLUMNS`."""
         roster = self._rosters.setdefault(event_id, _Roster(group, number))
         roster.rows += 1

@@ -85,11 +85,11 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
         ledger, whole_ms = Ledger(cluster.cluster_id, shows), 0
         if options.events:
             for event, place in _events(options):
-                ledger.tell(event, place)
+                ledger.add_event(event, place)
         else:
-            whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.tell)
+            whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.add_event)
             ledger.report.leave(NO_EVENTS, cluster.unread)
-        accounts = {"events": _Account(ledger, max(whole_ms, ledger.told.first_ms or 0), until_ms)}
+        accounts = {"events": _Account(ledger, max(whole_ms, ledger.published.first_ms or 0), until_ms)}
     _expect(accounts, options, cluster.names())
     cluster.post(*(each.ledger for each in accounts.values()))
     return accounts
@@ -101,7 +101,7 @@ def _of_files(options: argparse.Namespace) -> dict[str, _Account]:
     _expect(accounts, options, {})
     for record in records_in(options.records):
         for account in accounts.values():
-            account.ledger.post(record)
+            account.ledger.add_record(record)
     return accounts
 
 
@@ -113,8 +113,8 @@ def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str,
     for event, place in itertools.chain([first] if first else [], told):
         if event.cluster_id != cluster_id:
             raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
-        ledger.tell(event, place)
-    return {"events": _Account(ledger, ledger.told.first_ms or 0, None)}
+        ledger.add_event(event, place)
+    return {"events": _Account(ledger, ledger.published.first_ms or 0, None)}
 
 
 def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameFilter) -> dict[str, _Account]:
@@ -127,11 +127,11 @@ def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameF
         what = f"needs the package {package!r}: pip install 'kafka-rebalance-agent[pipeline]'"
         raise InvalidInputError("--tables", what) from None
     told = told_by_tables(options, cluster_id, shows)
-    first_ms, last_ms = told.events.told.first_ms or 0, told.events.told.last_ms or 0
+    first_ms, last_ms = told.events.published.first_ms or 0, told.events.published.last_ms or 0
     return {
         "events": _Account(told.events, first_ms, last_ms),
         "generations": _Account(
-            told.generations, first_ms, told.generations.told.last_ms if told.reach_ms is None else told.reach_ms
+            told.generations, first_ms, told.generations.published.last_ms if told.reach_ms is None else told.reach_ms
         ),
     }
 

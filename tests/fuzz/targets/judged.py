@@ -54,10 +54,10 @@ def take_told(data):
     for number, line in enumerate(data.split(b"\n")):
         event = read_or_refused(lambda line: event_from_json(json_object(line)), line, InvalidInputError)
         if event is not None:
-            ledger.tell(event, RecordPosition("events", -1, number))
-    ledger.expect(AuditWindow(ledger.told.first_ms or 0))
+            ledger.add_event(event, RecordPosition("events", -1, number))
+    ledger.expect(AuditWindow(ledger.published.first_ms or 0))
     for record in records():
-        ledger.post(record)
+        ledger.add_record(record)
     _is_shown(ledger.close())
 
 

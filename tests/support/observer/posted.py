@@ -59,10 +59,10 @@ def ledger_of(events, records, *, once=False, **window):
     """The report on these events and records of ``cluster``."""
     ledger = Ledger("cluster", once=once)
     for number, event in enumerate(events, 1):
-        ledger.tell(event, RecordPosition("events", -1, number))
+        ledger.add_event(event, RecordPosition("events", -1, number))
     ledger.expect(AuditWindow(**window))
     for record in records:
-        ledger.post(record)
+        ledger.add_record(record)
     return ledger.close()
 
 

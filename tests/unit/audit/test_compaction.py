@@ -4,7 +4,7 @@ from rebalance_agent.audit.compaction import CompactedRange
 def test_without_a_gap_nothing_was_cleaned():
     cleaned = CompactedRange()
     assert [cleaned.ends(0, key) for key in (b"a", b"b", b"a")] == [False, False, False]
-    assert not cleaned.maybe(0)
+    assert not cleaned.may_be_cleaned(0)
 
 
 def test_what_follows_a_gap_may_have_been_cleaned_until_a_key_comes_again():
@@ -12,15 +12,15 @@ def test_what_follows_a_gap_may_have_been_cleaned_until_a_key_comes_again():
     cleaned.ends(0, b"a")
     cleaned.gap(0)
     assert [cleaned.ends(0, key) for key in (b"b", b"c")] == [False, False]
-    assert cleaned.maybe(0)
+    assert cleaned.may_be_cleaned(0)
     assert cleaned.ends(0, b"a")  # of before the gap, too
-    assert not cleaned.maybe(0)
+    assert not cleaned.may_be_cleaned(0)
     assert not cleaned.ends(0, b"a")
 
 
 def test_each_partition_is_cleaned_for_itself():
     cleaned = CompactedRange()
     cleaned.gap(1)
-    assert (cleaned.maybe(0), cleaned.maybe(1)) == (False, True)
+    assert (cleaned.may_be_cleaned(0), cleaned.may_be_cleaned(1)) == (False, True)
     cleaned.ends(0, b"a")
     assert not cleaned.ends(1, b"a")

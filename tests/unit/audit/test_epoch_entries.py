@@ -52,7 +52,7 @@ def entries(observations):
     return [
         entry
         for each in observations
-        for entry in book.take(each.kind, each.subject, each.value, each.timestamp_ms, posted(each, 0).place)
+        for entry in book.take(each.kind, each.subject, each.value, each.timestamp_ms, posted(each, 0).position)
     ]
 
 

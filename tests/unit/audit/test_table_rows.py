@@ -143,9 +143,9 @@ def test_what_no_column_of_the_tables_is_compared_with_is_known():
 
 def rosters(*rows, event=EVENT):
     found = TableRows()
-    found.expect(event)
+    found.add_event(event)
     for row in rows:
-        found.see(EVENT.event_id, "g", 7, row)
+        found.add_row(EVENT.event_id, "g", 7, row)
     return [(each.group, each.number, each.what) for each in found.differences()]
 
 
@@ -167,7 +167,7 @@ def test_every_column_of_a_member_counts(name):
 
 def test_members_of_a_generation_that_is_not_there_are_named():
     found = TableRows()
-    found.see("0" * 32, "g", 9, MEMBER_ROWS[0])
+    found.add_row("0" * 32, "g", 9, MEMBER_ROWS[0])
     (difference,) = found.differences()
     assert (difference.number, difference.what) == (9, "it has 0 members, and 1 rows of members, or of others")
     assert str(difference).endswith("(members where event_id = '00000000000000000000000000000000')")

@@ -145,7 +145,12 @@ def _report_json(report: AuditReport) -> dict[str, object]:
         "unjudged": report.unjudged,
         "found": report.found,
         "differences": [
-            {"group": each.group, "generation": each.number, "what": each.what, "places": list(map(str, each.places))}
+            {
+                "group": each.group,
+                "generation": each.number,
+                "what": each.what,
+                "places": list(map(str, each.positions)),
+            }
             for each in report.differences
         ],
     }

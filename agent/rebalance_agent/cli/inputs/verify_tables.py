@@ -84,11 +84,13 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         for row in rows("generations", *GENERATION_COLUMNS, "body"):
             event = _tell(generations, "generations", row, GENERATION_COLUMNS)
             if isinstance(event, GenerationEvent):
-                rosters.expect(event)
+                rosters.add_event(event)
                 hours.add(event)
         for row in rows("members", "event_id", "group", "generation", *MEMBER_COLUMNS):
-            rosters.see(row["event_id"], row["group"], row["generation"], row)
-        of_hours = hours.differences(rows("group_hours", "group", "hour_ms", *HOUR_COLUMNS), events.told.first_ms or 0)
+            rosters.add_row(row["event_id"], row["group"], row["generation"], row)
+        of_hours = hours.differences(
+            rows("group_hours", "group", "hour_ms", *HOUR_COLUMNS), events.published.first_ms or 0
+        )
         for difference in itertools.chain(rosters.differences(), of_hours):
             generations.report.differ(difference)
         generations.report.hours = hours.agreed
@@ -125,7 +127,7 @@ def _tell(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) -> Ev
         return None
     for what in contradictions(event, {name: row[name] for name in columns}):
         ledger.report.differ(Difference(row["group"], number, what, (place,)))
-    ledger.tell(event, place)
+    ledger.add_event(event, place)
     return event
 
 

@@ -96,7 +96,7 @@ class VerifiedCluster:
                 continue
             record = LogRecord(RecordPosition(OFFSETS_TOPIC, partition, offset), timestamp_ms, key, message.value())
             for ledger in ledgers:
-                ledger.post(record)
+                ledger.add_record(record)
 
     def _records(self, topic: str, partitions: range) -> Iterator[TopicRecord]:
         ends = self._cluster.end_offsets(topic, partitions)
