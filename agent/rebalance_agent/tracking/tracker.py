@@ -165,7 +165,7 @@ class Tracker:
         # Earlier polls did not ask for the groups of new partitions: a group's absence from them is no evidence.
         self._context.polls.forget()
 
-    # Everything else
+    # Polls, topics, loads, reports and the clock
 
     def _list(self, poll: GroupsListed) -> Iterator[Event]:
         rebalancing: set[str] = set()

@@ -40,7 +40,7 @@ class ClassicState(TrackedGroup):
     def __init__(
         self, group: str, context: TrackerContext, now_ms: int, predecessor: TrackedGroup | None = None
     ) -> None:
-        """Begin without any record; ``predecessor``: the group of another type that goes on as this one."""
+        """Start without records; ``predecessor``: the state of the group as another type, if it migrated."""
         super().__init__(group, context, now_ms, predecessor)
         self._origin = predecessor.last if predecessor else None
         self._migration_number = predecessor.number if predecessor else None

@@ -49,9 +49,9 @@ class EpochState(TrackedGroup):
         now_ms: int,
         predecessor: TrackedGroup | None = None,
     ) -> None:
-        """Begin without any record; until the group is known as a whole there is no view.
+        """Start without records; there is no view until all records of the group were read.
 
-        ``partition``: of the offsets topic. ``predecessor``: the group of another type that goes on as this one.
+        ``partition``: of the offsets topic. ``predecessor``: the state of the group as another type, if it migrated.
         """
         super().__init__(group, context, now_ms, predecessor)
         self.group_type = group_type
