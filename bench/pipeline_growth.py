@@ -19,7 +19,7 @@ from bench.pipeline import Run
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 
 GROUPS = 120
 MEMBERS = 4

@@ -27,7 +27,7 @@ from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.runtime.processes.signals import stop_on_signals
 from rebalance_agent.testing import EmbeddedKafka
 from rebalance_agent.testing.synthetic.fleet_plan import MONDAY_MS, FleetPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 
 BATCHES = 288
 """Of a day, one every five minutes."""

@@ -17,7 +17,7 @@ from rebalance_agent.pipeline.tables.group_hours import group_hours
 from rebalance_agent.pipeline.tables.members import members
 from rebalance_agent.pipeline.tables.schemas import TABLES
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 from support.pipeline.event_rows import events_frame
 from support.pipeline.reports import latest, report_of
 

@@ -12,7 +12,7 @@ from rebalance_agent.http.health import Readiness
 from rebalance_agent.http.server import HttpServer
 from rebalance_agent.runtime.listeners.web import WebApp
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 from rebalance_agent.tracking.tracker import Tracker
 from rebalance_agent.ui.page.site import GroupPages, Site
 

@@ -21,7 +21,7 @@ from rebalance_agent.pipeline.report.report_rows import (
     WhatIfRow,
 )
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 
 PERIOD_S = 86_400
 PARTS = {

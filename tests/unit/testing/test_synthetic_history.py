@@ -16,7 +16,7 @@ from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEv
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, draw_plan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 from rebalance_agent.testing.synthetic.target_assignments import by_range, shared, uniform
 
 FLEET = FleetPlan(groups=30, days=1, seed=3)

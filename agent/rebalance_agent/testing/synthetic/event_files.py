@@ -21,7 +21,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.event_json import json_line
 from rebalance_agent.model.events import Event, GenerationEvent
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan
-from rebalance_agent.testing.synthetic.group_history import history
+from rebalance_agent.testing.synthetic.synthetic_history import history
 
 __all__ = ["FILES_MAX", "PROCESSES_MAX", "SynthesisResult", "synthesize", "write_file"]
 
