@@ -137,7 +137,7 @@ class Tracker:
                 self._groups.vanish(observation.group, observation.version)
             case Tick():
                 yield from self._groups.pass_time(now_ms, DUE_MAX)
-                yield from self._see_clock(now_ms)
+                yield from self._check_clock(now_ms)
             case _:
                 self._observe_eventless(observation)
 
@@ -223,7 +223,7 @@ class Tracker:
                 state.history.add_assign_report(event, now_ms)
             self._groups.refresh(state)
 
-    def _see_clock(self, now_ms: int) -> Iterator[Event]:
+    def _check_clock(self, now_ms: int) -> Iterator[Event]:
         latest_ms, self._latest_ms = self._latest_ms, now_ms
         if now_ms < latest_ms - OVERTAKEN_MAX_MS:
             self._context.topics.set_back(now_ms)

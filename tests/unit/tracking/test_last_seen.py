@@ -201,8 +201,8 @@ def test_members_that_went_are_remembered_in_bounded_number_while_a_group_does_n
     monkeypatch.setattr(last_seen, "DEPARTED_MAX", 3)
     signs, had = last_seen.EpochLastSeen(), current(0, "x", 2, (0,)).value
     for number in range(10):
-        signs.see(f"m{number}", had, T0 + number)
-        signs.go(None, f"m{number}", replace(had, epoch=-2), T0 + 100 + number)
+        signs.update(f"m{number}", had, T0 + number)
+        signs.depart(None, f"m{number}", replace(had, epoch=-2), T0 + 100 + number)
     kept, departures = signs.take()
     assert list(kept) == list(departures) == ["m7", "m8", "m9"]
     assert kept["m9"].contact_ms == T0 + 9

@@ -101,7 +101,7 @@ class InProgress:
         self._begun.gone_due_ms = None
         return changed
 
-    def show(self, state: GroupState, asked_ms: int, *, clock_jumped: bool) -> None:
+    def confirm(self, state: GroupState, asked_ms: int, *, clock_jumped: bool) -> None:
         """Take a poll that shows the rebalance again. After another state or a gap it may be another rebalance.
 
         ``clock_jumped``: the observer's clock may have been set forward since the previous poll.
@@ -121,7 +121,7 @@ class InProgress:
         self._stalled[member_id] = stalled
         return changed
 
-    def miss(self, due_ms: int) -> None:
+    def unlisted(self, due_ms: int) -> None:
         """Take a poll that no longer shows the rebalance: give it up at ``due_ms`` unless its record comes before."""
         if self._begun and self._begun.gone_due_ms is None:
             self._begun.gone_due_ms = due_ms

@@ -126,14 +126,14 @@ class ClassicState(TrackedGroup):
         if self.last is not None and poll.asked_ms <= self.last.seen_ms:
             return
         window = TimeBounds(self._context.polls.previous_ms(poll.asked_ms), poll.answered_ms, Evidence.LIST)
-        self._in_progress.show(state, poll.asked_ms, clock_jumped=self._context.polls.clock_jumped(poll.asked_ms))
+        self._in_progress.confirm(state, poll.asked_ms, clock_jumped=self._context.polls.clock_jumped(poll.asked_ms))
         if self._in_progress.begin(state, window, self.last, self._reports, self._context.offset.ms):
             self._count_stalled(poll.answered_ms)
 
     def list_settled(self, poll: GroupsListed) -> None:
         """Take a complete poll that does not show the group rebalancing: its record should arrive soon."""
         if self.last is None or poll.asked_ms > self.last.seen_ms:
-            self._in_progress.miss(poll.answered_ms + self._context.settle_ms)
+            self._in_progress.unlisted(poll.answered_ms + self._context.settle_ms)
 
     def report(self, event: MemberEvent, now_ms: int) -> None:
         """Take a member's report."""
@@ -213,7 +213,7 @@ class ClassicState(TrackedGroup):
     def _set_last(self, generation: Generation, live: bool) -> None:
         rebalanced = self.last is None or generation.number != self.last.number
         if generation.returned:
-            self._last_seen.come_back(generation)
+            self._last_seen.return_members(generation)
         elif rebalanced:
             self._last_seen.join(generation)
         self._commits.keep(owners(generation.value))

@@ -180,10 +180,10 @@ class EpochState(TrackedGroup):
             recorded = not self._records.uses_classic_protocol(name)
             self._handovers.update(name, old, new, at_ms, revocation_recorded=recorded, held=self._records.held)
         if new is not None:
-            self._last_seen.see(name, new, at_ms)
+            self._last_seen.update(name, new, at_ms)
         if record.live and old is not None and (new is None or new.epoch < 0 <= old.epoch):
             had = pairs(self._records.by_topic_name(topic_partitions(old.held), self._context.topics))
-            self._last_seen.go(self._records.members.get(name), name, old, at_ms)
+            self._last_seen.depart(self._records.members.get(name), name, old, at_ms)
             self._last_seen.commit(name, self._commits.last(had, contact_ms or 0, at_ms))
         if new is None:
             self._last_seen.forget(name)

@@ -89,7 +89,7 @@ class Flapping:
         """The next deadline of `pass_time` (observer's clock); None if there is none."""
         return next((history.due_ms for history in self._histories.values()), None)
 
-    def see(
+    def add_episode(
         self, before: Sequence[AnyMember], generations: Iterable[tuple[int, Sequence[AnyMember]]], now_ms: int
     ) -> tuple[str, ...]:
         """Take a settled episode: the members ``before`` it, and the time and members of each of its generations.

@@ -107,7 +107,7 @@ class Replacements:
         self._joined = _Unpaired()
         self._starts_until_ms = 0
 
-    def see(
+    def add_episode(
         self,
         rebalance: SettledRebalance,
         before: Sequence[HasIds],

@@ -123,7 +123,7 @@ class Rollouts:
         """The next deadline of `pass_time` (observer's clock); None without a rollout."""
         return self._current.due_ms if self._current else None
 
-    def see(
+    def add_episode(
         self, before: Sequence[HasIds], events: Sequence[GenerationEvent], reported_by: ReportedBy, now_ms: int
     ) -> RolloutEvent | None:
         """Take a settled episode: the members ``before`` it, and its generations' ``events``.
@@ -137,7 +137,7 @@ class Rollouts:
         del self._rebalances[:-REBALANCES_MAX]
         counted = [
             replacement
-            for replacement in self._replacements.see(rebalance, before, events, reported_by)
+            for replacement in self._replacements.add_episode(rebalance, before, events, reported_by)
             if self._counts(replacement)
         ]
         if self._current is None:

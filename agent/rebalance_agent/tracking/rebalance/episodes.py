@@ -186,7 +186,7 @@ class Episodes:
         settlement = settle(self._context.cluster_id, closed.episode, self._reports, self._context.topics)
         if not closed.episode.last.replayed:
             self._totals.settle(settlement.closing, closed.advanced_seconds, closed.episode.unseen_partition_seconds)
-        settlement = settlement.with_flapping(self._see_flapping(closed.episode, now_ms))
+        settlement = settlement.with_flapping(self._update_flapping(closed.episode, now_ms))
         self._settled.append(_Settled(closed.episode, settlement, now_ms + REVISE_MAX_MS, closed.episode.unnamed))
         while len(self._settled) > REVISABLE_MAX:
             oldest = self._settled.pop(0)
@@ -195,17 +195,17 @@ class Episodes:
         self.shown = settlement
         yield from settlement.events
         if closed.episode.known and (
-            rollout := self.rollouts.see(
+            rollout := self.rollouts.add_episode(
                 closed.episode.members_before, settlement.events, self._reports.reported_by, now_ms
             )
         ):
             yield rollout
 
-    def _see_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
+    def _update_flapping(self, episode: Episode, now_ms: int) -> tuple[str, ...]:
         if not episode.known:
             return ()
         generations = [(generation.timestamp_ms, generation.members) for generation in episode.generations]
-        return self.flapping.see(episode.members_before, generations, now_ms)
+        return self.flapping.add_episode(episode.members_before, generations, now_ms)
 
     def _revise(self, settled: _Settled) -> Iterator[Event]:
         later = settle(self._context.cluster_id, settled.episode, self._reports, self._context.topics)

@@ -74,7 +74,7 @@ class ClassicLastSeen:
         ids = (member.member_id for member in generation.members)
         self._contact_ms = {} if contact_ms is None or contact_ms < 0 else dict.fromkeys(ids, contact_ms)
 
-    def come_back(self, generation: Generation) -> None:
+    def return_members(self, generation: Generation) -> None:
         """Take a return of static members under new ids; the other members did not join."""
         ids = (member.member_id for member in generation.members)
         self._contact_ms = {name: self._contact_ms.get(name, generation.timestamp_ms) for name in ids}
@@ -93,7 +93,7 @@ class EpochLastSeen:
         """Return when the member's current assignment was written (epoch ms); None if unknown."""
         return self._contact_ms.get(member_id)
 
-    def see(self, member_id: str, current: CurrentAssignment, at_ms: int) -> None:
+    def update(self, member_id: str, current: CurrentAssignment, at_ms: int) -> None:
         """Take a member's current assignment."""
         if current.epoch < 0:
             return
@@ -105,7 +105,7 @@ class EpochLastSeen:
         """Drop the contact time of a member that is gone."""
         self._contact_ms.pop(member_id, None)
 
-    def go(self, member: EpochMember | None, member_id: str, old: CurrentAssignment, at_ms: int) -> None:
+    def depart(self, member: EpochMember | None, member_id: str, old: CurrentAssignment, at_ms: int) -> None:
         """Take the departure of a member with the assignment ``old``; ``member`` is its member record.
 
         Records do not distinguish a member that left from one that was removed, with two exceptions: a static member
