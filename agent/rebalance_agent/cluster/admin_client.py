@@ -168,8 +168,8 @@ class Cluster:
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
         """Partition -> the first offset of ``since_ms`` or later; without partitions that have no such record."""
-        found = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
-        return {number: offset for number, offset in found.items() if offset >= 0}
+        offsets = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
+        return {number: offset for number, offset in offsets.items() if offset >= 0}
 
     def _list_offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
@@ -182,29 +182,29 @@ class Cluster:
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""
         futures = self._ends(partitions, stable=False)
-        found, failure = {}, None
+        ends, failure = {}, None
         for partition, future in futures.items():
             try:
-                found[partition] = _offset(future)
+                ends[partition] = _offset(future)
             except KafkaException as error:
                 failure = error
-        if failure is not None and not found:
+        if failure is not None and not ends:
             self._fail(failure, "asking for the ends of partitions")
-        return found
+        return ends
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
         """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
-        found, failure = {}, None
+        offsets, failure = {}, None
         for name, future in self._ask(self._committed, groups).items():
             try:
                 answer = future.result().topic_partitions or ()
             except KafkaException as error:
                 failure = error
             else:
-                found[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
-        if failure is not None and not found:
+                offsets[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
+        if failure is not None and not offsets:
             self._fail(failure, "asking for committed offsets")
-        return found
+        return offsets
 
     def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
         # librdkafka takes one group per request; the requests are sent at once.

@@ -154,8 +154,8 @@ class SharedOwnership:
         try:
             consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
             while not stop.is_set():
-                if (message := consumer.poll(POLL_S)) is not None and (error := message.error()) is not None:
-                    self._check(error)
+                if (message := consumer.poll(POLL_S)) is not None and (problem := message.error()) is not None:
+                    self._check(problem)
         except KafkaException as error:
             raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
         finally:

@@ -72,26 +72,26 @@ class LoadsPoll:
             self._context.inbox.offer(CommitsHeard(self._context.clock.now_ms(), times))
 
     def _ask(self) -> None:
-        wanted = self._wanted()
-        self.commits.follow(wanted)
+        followed = self._followed_partitions()
+        self.commits.follow(followed)
         now = self._context.clock.monotonic()
         # End offsets first: what is committed in between makes a lag smaller, and at least 0.
-        ends = self._context.cluster.ends([each for some in wanted.values() for each in some])
+        ends = self._context.cluster.ends([each for some in followed.values() for each in some])
         self._production.take(now, ends)
         try:
             self._update_commits(now)
         finally:
             # A coordinator that does not answer does not affect the groups of others.
-            loads = {group: self._loads(group, some) for group, some in wanted.items()}
+            loads = {group: self._loads(group, some) for group, some in followed.items()}
             self._context.inbox.offer(LoadsSeen(self._context.clock.now_ms(), loads))
 
-    def _wanted(self) -> dict[str, frozenset[Partition]]:
+    def _followed_partitions(self) -> dict[str, frozenset[Partition]]:
         """The partitions that members of followed groups own; without share groups, whose members share partitions.
 
         Members may report any name, and one invalid topic name makes librdkafka's whole request fail.
         """
         topics = self._topics
-        wanted: dict[str, frozenset[Partition]] = {}
+        followed: dict[str, frozenset[Partition]] = {}
         remaining, left_out = FOLLOWED_MAX, 0
         for view in sorted(self._views(), key=lambda view: view.group):
             if view.group_type is GroupType.SHARE or not view.members or not self._follows(view.group):
@@ -99,7 +99,7 @@ class LoadsPoll:
             assigned = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
             partitions = frozenset((topic, number) for topic, number in assigned if number < topics.get(topic, 0))
             if len(partitions) <= remaining:
-                wanted[view.group] = partitions
+                followed[view.group] = partitions
                 remaining -= len(partitions)
             else:
                 left_out += len(partitions)
@@ -111,7 +111,7 @@ class LoadsPoll:
                 FOLLOWED_MAX,
             )
         self._left_out = left_out
-        return wanted
+        return followed
 
     def _update_commits(self, now: float) -> None:
         commits, cluster = self.commits, self._context.cluster

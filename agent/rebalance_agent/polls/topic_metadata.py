@@ -51,10 +51,10 @@ class TopicsPoll:
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
         # A topic that was created again under its name has another id: for an unknown id, all are asked for.
         names = set(counts) if unknown_ids else counts.keys() - ids.keys()
-        found = self._context.cluster.topic_ids(names)
-        self._ids = ids | found
+        new_ids = self._context.cluster.topic_ids(names)
+        self._ids = ids | new_ids
         self._known_ids = frozenset(self._ids.values())
-        self._answered(unknown_ids, all_of_them=names <= found.keys())
+        self._answered(unknown_ids, all_of_them=names <= new_ids.keys())
         self._context.inbox.offer(TopicsSeen(asked, counts, self._ids))
         for listener in self._listeners:
             listener(counts)
