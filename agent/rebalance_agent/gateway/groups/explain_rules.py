@@ -62,12 +62,12 @@ def _what(rule: Rule) -> Iterator[str]:
         configured = rule.config.get(setting.name)
         value = _shown(configured) if configured is not None else f"default {setting.default or '-'}"
         yield from _entry("", f"{setting.name}: {value}")
-    member_data = "" if strategy.writer is None else " and what the strategy tells of a member"
+    extra = "" if strategy.writer is None else " and what the strategy tells of a member"
     yield ""
     yield from _entry(
         "JoinGroup",
         f"{strategy.name} is put before the client's own assignors, which stay as they come. Its subscription "
-        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{member_data}. "
+        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{extra}. "
         "The answer names the client's own assignor again, and shows a leader every member without what the strategy "
         "told.",
     )
