@@ -118,7 +118,7 @@ class AccessCheck:
 
 def _operations(answer: Any) -> Operations:  # noqa: ANN401 - one of several descriptions of the client
     operations = answer.authorized_operations
-    return None if operations is None else frozenset(each.name.lower() for each in operations)
+    return None if operations is None else frozenset(operation.name.lower() for operation in operations)
 
 
 def _no_such_name() -> str:

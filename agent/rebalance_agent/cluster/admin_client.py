@@ -95,7 +95,7 @@ class Cluster:
             metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
         except KafkaException as error:
             self._fail(error, "reading metadata")
-        return {node: (str(each.host), each.port) for node, each in metadata.brokers.items()}
+        return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
         """Topic name -> topic id as Kafka prints it; without topics that could not be described."""
@@ -124,7 +124,7 @@ class Cluster:
             answer = self._ask.for_one(self._admin.list_consumer_groups, **options)
         except KafkaException as error:
             self._fail(error, "listing groups")
-        groups = tuple(group for each in answer.valid if (group := listed_group(each)))
+        groups = tuple(group for listed in answer.valid if (group := listed_group(listed)))
         if answer.errors and not answer.valid:
             self._fail(answer.errors[0], "listing groups")
         return GroupListing(groups, complete=not answer.errors)
@@ -201,7 +201,9 @@ class Cluster:
             except KafkaException as error:
                 failure = error
             else:
-                offsets[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
+                offsets[name] = {
+                    (commit.topic, commit.partition): commit.offset for commit in answer if commit.offset >= 0
+                }
         if failure is not None and not offsets:
             self._fail(failure, "asking for committed offsets")
         return offsets

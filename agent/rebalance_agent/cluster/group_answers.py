@@ -64,7 +64,7 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
 
 def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
     """A member's partitions. In a classic group its leader wrote them and brokers do not check them: see `existing`."""
-    by_topic = topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)
+    by_topic = topic_partitions((pair.topic, pair.partition) for pair in assignment.topic_partitions)
     return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
 
 

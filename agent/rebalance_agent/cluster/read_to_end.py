@@ -30,8 +30,8 @@ def records_before(ends: Mapping[int, int], reader: TopicReader, clock: Clock) -
     progress_at = clock.monotonic()
     while remaining:
         before = dict(reader.positions)
-        yield [each for each in reader.read(BATCH_MAX, WAIT_S) if each.offset() < ends[each.partition()]]
-        remaining = {each for each in remaining if reader.positions[each] < ends[each]}
+        yield [record for record in reader.read(BATCH_MAX, WAIT_S) if record.offset() < ends[record.partition()]]
+        remaining = {partition for partition in remaining if reader.positions[partition] < ends[partition]}
         if reader.positions != before:
             progress_at = clock.monotonic()
         elif clock.monotonic() - progress_at > SILENCE_MAX_S:

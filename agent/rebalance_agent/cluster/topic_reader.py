@@ -115,7 +115,7 @@ class TopicReader:
         if not offsets:
             return
         self.positions |= {partition: max(offset, 0) for partition, offset in offsets.items()}
-        self._consumer.incremental_assign([TopicPartition(self.topic, *each) for each in offsets.items()])
+        self._consumer.incremental_assign([TopicPartition(self.topic, *start) for start in offsets.items()])
 
     def end(self, partitions: Iterable[int]) -> None:
         """Remove these partitions from the assignment."""

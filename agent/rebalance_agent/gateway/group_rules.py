@@ -89,7 +89,7 @@ def _rule(text: str) -> Rule:
         if not (pattern and equals and name):
             raise ValueError("must be PATTERN=STRATEGY[,assignment.KEY=VALUE...]")  # noqa: TRY301 - reported like the others
         chosen = strategy(name.strip())
-        config = dict(_setting(each) for each in settings)
+        config = dict(map(_setting, settings))
         _refuse_misfits(chosen, config)
         return Rule(re.compile(pattern.strip(), re.DOTALL), chosen, config)
     except (AssignmentError, ValueError, re.error, RecursionError) as error:
@@ -105,13 +105,13 @@ def _setting(text: str) -> tuple[str, str]:
 
 def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
     """Check the settings, and that the strategy needs nothing that only the library in a consumer has."""
-    known = {setting.name: setting for setting in chosen.config}
+    available = {setting.name: setting for setting in chosen.config}
     for name in config:
-        if name not in known:
-            names = ", ".join(known) or "none"
+        if name not in available:
+            names = ", ".join(available) or "none"
             raise ValueError(f"{name!r} is no setting of {chosen.name}, whose settings are: {names}")
-        known[name].of(config)
+        available[name].of(config)
     if chosen.by_load:
         raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not ask for: use the library")
-    if NUM_STANDBYS.name in known and NUM_STANDBYS.of(config):
+    if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
         raise ValueError(f"{NUM_STANDBYS.name}: a client that does not know of its copies cannot keep any: leave it 0")

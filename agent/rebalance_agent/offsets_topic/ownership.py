@@ -164,14 +164,14 @@ class SharedOwnership:
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # From the end, and paused: no record is fetched.
-        consumer.incremental_assign([TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions])
+        consumer.incremental_assign([TopicPartition(pair.topic, pair.partition, OFFSET_END) for pair in partitions])
         consumer.pause(partitions)
-        self._owned = (self._owned or frozenset()) | {each.partition for each in partitions}
+        self._owned = (self._owned or frozenset()) | {pair.partition for pair in partitions}
         self._health.ready(OWNERSHIP_PART)
         self.worker.working()
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        numbers, pause = [each.partition for each in partitions], threading.Event()
+        numbers, pause = [pair.partition for pair in partitions], threading.Event()
         # The next owner reports what comes after the snapshots. Without one, it reports nothing of what was before.
         for _ in range(round(HANDOVER_S / HANDOVER_LOOK_S)):
             if not self._owned or self._stored(numbers):
@@ -180,7 +180,7 @@ class SharedOwnership:
         self._lost(consumer, partitions)
 
     def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._owned = (self._owned or frozenset()) - {each.partition for each in partitions}
+        self._owned = (self._owned or frozenset()) - {pair.partition for pair in partitions}
         consumer.incremental_unassign(partitions)
 
     def _check(self, error: KafkaError) -> None:

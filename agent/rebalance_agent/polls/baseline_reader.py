@@ -69,8 +69,8 @@ class Baselines:
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
-            for index, each in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
-                seconds[index] = math.nan if each is None else each
+            for index, value in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
+                seconds[index] = math.nan if value is None else value
         with self._lock:
             if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:
                 return False
@@ -98,7 +98,7 @@ class Baselines:
         if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
             return None
         first = hour_of_week(now_ms) * _NUMBERS
-        p50, p95, p99 = (None if math.isnan(each) else each for each in packed.seconds[first : first + _NUMBERS])
+        p50, p95, p99 = (None if math.isnan(value) else value for value in packed.seconds[first : first + _NUMBERS])
         return None if p50 is None else Baseline(p50, p95, p99)
 
 

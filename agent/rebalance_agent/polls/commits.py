@@ -100,8 +100,8 @@ class CommittedOffsets:
         with self._changed:
             new, self._new = self._new, {}
         return {
-            group: {each: record.timestamp()[1] for each, record in some.items() if record.value() is not None}
-            for group, some in new.items()
+            group: {pair: record.timestamp()[1] for pair, record in records.items() if record.value() is not None}
+            for group, records in new.items()
         }
 
     def follow(self, partitions_of: Mapping[str, AbstractSet[Partition]]) -> None:
@@ -163,7 +163,7 @@ class CommittedOffsets:
         with self._changed:
             group = self._groups.get(name)
             if group is not None:
-                group.committed = {each: offset for each, offset in offsets.items() if each in group.followed}
+                group.committed = {pair: offset for pair, offset in offsets.items() if pair in group.followed}
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:

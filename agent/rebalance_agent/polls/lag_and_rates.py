@@ -76,13 +76,13 @@ class LoadsPoll:
         self.commits.follow(followed)
         now = self._context.clock.monotonic()
         # End offsets first: what is committed in between makes a lag smaller, and at least 0.
-        ends = self._context.cluster.ends([each for some in followed.values() for each in some])
+        ends = self._context.cluster.ends([partition for partitions in followed.values() for partition in partitions])
         self._production.take(now, ends)
         try:
             self._update_commits(now)
         finally:
             # A coordinator that does not answer does not affect the groups of others.
-            loads = {group: self._loads(group, some) for group, some in followed.items()}
+            loads = {group: self._loads(group, partitions) for group, partitions in followed.items()}
             self._context.inbox.offer(LoadsSeen(self._context.clock.now_ms(), loads))
 
     def _followed_partitions(self) -> dict[str, frozenset[Partition]]:
@@ -128,8 +128,8 @@ class LoadsPoll:
 
     def _loads(self, group: str, partitions: Iterable[Partition]) -> GroupLoads:
         committed = self.commits.offsets(group)
-        lag = {each: self._production.lag(each, committed.get(each)) for each in partitions}
-        rate = {each: self._production.rate(each) for each in partitions}
+        lag = {pair: self._production.lag(pair, committed.get(pair)) for pair in partitions}
+        rate = {pair: self._production.rate(pair) for pair in partitions}
         return GroupLoads(_known(lag) if committed else None, _known(rate))
 
 

@@ -110,7 +110,7 @@ class MemberEvents:
         """Assign partitions; records before ``offsets`` are past, and only tell the members' workloads."""
         starts = self._context.cluster.start_offsets(self._topic, offsets)
         self._past_until.update(offsets)
-        reader.begin({each: max(starts[each], offset - PAST_RECORDS) for each, offset in offsets.items()})
+        reader.begin({number: max(starts[number], offset - PAST_RECORDS) for number, offset in offsets.items()})
 
     def take(self, message: TopicRecord, *, past: bool = False) -> None:
         """Process one record of the topic; ``past``: it is only used for the member's workload."""

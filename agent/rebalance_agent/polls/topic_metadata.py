@@ -38,7 +38,7 @@ class TopicsPoll:
         unknown_ids = frozenset(ids) - self._known_ids
         if unknown_ids:
             now, nameless_until = self._context.clock.monotonic(), self._nameless_until
-            unknown_ids = frozenset(each for each in unknown_ids if nameless_until.get(each, now) <= now)
+            unknown_ids = frozenset(topic_id for topic_id in unknown_ids if nameless_until.get(topic_id, now) <= now)
             with self._missing:
                 self._unknown_ids |= unknown_ids
         return bool(unknown_ids) or any(topic not in self._known for topic in topics)
@@ -63,7 +63,7 @@ class TopicsPoll:
         """Note which of ``unknown_ids`` no topic has; unless some topics' ids are missing (not ``all_of_them``)."""
         if all_of_them:
             now = self._context.clock.monotonic()
-            still = {each: until for each, until in self._nameless_until.items() if until > now}
+            still = {topic_id: until for topic_id, until in self._nameless_until.items() if until > now}
             self._nameless_until = still | dict.fromkeys(unknown_ids - self._known_ids, now + NAMELESS_S)
         with self._missing:
             self._unknown_ids -= unknown_ids if all_of_them else self._known_ids

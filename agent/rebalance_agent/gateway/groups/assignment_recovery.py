@@ -32,7 +32,10 @@ async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions
         DecodeError: the response cannot be read.
     """
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups or ())
+    foreign = any(
+        described.group_id == group and described.protocol_type not in ("", CONSUMER)
+        for described in response.groups or ()
+    )
     return described_assignment(response, group, member_id), foreign
 
 

@@ -47,19 +47,21 @@ def elected(response: Any) -> Election | None:  # noqa: ANN401 - kafka-python is
     """
     if response.leader != response.member_id or response.skip_assignment:
         return None
-    read = (read_member(each.member_id, each.group_instance_id, bytes(each.metadata)) for each in response.members)
+    read = (
+        read_member(member.member_id, member.group_instance_id, bytes(member.metadata)) for member in response.members
+    )
     return Election(
         response.generation_id,
         tuple(member for member in read if member is not None),
-        tuple(each.member_id for each in response.members),
+        tuple(member.member_id for member in response.members),
     )
 
 
 def restore_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
     """Rewrite a JoinGroup response that names our strategy into one for the client's own assignor."""
     response.protocol_name = offer.client_name
-    for each in response.members:
-        each.metadata = plain_subscription(bytes(each.metadata), offer.version)
+    for member in response.members:
+        member.metadata = plain_subscription(bytes(member.metadata), offer.version)
 
 
 def plain_subscription(metadata: bytes, version: int) -> bytes:
@@ -71,10 +73,10 @@ def plain_subscription(metadata: bytes, version: int) -> bytes:
     return encode_subscription(replace(subscription, version=version, user_data=None))
 
 
-def rename(message: Any, known: str, other: str) -> None:  # noqa: ANN401
-    """Replace the assignor's name ``known`` by ``other`` in a SyncGroup request or response (since v5, KIP-559)."""
-    if message.protocol_name == known:
-        message.protocol_name = other
+def rename(message: Any, old: str, new: str) -> None:  # noqa: ANN401
+    """Replace the assignor's name ``old`` by ``new`` in a SyncGroup request or response (since v5, KIP-559)."""
+    if message.protocol_name == old:
+        message.protocol_name = new
 
 
 def translate_assignments(request: Any, answers: Mapping[str, bytes], election: Election) -> None:  # noqa: ANN401

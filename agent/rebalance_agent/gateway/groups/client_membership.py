@@ -184,7 +184,7 @@ class ClientMembership:
     def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
         """The client fetches from these partitions; a topic is None where the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
-        if any(each in new for each in partitions) or {(None, number) for _, number in new} & partitions:
+        if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
             self._begun()
 
     def settle(self) -> None:

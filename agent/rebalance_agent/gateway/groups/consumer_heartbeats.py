@@ -125,19 +125,19 @@ class ConsumerHeartbeatHandler(FrameHandler):
 
     async def _learn(self, ask: Ask, names: Iterable[str], entry: MemberEntry) -> None:
         """Ask for the ids of newly subscribed topics, and for the names of assigned topic ids."""
-        known = self._shared.topic_names
-        new = sorted(set(names) - set(known.values())) if names else []
-        ids = sorted((entry.pending_target or {}).keys() - known.keys())
+        names_by_id = self._shared.topic_names
+        new = sorted(set(names) - set(names_by_id.values())) if names else []
+        ids = sorted((entry.pending_target or {}).keys() - names_by_id.keys())
         if new or ids:
             kind = MetadataRequest.MetadataRequestTopic
             topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
-            topics += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(each)) for each in ids]
+            topics += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(topic_id)) for topic_id in ids]
             request = MetadataRequest(version=METADATA_VERSION, topics=topics, allow_auto_topic_creation=False)
             with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
                 response = await asyncio.wait_for(ask(request), DESCRIBE_SECONDS)
-                known.update(_named(response))
-        while len(known) > NAMES_MAX:
-            del known[next(iter(known))]
+                names_by_id.update(_named(response))
+        while len(names_by_id) > NAMES_MAX:
+            del names_by_id[next(iter(names_by_id))]
         self._name(entry)
 
     def _hold(self, entry: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
@@ -163,13 +163,13 @@ class ConsumerHeartbeatHandler(FrameHandler):
 
     def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:
         """Partitions by topic name, of the topics whose names are known."""
-        known = self._shared.topic_names
-        named = sorted((known[each], each) for each in partitions.keys() & known.keys())
-        return {name: tuple(sorted(set(partitions[each]))) for name, each in named if partitions[each]}
+        names_by_id = self._shared.topic_names
+        named = sorted((names_by_id[topic_id], topic_id) for topic_id in partitions.keys() & names_by_id.keys())
+        return {name: tuple(sorted(set(partitions[topic_id]))) for name, topic_id in named if partitions[topic_id]}
 
 
 def _by_id(partitions: Iterable[Mapping[str, Any]]) -> Mapping[str, Sequence[int]]:
-    return {each["topic_id"]: each["partitions"] for each in partitions}
+    return {topic["topic_id"]: topic["partitions"] for topic in partitions}
 
 
 def _uuid(text: str) -> uuid.UUID:

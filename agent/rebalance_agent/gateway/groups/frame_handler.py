@@ -105,8 +105,8 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
             if not (field.nullable_for_version_q(version) or field.type_str == "uuid" or field.is_struct()):
                 raise DecodeError(f"{field.name} is null")
         elif field.is_struct_array():
-            for each in value:
-                _refuse_nulls(each, version)
+            for struct in value:
+                _refuse_nulls(struct, version)
 
 
 def note_loss(membership: ClientMembership, error_code: int, api: str, generation: int) -> None:

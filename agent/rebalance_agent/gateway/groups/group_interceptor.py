@@ -89,7 +89,7 @@ class GroupInterceptor:
     def __init__(self, shared: GatewayGroups) -> None:
         """Share members with the gateway's other connections."""
         self._shared = shared
-        self._handlers: dict[int, FrameHandler] = {each.API_KEY: each(shared) for each in _HANDLERS}
+        self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
 
     def wants(self, head: RequestHead) -> bool:

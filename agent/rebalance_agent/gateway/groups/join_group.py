@@ -101,13 +101,13 @@ class JoinGroupHandler(FrameHandler):
     def _entry(self, message: Any, client_id: str) -> MemberEntry:  # noqa: ANN401
         group, instance_id = message.group_id, message.group_instance_id
         if message.member_id or instance_id is not None:
-            known = self._shared.entries.find(group, message.member_id, instance_id)
-            if known is not None:
+            remembered = self._shared.entries.find(group, message.member_id, instance_id)
+            if remembered is not None:
                 if not message.member_id:
                     # A static member came back, as another process; when the former one stopped is not known.
-                    known.membership.settle()
-                    known.membership = self._shared.new_membership(group, client_id, instance_id)
-                return known
+                    remembered.membership.settle()
+                    remembered.membership = self._shared.new_membership(group, client_id, instance_id)
+                return remembered
         recent = self._recent.get(group)
         if recent is not None and message.member_id in ("", recent.membership.member_id):
             return recent
@@ -154,7 +154,7 @@ class JoinGroupHandler(FrameHandler):
     def _foreign(self, message: Any, client_id: str) -> FrameResult:  # noqa: ANN401
         rule = self._shared.rules.of(message.group_id)
         if rule is not None:
-            names = ", ".join(each.name for each in message.protocols or ())[:200]
+            names = ", ".join(protocol.name for protocol in message.protocols or ())[:200]
             self._shared.count(FrameOutcome.FOREIGN)
             text = f"{rule.strategy.name} is for consumers with Kafka's own assignors alone, not for {names!r}"
             self._shared.complain(logging.WARNING, message.group_id, client_id, text)

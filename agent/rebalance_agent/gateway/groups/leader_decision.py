@@ -90,10 +90,10 @@ def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str
     topics: dict[str, TopicMetadata] = {}
     for topic in response.topics or ():
         if topic.name in asked and topic.error_code in (NO_ERROR, LEADER_NOT_AVAILABLE) and topic.partitions:
-            partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
+            partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
             near = tuple(
-                tuple(sorted({rack_of[node] for node in each.replica_nodes or () if node in rack_of}))
-                for each in partitions
+                tuple(sorted({rack_of[node] for node in partition.replica_nodes or () if node in rack_of}))
+                for partition in partitions
             )
             topics[topic.name] = TopicMetadata(len(partitions), near if rack_of else None)
     return topics

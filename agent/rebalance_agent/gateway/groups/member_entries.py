@@ -80,7 +80,7 @@ class MemberEntries:
 
     def put(self, group: str, member_id: str, instance_id: str | None, entry: MemberEntry) -> None:
         """Remember a member with this key only."""
-        for key in [key for key, each in self._entries.items() if each is entry]:
+        for key in [key for key, other in self._entries.items() if other is entry]:
             del self._entries[key]
         self._entries[_key(group, member_id, instance_id)] = entry
         while len(self._entries) > self._entries_max:

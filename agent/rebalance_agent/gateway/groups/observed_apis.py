@@ -110,7 +110,7 @@ class LeaveGroupHandler(FrameHandler):
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Note which members ask to leave, and when."""
-        members = [(each.member_id, each.group_instance_id, each.reason) for each in message.members or ()]
+        members = [(member.member_id, member.group_instance_id, member.reason) for member in message.members or ()]
         leaving = []
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
             names = message.group_id, member_id or "", instance_id
@@ -121,21 +121,21 @@ class LeaveGroupHandler(FrameHandler):
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
         """Report members that have left. Members unknown to the coordinator were removed before; others stay."""
-        codes = {(each.member_id, each.group_instance_id): each.error_code for each in message.members or ()}
-        for each in memory:
-            code = message.error_code or codes.get((each.member_id, each.instance_id), NO_ERROR)
+        codes = {(member.member_id, member.group_instance_id): member.error_code for member in message.members or ()}
+        for leaving in memory:
+            code = message.error_code or codes.get((leaving.member_id, leaving.instance_id), NO_ERROR)
             if code == NO_ERROR:
-                self._left(each)
+                self._left(leaving)
             elif code in LOST:
-                each.membership.lost(f"{LOST[code]} in the answer to LeaveGroup")
+                leaving.membership.lost(f"{LOST[code]} in the answer to LeaveGroup")
             else:
-                each.membership.kept()
+                leaving.membership.kept()
         return False
 
     def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
         """Report the members as left: clients close the connection without waiting long for the response."""
-        for each in memory:
-            self._left(each)
+        for leaving in memory:
+            self._left(leaving)
 
     def _left(self, leaving: _Leaving) -> None:
         leaving.membership.left()
@@ -202,7 +202,7 @@ class FetchHandler(FrameHandler):
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
         """Match the Fetch with members by client id and partitions; newer versions have topic ids only."""
-        asked = {(topic.topic or None, each.partition) for topic in message.topics for each in topic.partitions}
+        asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
         for membership in self._shared.awaiting:
             if membership.client_id == client_id:
                 membership.fetching(asked)

@@ -60,7 +60,7 @@ class Offer:
 
 def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
     """The client's own offer in a JoinGroup; None where it is no consumer, or its subscription cannot be read."""
-    names = tuple(each.name for each in request.protocols or ())
+    names = tuple(protocol.name for protocol in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None
     try:
@@ -93,7 +93,7 @@ def _protocol(names: Collection[str]) -> RebalanceProtocol:
 
 def offer(request: Any, own: OwnProtocol, strategy: Strategy, metadata: bytes) -> Offer:  # noqa: ANN401
     """Put ``strategy`` with ``metadata`` before the client's assignors; it replaces an own one of the same name."""
-    kept = [each for each in request.protocols if each.name != strategy.name]
+    kept = [protocol for protocol in request.protocols if protocol.name != strategy.name]
     kind = type(request.protocols[0])
     request.protocols = [kind(version=request.version, name=strategy.name, metadata=metadata), *kept]
     client_name = strategy.name if strategy.name in own.names else own.names[0]

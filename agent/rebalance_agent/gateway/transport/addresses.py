@@ -109,11 +109,15 @@ _REWRITES: Mapping[int, Callable[[RequestHead, bytes, Nodes], Awaitable[bytes]]]
 
 async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
     """Set the gateway's address on each broker; return whether there are any. Errors have node id -1 and no host."""
-    named = {getattr(each, identified): each for each in brokers or () if getattr(each, identified) >= 0 and each.host}
+    named = {
+        getattr(broker, identified): broker
+        for broker in brokers or ()
+        if getattr(broker, identified) >= 0 and broker.host
+    }
     if len(named) > NODES_MAX:
         raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} are listened for")
-    local = await nodes.local({node: (each.host, each.port) for node, each in named.items()}, complete=complete)
-    for each in brokers or ():
-        if (node := getattr(each, identified)) in named:
-            each.host, each.port = local[node]
+    local = await nodes.local({node: (broker.host, broker.port) for node, broker in named.items()}, complete=complete)
+    for broker in brokers or ():
+        if (node := getattr(broker, identified)) in named:
+            broker.host, broker.port = local[node]
     return bool(named)

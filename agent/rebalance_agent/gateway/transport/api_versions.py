@@ -61,9 +61,9 @@ def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
     """
     opened = open_response(ApiVersionsResponse, _readable(head), frame)
     apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
-    before = [(each.api_key, each.max_version) for each in apis]
-    opened.message.api_keys = [each for each in apis if _cap(each)]
-    after = [(each.api_key, each.max_version) for each in opened.message.api_keys]
+    before = [(api.api_key, api.max_version) for api in apis]
+    opened.message.api_keys = [api for api in apis if _cap(api)]
+    after = [(api.api_key, api.max_version) for api in opened.message.api_keys]
     return frame if before == after else opened.frame()
 
 

@@ -131,7 +131,11 @@ class BrokerListeners:
 
     def ports(self) -> Mapping[int, int]:
         """Node id -> port of each broker that has one."""
-        return {node: each.accept_loop.port for node, each in sorted(self._listeners.items()) if each.accept_loop}
+        return {
+            node: listener.accept_loop.port
+            for node, listener in sorted(self._listeners.items())
+            if listener.accept_loop
+        }
 
     def sweep(self) -> None:
         """Close the ports of brokers that are gone and have no connections; try again to open missing ports."""
@@ -200,5 +204,7 @@ class BrokerListeners:
         return ""
 
     def _report(self) -> None:
-        problems = {node: each.problem for node, each in sorted(self._listeners.items()) if each.problem}
-        self._opened(sum(1 for each in self._listeners.values() if each.accept_loop and not each.problem), problems)
+        problems = {node: listener.problem for node, listener in sorted(self._listeners.items()) if listener.problem}
+        self._opened(
+            sum(1 for listener in self._listeners.values() if listener.accept_loop and not listener.problem), problems
+        )

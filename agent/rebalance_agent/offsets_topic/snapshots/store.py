@@ -106,7 +106,7 @@ class SnapshotStore:
             "snapshots_loaded",
             partitions=len(snapshots),
             of=len(bounds),
-            records=sum(len(each.records) for each in snapshots.values()),
+            records=sum(len(snapshot.records) for snapshot in snapshots.values()),
             seconds=round(self._context.clock.monotonic() - begun, 3),
         )
         return snapshots
