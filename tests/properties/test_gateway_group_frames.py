@@ -37,7 +37,7 @@ async def nobody(_message):
 def talk_of_a_leader():
     """A talk on which the member has joined and leads generation 5."""
     gateway = Gateway(RULES)
-    talk = gateway.groups.talk()
+    talk = gateway.groups.for_connection()
     head = RequestHead(11, 9, 99)
     asyncio.run(talk.request(head, group_frames(11, 9).request, nobody))
     talk.response(head, group_frames(11, 9).answer)

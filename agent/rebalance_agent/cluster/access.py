@@ -1,7 +1,7 @@
-"""What this principal may do, asked of the brokers without changing anything: KIP-430's authorized operations.
+"""Asks the brokers what this principal may do, without changing anything (authorized operations, KIP-430).
 
-A name that nothing has tells rights to everything of a kind from rights to some: brokers answer "not authorized" or "no
-such group", so that nobody can find out names that are hidden from him.
+Whether it may describe every topic or group is asked with a name that does not exist: brokers answer "not authorized"
+to a principal with rights to some names only, and "no such group" to one with rights to all.
 """
 
 from __future__ import annotations
@@ -25,50 +25,50 @@ DENIED = (
     KafkaError.GROUP_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
 )
-"""Errors that mean: the cluster answers, and this principal may not."""
+"""Error codes of a cluster that answers and denies an operation to this principal."""
 
 Operations = frozenset[str] | None
-"""Kafka's names in lower case (``read``, ``describe``); None where the brokers do not tell."""
+"""Allowed operations by Kafka's names in lower case (``read``, ``describe``); None where brokers do not return them."""
 
 
 class Existence(Enum):
-    """What is known of a topic by its name."""
+    """Whether a topic or group exists, as far as this principal may know."""
 
     THERE = "there"
     ABSENT = "absent"
     HIDDEN = "hidden"
-    """Not one operation on it is allowed, whether or not there is one."""
+    """No operation on this name is allowed, whether or not it exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicAccess:
-    """``operations`` are only known of topics that are there."""
+    """Whether a topic exists, and the allowed ``operations`` where it does."""
 
     existence: Existence
     operations: Operations = None
 
 
 class AccessCheck:
-    """Asks with ``admin``. Every call ends within ``timeout`` seconds or raises `ClusterError`."""
+    """Asks brokers for this principal's rights. Every call ends within ``timeout`` seconds or raises `ClusterError`."""
 
     def __init__(self, admin: AdminClient, timeout: float) -> None:
-        """Nothing is asked yet."""
+        """Ask with ``admin``, later."""
         self._admin = admin
         self._ask = AdminAnswers(timeout)
 
     def topics(self, names: Iterable[str]) -> Mapping[str, TopicAccess]:
-        """Of each topic whether it is there, and what is allowed on it."""
-        wanted = sorted(set(names))
-        if not wanted:
+        """Topic name -> whether it exists, and what is allowed on it."""
+        topics = sorted(set(names))
+        if not topics:
             return {}
-        futures = self._ask(self._admin.describe_topics, TopicCollection(wanted), include_authorized_operations=True)
-        found = {}
-        for name in wanted:
+        futures = self._ask(self._admin.describe_topics, TopicCollection(topics), include_authorized_operations=True)
+        access = {}
+        for topic in topics:
             try:
-                found[name] = TopicAccess(Existence.THERE, _operations(futures[name].result()))
+                access[topic] = TopicAccess(Existence.THERE, _operations(futures[topic].result()))
             except KafkaException as error:
-                found[name] = TopicAccess(self._absent(error, f"describing topic {name}"))
-        return found
+                access[topic] = TopicAccess(self._absent(error, f"describing topic {topic}"))
+        return access
 
     def sees_every_topic(self) -> bool:
         """Whether topics of any name may be described."""
@@ -80,7 +80,7 @@ class AccessCheck:
         return self.group(_no_such_name()) is not Existence.HIDDEN
 
     def group(self, name: str) -> Operations | Existence:
-        """What is allowed on a group, whether or not it is there; `Existence.HIDDEN`: not even to describe it."""
+        """What is allowed on a group, whether or not it exists; `Existence.HIDDEN` where not even describing it is."""
         future = self._ask(self._admin.describe_consumer_groups, [name], include_authorized_operations=True)[name]
         try:
             answer = future.result()
@@ -94,7 +94,7 @@ class AccessCheck:
         return _operations(answer)
 
     def may_create(self, topic: str, partitions: int) -> bool:
-        """Whether the topic may be created: the request is checked by the brokers and not carried out."""
+        """Whether the topic may be created, or exists: brokers validate the request and do not carry it out."""
         new = NewTopic(topic, num_partitions=partitions, replication_factor=-1)
         future = self._ask(self._admin.create_topics, [new], validate_only=True)[topic]
         try:
@@ -117,12 +117,12 @@ class AccessCheck:
 
 
 def _operations(answer: Any) -> Operations:  # noqa: ANN401 - one of several descriptions of the client
-    told = answer.authorized_operations
-    return None if told is None else frozenset(each.name.lower() for each in told)
+    operations = answer.authorized_operations
+    return None if operations is None else frozenset(operation.name.lower() for operation in operations)
 
 
 def _no_such_name() -> str:
-    # Not beginning like anything of ours, for which there may be rights by prefix.
+    # Not a prefix of the agent's own names: there may be rights to these by prefix.
     return f"{uuid.uuid4().hex}-asked-by-rebalance-agent"
 
 

@@ -1,4 +1,4 @@
-"""Who the brokers take us for, and the command by which an administrator gives somebody a right."""
+"""The principal that brokers see, and the ``kafka-acls.sh`` command that grants it a right."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def allow_command(
     *,
     prefixed: bool = False,
 ) -> str:
-    """The command that allows ``principal`` an operation on a resource of that name (or prefix); a line for a shell."""
+    """A shell command that allows ``principal`` an operation on the resource ``name`` (or on all with that prefix)."""
     pattern = ("--resource-pattern-type", "prefixed") if prefixed else ()
     words = ("kafka-acls.sh", "--bootstrap-server", servers, "--add", "--allow-principal", principal)
     return shlex.join((*words, "--operation", operation, *pattern, f"--{resource.lower()}", name))
 
 
 def principal_of(properties: Mapping[str, str]) -> str:
-    """Who the brokers take us for, as far as librdkafka ``properties`` tell; ``User:...`` where only they know."""
+    """The principal of librdkafka's ``properties``; ``User:...`` where only brokers know it (OAuth, certificates)."""
     protocol = properties.get("security.protocol", "plaintext").upper()
     if protocol.startswith("SASL"):
         name = properties.get("sasl.username", "")
@@ -39,5 +39,5 @@ def principal_of(properties: Mapping[str, str]) -> str:
 
 
 def mechanism_of(properties: Mapping[str, str]) -> str:
-    """The SASL mechanism; librdkafka takes GSSAPI where none is set."""
+    """The SASL mechanism in upper case; GSSAPI, librdkafka's default, where none is set."""
     return (properties.get("sasl.mechanism") or properties.get("sasl.mechanisms") or "GSSAPI").upper()

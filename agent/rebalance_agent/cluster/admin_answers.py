@@ -1,8 +1,8 @@
-"""Waits for the admin client's answers itself: a request that librdkafka gives up can end the process.
+"""Waits for the admin client's answers with a timeout of its own, because librdkafka's can end the process.
 
-When the answer to a request comes after librdkafka's own limit for it, librdkafka 2.16 aborts (``eonce->refcnt > 0``,
-or memory that is freed twice): a broker that hangs for some seconds is enough. So its limit is far above ours, and
-above its ``socket.timeout.ms``, with which a request ends cleanly.
+When an answer comes after librdkafka's own timeout for it, librdkafka 2.16 aborts (``eonce->refcnt > 0``, or a double
+free): a broker that hangs for some seconds is enough. So librdkafka's timeout is far above ours, and above its
+``socket.timeout.ms``, which ends a request cleanly.
 """
 
 from __future__ import annotations
@@ -16,37 +16,37 @@ from confluent_kafka import KafkaError, KafkaException
 __all__ = ["REQUEST_TIMEOUT_S", "AdminAnswers"]
 
 REQUEST_TIMEOUT_S = 300.0
-"""What librdkafka is told. Nobody waits so long."""
+"""librdkafka's own timeout of a request. No caller waits so long: see the module."""
 
 _Answers = Mapping[Any, Future[Any]]
 
 
 class AdminAnswers:
-    """Asks an admin client, and waits for its answers ``seconds`` at most."""
+    """Sends requests by an admin client, and waits at most ``seconds`` for the answers to each."""
 
     def __init__(self, seconds: float) -> None:
-        """Nothing is asked yet."""
+        """Wait ``seconds`` at most."""
         self._seconds = seconds
 
     def __call__(
         self,
         request: Callable[..., _Answers],
-        *arguments: Any,  # noqa: ANN401 - whatever that request takes
+        *arguments: Any,  # noqa: ANN401 - the arguments of that request
         **options: Any,  # noqa: ANN401
     ) -> dict[Any, Future[Any]]:
-        """The answers to a ``request`` (a method of the client); in place of each that did not come, that it timed out.
+        """Call ``request`` (a method of the client), and return its futures, all of which are done.
 
-        So none of them lets its caller wait.
+        The future of an answer that did not come in time raises a timeout.
         """
-        asked = request(*arguments, request_timeout=REQUEST_TIMEOUT_S, **options)
-        answered, _ = wait(asked.values(), self._seconds)
-        return {key: future if future in answered else _timed_out() for key, future in asked.items()}
+        futures = request(*arguments, request_timeout=REQUEST_TIMEOUT_S, **options)
+        answered, _ = wait(futures.values(), self._seconds)
+        return {key: future if future in answered else _timed_out() for key, future in futures.items()}
 
     def for_one(self, request: Callable[..., Future[Any]], **options: Any) -> Any:  # noqa: ANN401
-        """The answer to a request that has only one.
+        """The answer to a request with one future.
 
         Raises:
-            KafkaException: it failed, or did not come.
+            KafkaException: the request failed or timed out.
         """
         return self(lambda **more: {"": request(**more)}, **options)[""].result()
 

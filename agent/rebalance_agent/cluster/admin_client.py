@@ -1,9 +1,9 @@
-"""The admin API as the collectors need it: plain values out, `ClusterError` where the cluster does not answer."""
+"""The admin API for collectors: plain values, and `ClusterError` where the cluster does not answer."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -31,33 +31,33 @@ from rebalance_agent.tracking.observations import DescribedGroup, ListedGroup
 __all__ = ["ANSWER_TIMEOUT_S", "Cluster", "GroupListing", "raise_cluster_error"]
 
 ANSWER_TIMEOUT_S = 3.0
-"""Longest wait for an answer. A broker that is up answers within milliseconds."""
+"""Longest wait for an answer, in seconds. A broker that is up answers within milliseconds."""
 
 _TUNING = {
-    # librdkafka 2.16 waits for a group's coordinator as it has cached it, also where that broker was restarted and is
-    # another one to it by now: for ever, if it is asked again and again (its issue 5511). A coordinator that nobody
-    # asked for so long, which is less than lies between two questions of ours, it looks for anew.
+    # librdkafka 2.16 waits for the coordinator that it has cached even after that broker was restarted: for ever, if
+    # it is asked again and again (its issue 5511). It looks up a coordinator again that was not used for this long,
+    # which is shorter than the interval of our polls.
     "metadata.max.age.ms": "1000",
 }
 
 DESCRIBED_MAX = 500
-"""Topics described in one request: an answer of some hundred kilobytes."""
+"""Topics described in one request: an answer of a few hundred kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupListing:
-    """A ListGroups answer over all brokers. ``complete``: every broker answered."""
+    """A ListGroups answer from all brokers; ``complete`` where every broker answered."""
 
     groups: tuple[ListedGroup, ...]
     complete: bool
 
 
 def raise_cluster_error(error: KafkaException | KafkaError, doing: str) -> NoReturn:
-    """Raise ``error`` as one of ours, saying what was being done.
+    """Raise ``error`` as an error of this package that names the operation (``doing``).
 
     Raises:
-        AccessDeniedError: a right is missing.
-        ClusterError: anything else.
+        AccessDeniedError: this principal lacks a right.
+        ClusterError: any other error.
     """
     cause = error.args[0] if isinstance(error, KafkaException) else error
     kind = AccessDeniedError if cause.code() in DENIED else ClusterError
@@ -68,7 +68,7 @@ class Cluster:
     """One Kafka cluster. Thread-safe; calls return within `ANSWER_TIMEOUT_S` or raise `ClusterError`."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
-        """Connect in the background with librdkafka ``properties``."""
+        """Make the client from librdkafka's ``properties``; it connects in the background."""
         self._last_error = ""
         self._lost = False
         settings: dict[str, Any] = {**properties, **_TUNING, "error_cb": self._on_error}
@@ -77,11 +77,11 @@ class Cluster:
 
     @property
     def access(self) -> AccessCheck:
-        """What this principal may do here."""
+        """Asks what this principal may do in this cluster."""
         return AccessCheck(self._admin, ANSWER_TIMEOUT_S)
 
     def identify(self) -> tuple[str, dict[str, int]]:
-        """Cluster id, and partition counts of every topic that this principal may describe."""
+        """The cluster id, and the partition count of every topic that this principal may describe."""
         try:
             metadata = self._admin.list_topics(timeout=ANSWER_TIMEOUT_S)
         except KafkaException as error:
@@ -90,15 +90,15 @@ class Cluster:
         return metadata.cluster_id or "", counts
 
     def brokers(self) -> dict[int, tuple[str, int]]:
-        """Host and port of every broker, by node id."""
+        """Node id -> host and port of every broker."""
         try:
             metadata = self._admin.list_topics("", timeout=ANSWER_TIMEOUT_S)
         except KafkaException as error:
             self._fail(error, "reading metadata")
-        return {node: (str(each.host), each.port) for node, each in metadata.brokers.items()}
+        return {node: (str(broker.host), broker.port) for node, broker in metadata.brokers.items()}
 
     def topic_ids(self, topics: Iterable[str]) -> dict[str, str]:
-        """Ids of ``topics`` as Kafka prints them, by name; without those of which nothing was told, whyever."""
+        """Topic name -> topic id as Kafka prints it; without topics that could not be described."""
         names = sorted(topics)
         ids = {}
         for start in range(0, len(names), DESCRIBED_MAX):
@@ -108,7 +108,7 @@ class Cluster:
         return ids
 
     def topic_id(self, topic: str) -> str:
-        """The id of ``topic`` as Kafka prints it: one that was deleted and made anew under its name has another."""
+        """The id of ``topic`` as Kafka prints it: a topic that is created again under its old name has another id."""
         try:
             return _id_text(self._topics([topic])[topic].result().topic_id)
         except KafkaException as error:
@@ -117,29 +117,29 @@ class Cluster:
     def _topics(self, names: list[str]) -> dict[str, Future[Any]]:
         return self._ask(self._admin.describe_topics, TopicCollection(names))
 
-    def list_groups(self, states: Iterable[GroupState] = ()) -> GroupListing:
-        """Groups in ``states`` (none given: in any). Those in a state that nobody here has a name for are left out."""
-        wanted = {STATES[state] for state in states}
+    def list_groups(self, states: Collection[GroupState] = ()) -> GroupListing:
+        """Groups in any of ``states`` (empty: all); without groups in a state that `GroupState` does not have."""
+        options = {"states": {STATES[state] for state in states}} if states else {}
         try:
-            answer = self._ask.for_one(self._admin.list_consumer_groups, **({"states": wanted} if wanted else {}))
+            answer = self._ask.for_one(self._admin.list_consumer_groups, **options)
         except KafkaException as error:
             self._fail(error, "listing groups")
-        groups = tuple(group for each in answer.valid if (group := listed_group(each)))
+        groups = tuple(group for listed in answer.valid if (group := listed_group(listed)))
         if answer.errors and not answer.valid:
             self._fail(answer.errors[0], "listing groups")
         return GroupListing(groups, complete=not answer.errors)
 
     def describe_groups(self, groups: Sequence[str]) -> list[DescribedGroup]:
-        """What DescribeGroups says of ``groups``; those that are not there or cannot be described are left out."""
+        """The descriptions of ``groups``; without groups that do not exist or cannot be described."""
         return [group for answer in self._describe(groups).values() if answer and (group := described_group(answer))]
 
     def absent_groups(self, groups: Sequence[str]) -> frozenset[str]:
-        """Which of ``groups`` their coordinators do not have, as classic or consumer groups."""
+        """Those of ``groups`` that do not exist, by their coordinators' answers, as classic or consumer groups."""
         answers = self._describe(groups).items()
         return frozenset(name for name, answer in answers if answer is None or group_state(answer) is GroupState.DEAD)
 
     def _describe(self, groups: Sequence[str]) -> dict[str, Any]:
-        """Answers of coordinators, by group; None where they say that there is no such group."""
+        """Group -> its coordinator's answer; None where the coordinator has no such group."""
         answers: dict[str, Any] = {}
         failure = None
         for name, future in self._ask(self._admin.describe_consumer_groups, list(groups)).items():
@@ -155,7 +155,7 @@ class Cluster:
         return answers
 
     def end_offsets(self, topic: str, partitions: Iterable[int], *, stable: bool = False) -> dict[int, int]:
-        """The offset after the last record of each partition; ``stable``: before the first open transaction."""
+        """Partition -> end offset; with ``stable`` the last stable offset, before the first open transaction."""
         futures = self._ends([(topic, number) for number in partitions], stable)
         try:
             return {number: _offset(future) for (_, number), future in futures.items()}
@@ -163,13 +163,13 @@ class Cluster:
             self._fail(error, f"asking for the end of {topic}")
 
     def start_offsets(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """The first offset of each partition that can still be read."""
+        """Partition -> the first offset that can still be read."""
         return self._list_offsets(topic, partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
     def offsets_since(self, topic: str, partitions: Iterable[int], since_ms: int) -> dict[int, int]:
-        """The first offset of each partition with a record of that time or later; without those that have none."""
-        found = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
-        return {number: offset for number, offset in found.items() if offset >= 0}
+        """Partition -> the first offset of ``since_ms`` or later; without partitions that have no such record."""
+        offsets = self._list_offsets(topic, partitions, OffsetSpec.for_timestamp(since_ms))
+        return {number: offset for number, offset in offsets.items() if offset >= 0}
 
     def _list_offsets(self, topic: str, partitions: Iterable[int], spec: OffsetSpec) -> dict[int, int]:
         asked = {TopicPartition(topic, number): spec for number in partitions}
@@ -180,34 +180,36 @@ class Cluster:
             self._fail(error, f"asking for offsets of {topic}")
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        """The same for partitions of any topics in one question; without those that have no leader or are gone."""
+        """End offsets of partitions of any topics, in one call; without partitions that have no leader or are gone."""
         futures = self._ends(partitions, stable=False)
-        found, failure = {}, None
+        ends, failure = {}, None
         for partition, future in futures.items():
             try:
-                found[partition] = _offset(future)
+                ends[partition] = _offset(future)
             except KafkaException as error:
                 failure = error
-        if failure is not None and not found:
+        if failure is not None and not ends:
             self._fail(failure, "asking for the ends of partitions")
-        return found
+        return ends
 
     def committed(self, groups: Iterable[str]) -> dict[str, dict[Partition, int]]:
-        """What ``groups`` have committed, outside of open transactions; without those whose coordinator says no."""
-        found, failure = {}, None
+        """Group -> its committed offsets outside open transactions; without groups whose coordinator failed."""
+        offsets, failure = {}, None
         for name, future in self._ask(self._committed, groups).items():
             try:
                 answer = future.result().topic_partitions or ()
             except KafkaException as error:
                 failure = error
             else:
-                found[name] = {(each.topic, each.partition): each.offset for each in answer if each.offset >= 0}
-        if failure is not None and not found:
+                offsets[name] = {
+                    (commit.topic, commit.partition): commit.offset for commit in answer if commit.offset >= 0
+                }
+        if failure is not None and not offsets:
             self._fail(failure, "asking for committed offsets")
-        return found
+        return offsets
 
     def _committed(self, groups: Iterable[str], request_timeout: float) -> dict[str, Future[Any]]:
-        # One group per request is all that librdkafka sends; the requests travel together.
+        # librdkafka takes one group per request; the requests are sent at once.
         ask = partial(self._admin.list_consumer_group_offsets, request_timeout=request_timeout)
         return {name: ask([ConsumerGroupTopicPartitions(name)])[name] for name in groups}
 
@@ -221,7 +223,7 @@ class Cluster:
         return {(partition.topic, partition.partition): future for partition, future in futures.items()}
 
     def topic_setting(self, topic: str, name: str) -> str | None:
-        """One setting of a topic as it is in effect; None if brokers do not have it.
+        """The value of a topic's setting that is in effect; None if brokers do not know the setting.
 
         Raises:
             AccessDeniedError: this principal has no DescribeConfigs on the topic.
@@ -236,7 +238,7 @@ class Cluster:
         return None if setting is None or setting.value is None else str(setting.value)
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
-        """Create a topic with the brokers' default replication; False if it was there."""
+        """Create a topic with the brokers' default replication; False if it exists already."""
         topic = NewTopic(name, num_partitions=partitions, replication_factor=-1, config=dict(config))
         future = self._ask(self._admin.create_topics, [topic])[name]
         try:
@@ -245,14 +247,14 @@ class Cluster:
             code = error.args[0].code()
             if code == KafkaError.TOPIC_ALREADY_EXISTS:
                 return False
-            # Who may not create it is told so even if it is there, which is all that is needed.
+            # Brokers deny creation also where the topic exists, which is all that is needed.
             if code in DENIED and self.access.topics([name])[name].existence is Existence.THERE:
                 return False
             self._fail(error, f"creating topic {name}")
         return True
 
     def lost(self) -> bool:
-        """Whether all connections have gone down since the last time it was asked. Asks no broker."""
+        """Whether all connections went down since the last call. Sends no request."""
         self._admin.poll(0)
         lost, self._lost = self._lost, False
         return lost
@@ -263,7 +265,7 @@ class Cluster:
             self._lost = True
 
     def _fail(self, error: KafkaException | KafkaError, doing: str) -> NoReturn:
-        # "Timed out" alone helps nobody: what the connections ran into is told to the error callback only.
+        # "Timed out" alone does not help: the connections' own errors come by the error callback only.
         self._last_error = ""
         self._admin.poll(0)
         raise_cluster_error(error, f"{doing} ({self._last_error})" if self._last_error else doing)
@@ -272,10 +274,10 @@ class Cluster:
 def _offset(answer: Future[Any]) -> int:
     """The offset in an answer to ListOffsets.
 
-    Of a broker that went while it was asked, librdkafka 2.16 gives no error but this, which is none.
+    librdkafka 2.16 returns `OFFSET_INVALID` and no error where the broker went away during the request.
 
     Raises:
-        KafkaException: it was not told.
+        KafkaException: the answer has no offset.
     """
     offset: int = answer.result().offset
     if offset == OFFSET_INVALID:
@@ -284,5 +286,5 @@ def _offset(answer: Future[Any]) -> int:
 
 
 def _id_text(topic_id: object) -> str:
-    """Kafka prints ids in the URL-safe alphabet, librdkafka in the other one."""
+    """A topic id as Kafka prints it: in the URL-safe alphabet of base64, which librdkafka does not use."""
     return str(topic_id).replace("+", "-").replace("/", "_")

@@ -1,4 +1,4 @@
-"""The topics that are ours: made where that is allowed, else it is said how to make them; and what writes to them."""
+"""Creates the agent's own topics where that is allowed, else logs the command; and makes the producer for them."""
 
 from __future__ import annotations
 
@@ -24,52 +24,52 @@ __all__ = [
 
 REPLACE_WAIT_S = 1.0
 REPLACE_WAIT_MAX_S = 60.0
-"""Between a producer that can go on no more and the next: a right that is missing is not there a moment later."""
+"""Shortest and longest wait, in seconds, before a failed producer is replaced: a missing right takes time to grant."""
 
 SILENT = logging.getLogger("rebalance_agent.librdkafka")
 SILENT.disabled = True
-"""Takes the fatal errors that librdkafka writes to stderr itself, past our log, which tells them once."""
+"""Discards the fatal errors that librdkafka writes to stderr itself: our log has them already."""
 
 
 class KafkaProducer(Protocol):
-    """What is used of ``confluent_kafka.Producer``."""
+    """The methods of ``confluent_kafka.Producer`` that the agent uses."""
 
     def produce(self, topic: str, **record: Any) -> None:  # noqa: ANN401
-        """Queue a record; BufferError when the queue is full."""
+        """Queue a record; raises BufferError when the queue is full."""
         ...
 
     def poll(self, timeout: float) -> int:
-        """Serve callbacks."""
+        """Run the delivery callbacks that are due."""
         ...
 
     def flush(self, timeout: float) -> int:
-        """Wait until all is sent; how many records are left."""
+        """Wait until all records are sent; return how many are left."""
         ...
 
 
 class TopicCreator(Protocol):
-    """What is used of `cluster.admin_client.Cluster`."""
+    """The method of `cluster.admin_client.Cluster` that creates topics."""
 
     def create_topic(self, name: str, partitions: int, config: Mapping[str, str]) -> bool:
-        """Create a topic; False if it was there."""
+        """Create a topic; False if it exists already."""
         ...
 
 
 def confluent_producer(settings: dict[str, Any]) -> KafkaProducer:
-    """A producer of librdkafka."""
+    """A librdkafka producer with these settings."""
     return cast("KafkaProducer", Producer(settings))
 
 
 def flush(producer: KafkaProducer, timeout: float) -> int:
-    """Wait until all is sent, ``timeout`` seconds at most; how many records are left. Never raises KafkaException."""
+    """Wait at most ``timeout`` seconds until all is sent; return how many are left. Raises no KafkaException."""
     try:
         return producer.flush(timeout)
     except KafkaException:
-        return producer.flush(0)  # a fatal error is told once; then comes how many are left
+        return producer.flush(0)  # a fatal error is raised once; the second call returns the number
 
 
 def create_topic(cluster: TopicCreator, topic: str, partitions: int, config: Mapping[str, str], effect: str) -> bool:
-    """Create ``topic`` if it is missing; False, and told with the ``effect`` and the command, where that cannot be."""
+    """Create ``topic`` if it is missing; where that fails, log the ``effect`` and the command, and return False."""
     log = structlog.get_logger("rebalance_agent.own_topics")
     try:
         if cluster.create_topic(topic, partitions, config):

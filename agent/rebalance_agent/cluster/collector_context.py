@@ -1,4 +1,4 @@
-"""What every collector is given: where to ask, where to put what it saw, and whom to tell how it is."""
+"""What every collector is given: the cluster, the inbox for observations, health, meters and clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["POLL_NAMES", "CollectorContext", "Meters", "PollName", "SnapshotProb
 
 PollName = Literal["describe", "list", "list_all", "loads", "topics"]
 POLL_NAMES: tuple[PollName, ...] = ("describe", "list", "list_all", "topics")
-"""Those that are always asked; ``loads`` is where groups are followed for it."""
+"""The polls that always run; ``loads`` runs only where groups are followed for lag and rate."""
 
 
 SnapshotProblem = Literal["unreadable", "malformed", "foreign", "out_of_range", "too_large", "write"]
@@ -23,68 +23,68 @@ SnapshotProblem = Literal["unreadable", "malformed", "foreign", "out_of_range", 
 
 
 class Meters(Protocol):
-    """The agent's own numbers, as far as collectors feed them. Methods return at once, from any thread."""
+    """The agent's own metrics that collectors feed. Methods return at once and may be called from any thread."""
 
     def events_received(self, kind: str, number: int = 1) -> None:
-        """Events of members came in."""
+        """Count events of members that were read."""
         ...
 
     def event_malformed(self) -> None:
-        """A record of the events topic was no event."""
+        """Count a record of the events topic that is no event."""
         ...
 
     def baseline_malformed(self) -> None:
-        """A record of the baselines topic was no baseline."""
+        """Count a record of the baselines topic that is no baseline."""
         ...
 
     def read(self, records: int, size_bytes: int) -> None:
-        """Records came from the offsets topic."""
+        """Count records read from the offsets topic, and their bytes."""
         ...
 
     def decode_error(self, key_version: int | None) -> None:
-        """A record broke its schema."""
+        """Count a record that breaks its schema."""
         ...
 
     def unknown_record(self, unknown: Literal["key_version", "value_version"], number: int = 1) -> None:
-        """Records were passed over because nothing here knows their version."""
+        """Count records that were skipped because their version is unknown."""
         ...
 
     def unknown_tagged_fields(self, number: int) -> None:
-        """Tagged fields of records were skipped because nothing here knows them."""
+        """Count tagged fields that were skipped because they are unknown."""
         ...
 
     def tail_lag(self, records: int) -> None:
-        """Records between the tail and the topic's end, now."""
+        """Set how many records lie between the tail and the topic's end."""
         ...
 
     def loads_left_out(self, partitions: int) -> None:
-        """So many partitions are too many to follow their lag and rate, now."""
+        """Set how many partitions are not followed for lag and rate because they are too many."""
         ...
 
     def owned(self, partitions: int) -> None:
-        """The observer's share of the offsets topic became another one, of so many partitions."""
+        """Count a change of this observer's share of the offsets topic, and set its number of partitions."""
         ...
 
     def snapshot_problem(self, problem: SnapshotProblem) -> None:
-        """A snapshot could not be used or written."""
+        """Count a snapshot that could not be used or written."""
         ...
 
     def replayed(self, records: int) -> None:
-        """Records of groups were read again, from a snapshot on."""
+        """Count records of groups that were read again after a snapshot."""
         ...
 
     def offsets_limit(self, size_bytes: int) -> None:
-        """The offsets topic takes records of at most this size."""
+        """Set the largest record that the offsets topic accepts."""
         ...
 
     def polled(self, poll: PollName, seconds: float, succeeded_ms: int | None) -> None:
-        """A poll was answered at ``succeeded_ms``, or failed (None)."""
+        """Record a poll that took ``seconds`` and succeeded at ``succeeded_ms`` (epoch ms), or failed (None)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class CollectorContext:
-    """``properties``: librdkafka's, for clients of one's own; ``shows``: which groups anyone wants to hear of."""
+    """What collectors share. ``properties``: librdkafka's, for own clients; ``shows``: whether a group is shown."""
 
     properties: Mapping[str, str]
     cluster: Cluster

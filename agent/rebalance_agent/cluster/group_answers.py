@@ -1,4 +1,4 @@
-"""What the client's answers about groups say, as plain values."""
+"""The client's answers about groups as plain values."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ STATES = {
     GroupState.DEAD: ConsumerGroupState.DEAD,
     GroupState.EMPTY: ConsumerGroupState.EMPTY,
 }
-"""State -> the client's name for it."""
+"""Group state -> the client's constant for it."""
 
 _OURS = {theirs: ours for ours, theirs in STATES.items()}
 _TYPES = {ConsumerGroupType.CLASSIC: GroupType.CLASSIC, ConsumerGroupType.CONSUMER: GroupType.CONSUMER}
 
 
 def group_state(answer: Any) -> GroupState | None:  # noqa: ANN401 - the client's own types have no annotations
-    """The state of a group that was listed or described; None where nothing here has a name for it."""
+    """The state in an answer to ListGroups or DescribeGroups; None for a state that `GroupState` does not have."""
     if answer.state is ConsumerGroupState.UNKNOWN and answer.type is ConsumerGroupType.CONSUMER:
-        # All else that such a group can be is Assigning, for a moment, before it is this.
+        # The client does not know Assigning and Reconciling; the first lasts a moment only.
         return GroupState.RECONCILING
     return _OURS.get(answer.state)
 
 
 def listed_group(answer: Any) -> ListedGroup | None:  # noqa: ANN401
-    """A group of a list; None if its state has no name here."""
+    """One group of a ListGroups answer; None if its state is unknown."""
     state = group_state(answer)
     return None if state is None else ListedGroup(answer.group_id, state, _type(answer))
 
 
 def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
-    """A group that was described; None if its state has no name here."""
+    """One group of a DescribeGroups answer; None if its state is unknown."""
     if (state := group_state(answer)) is None:
         return None
     members = (
@@ -63,8 +63,8 @@ def described_group(answer: Any) -> DescribedGroup | None:  # noqa: ANN401
 
 
 def _assigned(assignment: Any) -> TopicPartitions:  # noqa: ANN401
-    """A classic group's leader wrote it, and brokers do not read it: see `existing`."""
-    by_topic = topic_partitions((each.topic, each.partition) for each in assignment.topic_partitions)
+    """A member's partitions. In a classic group its leader wrote them and brokers do not check them: see `existing`."""
+    by_topic = topic_partitions((pair.topic, pair.partition) for pair in assignment.topic_partitions)
     return {topic: some for topic, numbers in by_topic.items() if (some := existing(numbers))}
 
 

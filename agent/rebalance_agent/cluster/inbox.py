@@ -1,4 +1,4 @@
-"""The one bounded queue between the collectors' threads and the tracker's."""
+"""The bounded queue of observations between the collectors' threads and the tracker's thread."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rebalance_agent.tracking.observations import Observation
 __all__ = ["INBOX_MAX", "Inbox"]
 
 INBOX_MAX = 10_000
-"""Observations that wait: a second of a busy cluster. What they hold is already decoded, so memory follows this."""
+"""Observations in the queue: about a second of a busy cluster. They are decoded already, so this bounds memory."""
 
 
 class Inbox:
-    """First in, first out. Records wait for room (Kafka keeps the rest); polls are dropped when it is full."""
+    """A first-in-first-out queue. When it is full, records wait (Kafka keeps the rest) and polls are dropped."""
 
     def __init__(self, size: int = INBOX_MAX) -> None:
         """Hold at most ``size`` observations."""
@@ -24,7 +24,7 @@ class Inbox:
         self._closed = False
 
     def put(self, observation: Observation) -> None:
-        """Add what must not be lost, waiting for room; after `close` it is dropped, since nobody will read it."""
+        """Add an observation that must not be lost, waiting while the queue is full; after `close` it is dropped."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or len(self._items) < self._size)
             if not self._closed:
@@ -32,7 +32,7 @@ class Inbox:
                 self._changed.notify_all()
 
     def offer(self, observation: Observation) -> bool:
-        """Add what the next poll brings again; False if there is no room."""
+        """Add an observation that the next poll brings again; False if the queue is full or closed."""
         with self._changed:
             if self._closed or len(self._items) >= self._size:
                 return False
@@ -50,7 +50,7 @@ class Inbox:
             return taken
 
     def close(self) -> None:
-        """Let nobody wait any more; what is inside can still be taken."""
+        """Wake all waiting callers; queued observations can still be taken."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -61,5 +61,5 @@ class Inbox:
         return self._closed
 
     def __len__(self) -> int:
-        """How many observations wait."""
+        """The number of queued observations."""
         return len(self._items)

@@ -1,4 +1,4 @@
-"""Which groups and topics are shown."""
+"""A filter of group and topic names by an allow and a deny pattern."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rebalance_agent.groupprotocol.wire.memo import remembered
 __all__ = ["NameFilter"]
 
 CACHED_NAMES_MAX = 20_000
-"""Names whose answer is remembered: the groups of a large cluster; beyond that the pattern is simply asked again."""
+"""Names with a cached answer: the groups of a large cluster. Beyond that the patterns are matched again."""
 
 
 class NameFilter:
-    """Whole-name match of an allow pattern and not of a deny pattern; an empty deny pattern denies nothing."""
+    """Shows names that match the allow pattern as a whole and not the deny pattern; an empty one denies nothing."""
 
     def __init__(self, allow: str = ".*", deny: str = "") -> None:
-        """Compile both patterns; ``.`` matches line feeds too, since a group may have any name."""
+        """Compile both patterns; ``.`` matches line feeds too, since a group id may have any character."""
         allowed, denied = re.compile(allow, re.DOTALL), re.compile(deny, re.DOTALL) if deny else None
 
         def shows(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""A topic as it is now: all that its partitions hold up to their ends of one moment."""
+"""Reads a topic from its beginning up to given end offsets."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ BATCH_MAX = 5_000
 WAIT_S = 0.1
 
 SILENCE_MAX_S = 30.0
-"""A broker that has records and sends none for so long will not send them."""
+"""Seconds without progress after which reading fails: a broker that has records sends them sooner."""
 
 
 def records_before(ends: Mapping[int, int], reader: TopicReader, clock: Clock) -> Iterator[list[TopicRecord]]:
-    """Every record before ``ends`` (by partition), in order within each partition; some batches are empty.
+    """Every record before ``ends`` (partition -> offset), in order within each partition; batches may be empty.
 
-    By position, not by the last record: compaction or a transaction's marker may have taken that.
+    The end is detected by position, since compaction or a transaction's marker may have taken the last offset.
 
     Raises:
-        ClusterError: the topic cannot be read, or no broker goes on sending.
+        ClusterError: the topic cannot be read, or there is no progress for `SILENCE_MAX_S`.
     """
     remaining = {partition for partition, end in ends.items() if end > 0}
     reader.begin(dict.fromkeys(remaining, BEGINNING))
     progress_at = clock.monotonic()
     while remaining:
         before = dict(reader.positions)
-        yield [each for each in reader.read(BATCH_MAX, WAIT_S) if each.offset() < ends[each.partition()]]
-        remaining = {each for each in remaining if reader.positions[each] < ends[each]}
+        yield [record for record in reader.read(BATCH_MAX, WAIT_S) if record.offset() < ends[record.partition()]]
+        remaining = {partition for partition in remaining if reader.positions[partition] < ends[partition]}
         if reader.positions != before:
             progress_at = clock.monotonic()
         elif clock.monotonic() - progress_at > SILENCE_MAX_S:

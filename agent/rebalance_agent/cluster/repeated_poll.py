@@ -1,4 +1,4 @@
-"""One question that a scheduler asks again and again; after failures it is asked less often."""
+"""A request that a scheduler repeats; after failures it is sent less often."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 class Poll:
-    """Call it whenever the question is due; one caller at a time. ``name`` is its part in readiness."""
+    """Calls ``ask`` whenever it is called itself, and reports health under ``name``. One caller at a time."""
 
     def __init__(
         self, name: PollName, ask: Callable[[], None], context: CollectorContext, backoff: Backoff | None = None
@@ -30,7 +30,7 @@ class Poll:
         self._not_before = float("-inf")
 
     def __call__(self) -> None:
-        """Ask, unless failures made us wait; never raises."""
+        """Ask, unless the back-off of earlier failures is still running. Never raises."""
         begun = self._clock.monotonic()
         if begun < self._not_before:
             return
@@ -38,7 +38,7 @@ class Poll:
             self._ask()
         except ClusterError as error:
             self._failed(begun, str(error))
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not end the polling
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not end the polling
             _log.exception("%s failed", self._name)
             self._failed(begun, f"internal error: {error!r}")
         else:

@@ -1,4 +1,4 @@
-"""All partitions of one topic, assigned by hand: no group is joined, nothing is committed."""
+"""A consumer of all partitions of one topic by manual assignment: it joins no group and commits nothing."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord"]
 BEGINNING: int = OFFSET_BEGINNING
 
 QUEUE_TUNING = {
-    # Records of commits have some 60 bytes, and librdkafka takes 400 more for each that waits: a queue that is bounded
-    # in bytes alone takes a quarter of a gigabyte. So few may wait, and a broker sends few at once.
+    # Records of commits have some 60 bytes, and librdkafka takes 400 more for each queued record: bounded in bytes
+    # alone, its queue would take a quarter of a gigabyte. So it is bounded in records, and fetches are small.
     "queued.min.messages": "20000",
     "queued.max.messages.kbytes": "16384",
     "fetch.max.bytes": "4000000",
-    # Its back-off of 1 s would make a full queue wait for nothing.
+    # The default of 1 s would delay the next fetch after the queue was full.
     "fetch.queue.backoff.ms": "10",
 }
-"""How much waits to be read: no more than some 30 MB, which costs no time."""
+"""librdkafka settings that bound its queue to about 30 MB without slowing it down."""
 
 _GROUP_ID = "rebalance-agent"
-"""librdkafka wants a name even though no group is formed under it."""
+"""librdkafka requires a group id even where no group is joined."""
 
 _ABSENT = (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC)  # noqa: SLF001 - librdkafka's own spelling
 _START_OVER = (
@@ -38,48 +38,48 @@ _START_OVER = (
 
 
 class TopicRecord(Protocol):
-    """What is used of a confluent-kafka message that is no error; copying it would cost more than reading it."""
+    """The methods of a confluent-kafka message that is no error; copying messages would cost more than reading them."""
 
     def __len__(self) -> int:
-        """Bytes of its value."""
+        """The length of the value in bytes."""
         ...
 
     def partition(self) -> int:
-        """Its partition."""
+        """The partition."""
         ...
 
     def offset(self) -> int:
-        """Its offset there."""
+        """The offset in the partition."""
         ...
 
     def key(self) -> bytes | None:
-        """Its key."""
+        """The key."""
         ...
 
     def value(self) -> bytes | None:
-        """Its value; None is a tombstone."""
+        """The value; None for a tombstone."""
         ...
 
     def headers(self) -> list[tuple[str, bytes | None]] | None:
-        """Its headers."""
+        """The headers."""
         ...
 
     def timestamp(self) -> tuple[int, int]:
-        """Kind of timestamp, and epoch milliseconds."""
+        """The timestamp's type, and epoch milliseconds."""
         ...
 
 
 class TopicReader:
-    """A consumer over partitions of ``topic``. Used by one thread; `partitions` may be called from any.
+    """Reads assigned partitions of ``topic``. Used by one thread; `partitions` may be called from any.
 
-    ``positions``: partition -> next offset, also across compacted gaps and transaction markers.
+    ``positions``: assigned partition -> next offset, also past compacted offsets and transaction markers.
     """
 
     def __init__(self, properties: Mapping[str, str], topic: str, tuning: Mapping[str, str]) -> None:
         """Make the client; nothing is read before `begin`."""
         self.topic = topic
         self.positions: dict[int, int] = {}
-        # librdkafka takes no consumer that fetches less at once than ``message.max.bytes``, which is for our producers.
+        # librdkafka refuses a ``fetch.max.bytes`` below ``message.max.bytes``, which is meant for our producers.
         unfit = {"fetch.max.bytes"} if "message.max.bytes" in properties else set()
         self._consumer = Consumer(
             {
@@ -90,17 +90,17 @@ class TopicReader:
                 "enable.auto.offset.store": "false",
                 "enable.partition.eof": "true",
                 "auto.offset.reset": "error",
-                # Everything behind an open transaction would otherwise be hidden until it ends.
+                # Otherwise records after an open transaction are hidden until it ends.
                 "isolation.level": "read_uncommitted",
             }
         )
 
     def partitions(self) -> int:
-        """How many partitions the topic has; 0 if it does not exist.
+        """The topic's number of partitions; 0 if it does not exist.
 
         Raises:
-            AccessDeniedError: it may not be described.
-            ClusterError: no answer.
+            AccessDeniedError: this principal may not describe it.
+            ClusterError: no broker answers.
         """
         try:
             topic = self._consumer.list_topics(self.topic, timeout=ANSWER_TIMEOUT_S).topics[self.topic]
@@ -111,56 +111,56 @@ class TopicReader:
         return 0 if topic.error else len(topic.partitions)
 
     def begin(self, offsets: Mapping[int, int]) -> None:
-        """Also read these partitions, each from its offset (or `BEGINNING`)."""
+        """Add these partitions to the assignment, each from its offset (or `BEGINNING`)."""
         if not offsets:
             return
         self.positions |= {partition: max(offset, 0) for partition, offset in offsets.items()}
-        self._consumer.incremental_assign([TopicPartition(self.topic, *each) for each in offsets.items()])
+        self._consumer.incremental_assign([TopicPartition(self.topic, *start) for start in offsets.items()])
 
     def end(self, partitions: Iterable[int]) -> None:
-        """Read these partitions no longer."""
+        """Remove these partitions from the assignment."""
         ended = [partition for partition in partitions if self.positions.pop(partition, None) is not None]
         if ended:
             self._consumer.incremental_unassign([TopicPartition(self.topic, partition) for partition in ended])
 
     def read(self, records_max: int, timeout: float) -> list[TopicRecord]:
-        """Up to ``records_max`` records; fewer, or none, after ``timeout`` seconds.
+        """The next records, about ``records_max`` at most; none after ``timeout`` seconds without any.
 
         Raises:
             AccessDeniedError: the topic may not be read.
-            ClusterError: the topic was deleted or cut under us, or the client cannot go on: start over.
+            ClusterError: the topic was deleted or truncated, or the client failed: start over.
         """
         # consume() would wait out its timeout for a full batch; poll() returns with the first record.
         first = self._consumer.poll(timeout) if timeout else None
         if timeout and first is None:
             return []
         batch = ([] if first is None else [first]) + self._consumer.consume(records_max, 0)
-        # A tail comes to the end of each partition many times a second.
+        # End-of-partition events come many times a second.
         if errors := [(message, error) for message in batch if (error := message.error()) is not None]:
             for message, error in errors:
                 self._on_error(cast("TopicRecord", message), error)
             batch = [message for message in batch if message.error() is None]
         records = cast("list[TopicRecord]", batch)
-        # The last of each partition counts: a dict keeps that, and a million records pass here at a start.
+        # A dict keeps the last record of each partition: cheap, for a million records pass here at a start.
         for partition, record in {record.partition(): record for record in records}.items():
             self.positions[partition] = max(self.positions.get(partition, 0), record.offset() + 1)
         return records
 
     def _on_error(self, message: TopicRecord, error: KafkaError) -> None:
-        """What comes in place of a record: that a partition ended here, or that something is wrong."""
+        """Take an event that comes in place of a record: the end of a partition, or an error."""
         if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
             self.positions[message.partition()] = message.offset()
         elif error.code() in _START_OVER or error.fatal():
             raise_cluster_error(error, f"reading {self.topic}")
 
     def close(self) -> None:
-        """Leave."""
+        """Close the consumer."""
         self._consumer.close()
 
     def __enter__(self) -> Self:
-        """Closed at the end of the block."""
+        """The reader, which is closed at the end of the block."""
         return self
 
     def __exit__(self, *_exc: object) -> None:
-        """Leave."""
+        """Close the consumer."""
         self.close()

@@ -1,4 +1,4 @@
-"""A thread that does one thing until it is told to stop, and starts over after every failure."""
+"""A thread that runs one function until it is stopped, and restarts it after every failure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_agent.health import Health
 __all__ = ["DENIED_RETRY_S", "Worker"]
 
 DENIED_RETRY_S = 60.0
-"""A right is given by a person: asking again more often only fills the broker's log."""
+"""Seconds until work that lacks a right is tried again: more often would only fill the broker's log."""
 
 _log = logging.getLogger(__name__)
 
 
 class Worker:
-    """Runs ``work(stop)`` in a daemon thread; ``part`` names it in readiness. ``work`` itself reports ready."""
+    """Runs ``work(stop)`` in a daemon thread. Failures are reported under ``part``; ``work`` itself reports ready."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Worker:
         denied: Callable[[str], None] | None = None,
         backoff: Backoff | None = None,
     ) -> None:
-        """``denied`` is told why when a right is missing; it then answers for the part's readiness."""
+        """``denied`` is called with the reason when a right is missing; it then reports the readiness itself."""
         self.part = part
         self._work = work
         self._health = health
@@ -40,19 +40,19 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name=part, daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask it to end; returns at once."""
+        """Ask the thread to end; returns at once."""
         self._stop.set()
 
     def join(self, timeout: float) -> None:
-        """Wait for its end, ``timeout`` seconds at most."""
+        """Wait for the thread to end, ``timeout`` seconds at most."""
         self._thread.join(timeout)
 
     def working(self) -> None:
-        """Forget earlier failures: the work has got somewhere."""
+        """Reset the back-off: the work has made progress."""
         self._backoff.reset()
 
     def _run(self) -> None:
@@ -69,7 +69,7 @@ class Worker:
             except ClusterError as error:
                 self._health.unready(self.part, str(error))
                 wait = self._backoff.next()
-            except Exception as error:  # noqa: BLE001 - a fault of ours must not silence a part for good
+            except Exception as error:  # noqa: BLE001 - a bug of ours must not stop a part for good
                 _log.exception("%s failed", self.part)
                 self._health.unready(self.part, f"internal error: {error!r}")
                 wait = self._backoff.next()

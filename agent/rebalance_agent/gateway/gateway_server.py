@@ -1,4 +1,4 @@
-"""The gateway's listeners and connections: one bootstrap port, one for each broker, a relay for each client."""
+"""The gateway's server: a bootstrap port, a port for each broker, and a relay for each client's connection."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from rebalance_agent.gateway.connection_interceptor import ConnectionInterceptor
 from rebalance_agent.gateway.gateway_counters import GatewayCounters
 from rebalance_agent.gateway.rate_limited_log import RateLimitedLog
 from rebalance_agent.gateway.transport.addresses import Address
-from rebalance_agent.gateway.transport.broker_connections import connected
+from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.broker_listeners import AcceptLoop, BrokerListener, BrokerListeners
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.connection_relay import ConnectionRelay
 from rebalance_agent.gateway.transport.frame_memory import FrameMemoryBudget
-from rebalance_agent.gateway.transport.free_ports import bound
+from rebalance_agent.gateway.transport.free_ports import listening_socket
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 from rebalance_agent.gateway.transport.splice import Pipes
 from rebalance_agent.health import Health
@@ -28,32 +28,33 @@ from rebalance_agent.health import Health
 __all__ = ["CONNECTIONS_MAX", "Gateway", "ListenAddresses"]
 
 CONNECTIONS_MAX = 1_000
-"""Clients' connections at a time: a pod has some dozens; each takes two descriptors."""
+"""Clients' connections at a time: a pod has a few dozen; each takes two file descriptors."""
 
 HANDSHAKE_SECONDS_MAX = 10.0
-"""For a client's TLS handshake."""
+"""Longest TLS handshake of a client."""
 
 SWEEP_SECONDS = 30.0
-"""How often it is looked for brokers that are gone."""
+"""Seconds between two checks for brokers that are gone."""
 
 QUIET_SECONDS = 1.0
-"""Without any connection for so long, the application beside us is gone: clients reconnect sooner."""
+"""Seconds without a connection after which the application counts as ended: clients reconnect sooner."""
 
 BOOTSTRAP = "bootstrap"
-"""Readiness part: the last client that began anew reached one of the bootstrap servers."""
+"""Readiness part: the last new client on the bootstrap port reached one of the bootstrap servers."""
 
 BROKERS = "brokers"
-"""Readiness part: every broker that was named can be reached through a port of its own."""
+"""Readiness part: every known broker can be reached through a port of its own."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddresses:
-    """Where the gateway listens, and where it connects to.
+    """The addresses where the gateway listens, and those it connects to.
 
-    ``advertised``: host told to clients in answers. ``port_base``: a broker's port is that plus its node id; 0: any
-    free one. ``to_brokers``: None for plaintext. ``from_clients``: gives the context for a client's TLS, or is None.
+    ``advertised``: the gateway's host in responses to clients. ``port_base``: a broker's port is this plus its node id;
+    0: any free port. ``to_brokers``: TLS context, None for plaintext. ``from_clients``: returns the TLS context for a
+    client, or is None for plaintext.
     """
 
     bootstrap: tuple[Address, ...]
@@ -65,70 +66,70 @@ class ListenAddresses:
 
 
 class Gateway:
-    """Lives in one event loop."""
+    """The gateway's server, which runs in one event loop."""
 
     def __init__(
         self,
-        places: ListenAddresses,
+        addresses: ListenAddresses,
         groups: Callable[[], GroupPart],
         counts: GatewayCounters,
         health: Health,
         clock: Clock,
     ) -> None:
-        """``groups`` gives the groups' part of a new connection."""
+        """``groups`` makes the groups' part of a new connection."""
         self._health, self._reached, self._complete = health, True, True
-        self._places, self._groups, self._counts, self._clock = places, groups, counts, clock
+        self._addresses, self._groups, self._counts, self._clock = addresses, groups, counts, clock
         self._listeners = BrokerListeners(
-            places.listen[0], places.port_base, places.advertised, self._accepted, self._ports_opened, clock
+            addresses.listen[0], addresses.port_base, addresses.advertised, self._accepted, self._on_ports, clock
         )
-        self._bootstrap = list(places.bootstrap)
+        self._bootstrap = list(addresses.bootstrap)
         self._pipes, self._memory = Pipes(), FrameMemoryBudget()
-        self._told = RateLimitedLog(_log, clock)
-        self._door: AcceptLoop | None = None
+        self._warnings = RateLimitedLog(_log, clock)
+        self._accept_loop: AcceptLoop | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
     @property
     def port(self) -> int:
-        """The bootstrap port, once `start` has listened."""
-        return self._door.port if self._door else 0
+        """The bootstrap port; 0 before `start`."""
+        return self._accept_loop.port if self._accept_loop else 0
 
     @property
     def ports(self) -> Mapping[int, int]:
-        """Node id -> port of the brokers that are listened for."""
+        """Node id -> port of each broker that has one."""
         return self._listeners.ports()
 
     async def start(self) -> None:
-        """Listen for clients that begin.
+        """Listen on the bootstrap address.
 
         Raises:
             ListenError: the bootstrap address cannot be listened on.
         """
-        host, port = self._places.listen
+        host, port = self._addresses.listen
         try:
             self._listeners.start()
-            self._door = AcceptLoop(bound(host, port), self._came, self._told)
+            self._accept_loop = AcceptLoop(listening_socket(host, port), self._accepted_bootstrap, self._warnings)
         except OSError as error:
             self._listeners.close()
             raise ListenError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
 
-    async def known(self, brokers: Mapping[int, Address]) -> None:
-        """Listen for these brokers before any client has asked for them."""
+    async def open_ports(self, brokers: Mapping[int, Address]) -> None:
+        """Open the ports of these brokers before any client has asked for them."""
         await self._listeners.local(brokers)
 
     async def run(self, stop: asyncio.Event, drain_seconds: float) -> None:
-        """Serve until ``stop``, then go on until every client has gone, at most ``drain_seconds``; then end."""
+        """Serve until ``stop``, then until every client has disconnected, at most ``drain_seconds``; then close."""
         stopped = asyncio.create_task(stop.wait())
         while not stopped.done():
             await asyncio.wait((stopped,), timeout=SWEEP_SECONDS)
             self._listeners.sweep()
-        # Clients that are being closed still send their last commits and LeaveGroup, on new connections if need be.
+        # Clients that shut down still send their last commits and LeaveGroup, also on new connections.
         await self._drained(self._clock.monotonic() + drain_seconds)
         await self.close()
 
     async def close(self) -> None:
-        """Take nothing more, and end what is open."""
-        if self._door:
-            self._door.close()
+        """Stop listening, and close all connections."""
+        if self._accept_loop:
+            self._accept_loop.close()
         self._listeners.close()
         connections = list(self._connections)
         for connection in connections:
@@ -146,7 +147,7 @@ class Gateway:
         if self._connections:
             _log.warning("%s connections were still open at the end of the drain", len(self._connections))
 
-    def _came(self, sock: socket.socket) -> None:
+    def _accepted_bootstrap(self, sock: socket.socket) -> None:
         self._accepted(sock, None)
 
     def _accepted(self, sock: socket.socket, listener: BrokerListener | None) -> None:
@@ -157,7 +158,7 @@ class Gateway:
         task = asyncio.get_running_loop().create_task(self._serve(sock, listener))
         self._connections.add(task)
         task.add_done_callback(self._connections.discard)
-        task.add_done_callback(lambda _: sock.close())  # here, since it may be cancelled before it begins
+        task.add_done_callback(lambda _: sock.close())  # here, since the task may be cancelled before it begins
 
     async def _serve(self, sock: socket.socket, listener: BrokerListener | None) -> None:
         peer = _name(sock)
@@ -165,13 +166,13 @@ class Gateway:
         if listener:
             listener.connections += 1
         try:
-            await self._joined(sock, peer, listener)
+            await self._relay(sock, peer, listener)
         except RefusedError as error:
             self._refused(error, peer)
         except ConnectionError as error:
             _log.debug("connection of %s broke: %s", peer, error)
         except Exception:  # noqa: BLE001 - logged with its traceback
-            # A bug of ours, met by this client's bytes, is no reason to end the others.
+            # A bug of ours that this client triggers must not end the other connections.
             self._counts.refused(CloseReason.FAILED)
             _log.exception("connection of %s failed", peer)
         finally:
@@ -179,19 +180,19 @@ class Gateway:
                 listener.connections -= 1
             self._counts.closed()
 
-    async def _joined(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
+    async def _relay(self, sock: socket.socket, peer: str, listener: BrokerListener | None) -> None:
         client = await self._client(sock, peer)
         try:
             broker = await self._broker(listener)
         except BaseException:
             client.abort()
             raise
-        talk = ConnectionInterceptor(self._listeners, self._groups())
-        await ConnectionRelay(client, broker, talk, self._pipes, self._memory, self._counts, self._clock).run()
+        interceptor = ConnectionInterceptor(self._listeners, self._groups())
+        await ConnectionRelay(client, broker, interceptor, self._pipes, self._memory, self._counts, self._clock).run()
 
     async def _client(self, sock: socket.socket, peer: str) -> Link:
         tuned(sock)
-        if self._places.from_clients is None:
+        if self._addresses.from_clients is None:
             return PlainLink(sock, peer)
         reader = asyncio.StreamReader(limit=COPY_BYTES)
         protocol = asyncio.StreamReaderProtocol(reader)
@@ -200,7 +201,7 @@ class Gateway:
             transport, _ = await loop.connect_accepted_socket(
                 lambda: protocol,
                 sock,
-                ssl=self._places.from_clients(),
+                ssl=self._addresses.from_clients(),
                 ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
             )
         except (OSError, ssl.SSLError) as error:
@@ -209,31 +210,31 @@ class Gateway:
 
     async def _broker(self, listener: BrokerListener | None) -> Link:
         if listener:
-            return await connected([listener.address], self._places.to_brokers)
-        servers = tuple(self._bootstrap)  # as it is now: others turn it meanwhile
+            return await connect([listener.address], self._addresses.to_brokers)
+        servers = tuple(self._bootstrap)  # a copy: other connections rotate the list meanwhile
         for number, address in enumerate(servers):
             try:
-                link = await connected([address], self._places.to_brokers)
+                link = await connect([address], self._addresses.to_brokers)
             except RefusedError as error:
                 if number == len(servers) - 1:
-                    self._reaches(str(error))
+                    self._report_bootstrap(str(error))
                     raise
                 continue
-            self._reaches(None)
-            # The next client begins where this one was taken.
+            self._report_bootstrap(None)
+            # The next client begins with the server that accepted this one.
             self._bootstrap[:] = servers[number:] + servers[:number]
             return link
         raise RefusedError(CloseReason.UNREACHABLE, "no bootstrap servers are set")
 
-    def _reaches(self, problem: str | None) -> None:
-        """Tell of the last attempt to reach the cluster, not of a single broker's restart."""
+    def _report_bootstrap(self, problem: str | None) -> None:
+        """Report whether the last attempt to reach the cluster succeeded."""
         if problem is not None:
             self._health.unready(BOOTSTRAP, problem)
         elif not self._reached:
             self._health.ready(BOOTSTRAP)
         self._reached = problem is None
 
-    def _ports_opened(self, number: int, problems: Mapping[int, str]) -> None:
+    def _on_ports(self, number: int, problems: Mapping[int, str]) -> None:
         self._counts.brokers(number, len(problems))
         if problems:
             node, problem = next(iter(problems.items()))
@@ -245,7 +246,7 @@ class Gateway:
 
     def _refused(self, error: RefusedError, peer: str) -> None:
         self._counts.refused(error.refusal)
-        self._told.warn(error.refusal, "ended the connection of %s (%s): %s", peer, error.refusal, error)
+        self._warnings.warn(error.refusal, "ended the connection of %s (%s): %s", peer, error.refusal, error)
 
 
 def _name(sock: socket.socket) -> str:

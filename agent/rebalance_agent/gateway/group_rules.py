@@ -1,6 +1,6 @@
-"""Which groups the gateway rewrites, with which strategy: rules in one line of text, the first that matches counts.
+"""The rules by which the gateway assigns groups: a pattern of group names and a strategy each; the first match counts.
 
-Settings are checked by this alone, in roles, too, that have no package which reads Kafka's frames.
+This module checks settings also in roles without kafka-python, so it imports none of the modules that read frames.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from rebalance_agent.errors import AssignmentError, InvalidInputError
 __all__ = ["ASSIGN_SECONDS", "RULES_MAX", "RULE_TEXT_MAX", "Rule", "Rules", "parse_rules"]
 
 ASSIGN_SECONDS = 5.0
-"""How long a group may wait for topics and assignor together, by default."""
+"""Default for the seconds that a group may wait for topics and assignor together."""
 
 RULES_MAX = 100
-"""Rules of one gateway: a pod has consumers of a few groups, and every unknown name is held against all of them."""
+"""Rules of one gateway: a pod has consumers of a few groups, and each group's name is matched with all rules."""
 
 RULE_TEXT_MAX = 65_536
-"""Characters of all rules: a hundred with long settings."""
+"""Characters of all rules together: a hundred rules with long settings."""
 
 FIELD = "gateway_groups"
 
@@ -39,16 +39,16 @@ class Rule:
     config: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The rule as it is written."""
+        """The rule as written in the setting."""
         settings = "".join(f",{name}={value}" for name, value in self.config.items())
         return f"{self.pattern.pattern}={self.strategy.name}{settings}"
 
 
 class Rules:
-    """Rules in their order."""
+    """An ordered list of rules."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        """Without any, no group is rewritten."""
+        """Without rules, no group is rewritten."""
         self._rules = tuple(rules)
 
     def __iter__(self) -> Iterator[Rule]:
@@ -56,18 +56,18 @@ class Rules:
         return iter(self._rules)
 
     def of(self, group: str) -> Rule | None:
-        """The first rule that matches the whole name ``group``."""
+        """The first rule whose pattern matches the whole name ``group``; None if no rule does."""
         return next((rule for rule in self._rules if rule.pattern.fullmatch(group)), None)
 
 
 def parse_rules(text: str) -> Rules:
-    r"""Read ``PATTERN=STRATEGY[,assignment.KEY=VALUE...]``; rules are apart by ``;`` and a space, or by lines.
+    r"""Parse ``PATTERN=STRATEGY[,assignment.KEY=VALUE...]``; rules are separated by ``;`` and a space, or by lines.
 
-    A pattern is a regular expression (write an equals sign in it as ``\x3d``). A setting's value goes on until the
-    next ``,assignment.`` or the end of the rule, since values have commas and semicolons of their own.
+    A pattern is a regular expression (write an equals sign in it as ``\x3d``). A setting's value ends at the next
+    ``,assignment.`` or at the end of the rule, since values may have commas and semicolons.
 
     Raises:
-        InvalidInputError: a rule is none, or its strategy or a setting does not exist or does not fit a gateway.
+        InvalidInputError: a rule cannot be parsed, or its strategy or a setting is unknown or unfit for a gateway.
     """
     if len(text) > RULE_TEXT_MAX:
         raise InvalidInputError(FIELD, f"must have at most {RULE_TEXT_MAX} characters")
@@ -87,9 +87,9 @@ def _rule(text: str) -> Rule:
     name, *settings = _SETTINGS.split(rest)
     try:
         if not (pattern and equals and name):
-            raise ValueError("must be PATTERN=STRATEGY[,assignment.KEY=VALUE...]")  # noqa: TRY301 - told with the others
+            raise ValueError("must be PATTERN=STRATEGY[,assignment.KEY=VALUE...]")  # noqa: TRY301 - reported like the others
         chosen = strategy(name.strip())
-        config = dict(_setting(each) for each in settings)
+        config = dict(map(_setting, settings))
         _refuse_misfits(chosen, config)
         return Rule(re.compile(pattern.strip(), re.DOTALL), chosen, config)
     except (AssignmentError, ValueError, re.error, RecursionError) as error:
@@ -104,14 +104,14 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _refuse_misfits(chosen: Strategy, config: Mapping[str, str]) -> None:
-    """Check settings, and that the strategy needs nothing that only a library inside the consumer has."""
-    known = {setting.name: setting for setting in chosen.config}
+    """Check the settings, and that the strategy needs nothing that only the library in a consumer has."""
+    available = {setting.name: setting for setting in chosen.config}
     for name in config:
-        if name not in known:
-            theirs = ", ".join(known) or "none"
-            raise ValueError(f"{name!r} is no setting of {chosen.name}, whose settings are: {theirs}")
-        known[name].of(config)
+        if name not in available:
+            names = ", ".join(available) or "none"
+            raise ValueError(f"{name!r} is no setting of {chosen.name}, whose settings are: {names}")
+        available[name].of(config)
     if chosen.by_load:
         raise ValueError(f"{chosen.name} needs each partition's lag, which a gateway does not ask for: use the library")
-    if NUM_STANDBYS.name in known and NUM_STANDBYS.of(config):
+    if NUM_STANDBYS.name in available and NUM_STANDBYS.of(config):
         raise ValueError(f"{NUM_STANDBYS.name}: a client that does not know of its copies cannot keep any: leave it 0")

@@ -1,10 +1,12 @@
 """Reads ``__consumer_offsets``, the coordinator's own log, and passes its records to the tracker as observations.
 
-- ``tail``: reads from the end at once and backfills beside it. ``backfill_reader``, ``backfill_merge``: the backfill.
-- ``record_decoder``, ``group_records``: bytes to observations, and what is skipped; ``emit`` passes them on.
-- ``replay``: which records are read again from a snapshot on.
+- ``tail``: reads new records from the end on, and the old ones beside it by ``backfill_reader``; ``backfill_merge``
+  keeps old records from overwriting new ones.
+- ``group_records``: selects the records of shown groups and makes them observations; ``record_decoder`` decodes and
+  counts what cannot be decoded; ``emit`` puts the observations into the inbox.
+- ``replay``: which records are read again after a snapshot.
 - ``ownership``: which partitions of the topic this replica reads.
 - ``snapshots``: state that is kept in a compacted topic, so that a restart continues where the last run ended.
 
-Partitions are assigned to replicas, and snapshots written, by clients of ``confluent_kafka``.
+Ownership and snapshots use clients of ``confluent_kafka``. It concludes nothing about groups: ``tracking`` does.
 """

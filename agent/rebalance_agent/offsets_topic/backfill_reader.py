@@ -1,4 +1,4 @@
-"""The backfill with its client, which lives only while there is something to read back."""
+"""The backfill and its Kafka client, which exists only while there is something to read."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BACKFILL_TUNING = {
 }
 
 BATCH_MAX = 2_000
-"""Records per read: a millisecond of work, so that tail and backfill take turns quickly."""
+"""Records per read: about a millisecond of work, so that tail and backfill alternate quickly."""
 
 BACKFILL_WAIT_S = 0.01
 
 
 class BackfillReader:
-    """The last record of each key before recorded ends. Used by one thread."""
+    """Reads the last record of each key before given end offsets. Used by one thread."""
 
     def __init__(self, context: CollectorContext, topic: str, records: GroupRecords) -> None:
         """Nothing is read before `expect`."""
@@ -39,18 +39,18 @@ class BackfillReader:
         return self._backfill.pending
 
     def expect(self, ends: Mapping[int, int]) -> None:
-        """Read these partitions from their beginnings up to these ends."""
+        """Also read these partitions from their beginning up to these end offsets."""
         self._backfill.expect(ends)
         if partitions := self._backfill.pending & ends.keys():
             if self._reader is None:
                 self._reader = TopicReader(self._context.properties, self._topic, BACKFILL_TUNING)
-                # librdkafka looks for a topic that it does not know yet half a second after partitions are assigned.
+                # Asks for the topic's metadata: librdkafka itself would do so half a second after the assignment.
                 self._reader.partitions()
-            self._reader.end(partitions)  # one that is complete is read on while others are not
+            self._reader.end(partitions)  # a complete partition stays assigned while others are incomplete
             self._reader.begin(dict.fromkeys(partitions, BEGINNING))
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions are partitions no longer."""
+        """Stop reading these partitions, and discard their records."""
         numbers = frozenset(partitions)
         self._backfill.drop(numbers)
         if self._reader:
@@ -58,11 +58,11 @@ class BackfillReader:
         self._close_if_done()
 
     def seen_live(self, partition: int, key: bytes) -> None:
-        """The tail saw a record of ``key``: what is read here is older."""
+        """The tail read a record of ``key``: the old one is dropped."""
         self._backfill.seen_live(partition, key)
 
     def read(self) -> dict[int, list[TopicRecord]]:
-        """Read on; the partitions that are complete with that, each with the last record of every key."""
+        """Read one batch; return the partitions that are complete now, each with the last record of every key."""
         reader = self._reader
         if reader is None:
             return {}
@@ -77,7 +77,7 @@ class BackfillReader:
         return complete
 
     def close(self) -> None:
-        """Leave, whatever is still to be read."""
+        """Close the client, whatever is still to be read."""
         if self._reader:
             self._reader.close()
             self._reader = None

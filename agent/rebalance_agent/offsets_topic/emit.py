@@ -1,4 +1,4 @@
-"""Tells what was read of the offsets topic: all of it to whoever hears commits, what is of groups to the tracker."""
+"""Passes on what was read of the offsets topic: all records to ``on_records``, those of groups to the tracker."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["ObservationEmitter"]
 
 
 class ObservationEmitter:
-    """Puts `GroupRecord` and `EpochRecord` observations. Used by one thread.
+    """Puts `GroupRecord` and `EpochRecord` observations into the inbox. Used by one thread.
 
-    ``replay``: which of the tail's records are read again, from snapshots on.
+    ``replay``: which of the tail's records are read again after snapshots.
     """
 
     def __init__(
@@ -24,27 +24,27 @@ class ObservationEmitter:
         records: GroupRecords,
         on_records: Callable[[Sequence[TopicRecord], Mapping[int, int]], None] | None,
     ) -> None:
-        """``on_records`` is emitted all that the tail reads, and up to where."""
+        """``on_records`` is called with all records that the tail reads, and its next offsets (partition -> offset)."""
         self._context = context
         self._records = records
         self._on_records = on_records
         self.replay = Replay()
 
     def begin(self) -> None:
-        """The tail starts, or starts over: nothing is read again until somebody says so."""
+        """The tail starts, or starts over, with nothing to replay."""
         self.replay = Replay()
 
     def emit_past(self, messages: Iterable[TopicRecord], *, replayed: bool = False) -> None:
-        """Observe what groups were before; ``replayed``: a snapshot says so."""
+        """Emit the earlier state of groups, from a backfill or (``replayed``) from a snapshot."""
         for message in messages:
             self._put(message, live=False, replayed=replayed)
 
     def emit_live(
         self, records: Sequence[TopicRecord], messages: Sequence[TopicRecord], positions: Mapping[int, int]
     ) -> None:
-        """Tell all ``records`` and observe ``messages``, those of groups among them, each in its turn.
+        """Pass on all ``records``, and emit ``messages``, those of groups among them, in the order of the records.
 
-        What is concluded must not depend on how many were read at once. ``positions``: where the tail reads on.
+        So the tracker's conclusions do not depend on the batch size. ``positions``: the tail's next offsets.
         """
         if not (self._on_records or self.replay):
             for message in messages:

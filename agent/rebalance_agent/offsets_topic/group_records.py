@@ -1,6 +1,6 @@
-"""Records of ``__consumer_offsets`` -> observations: what is skipped, counted, shown, and decoded.
+"""Selects the records of shown groups in ``__consumer_offsets``, and decodes them into observations.
 
-Nearly all records are offset commits: they are told by the first bytes of their key and never looked into.
+Nearly all records are offset commits: they are recognized by the first two bytes of their key and never decoded.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from rebalance_agent.tracking.observed_record import observed_record
 __all__ = ["GroupRecords"]
 
 KEYS_MAX = 20_000
-"""Keys of which it is remembered whether their group is shown: each group's come again and again. Some 4 MB."""
+"""Keys with a cached answer whether their group is shown: the same keys come again and again. About 4 MB."""
 
 
 class GroupRecords:
-    """Finds and decodes the records of the groups that are shown; nothing in a record can raise out of it."""
+    """Selects and decodes the records of shown groups. No bytes of a record make its methods raise."""
 
     def __init__(self, context: CollectorContext) -> None:
-        """Count to the context's meters."""
+        """Count by the meters of ``context``."""
         self._shows = context.shows
         self._meters = context.meters
         self._clock = context.clock
@@ -63,7 +63,7 @@ class GroupRecords:
     def decode(
         self, message: TopicRecord, *, live: bool, replayed: bool = False, after_gap: bool = False
     ) -> GroupRecord | EpochRecord | None:
-        """What a group's record says; None (and counted) where it is malformed or of an unknown version.
+        """The observation of a group's record; None (and counted) where it is malformed or of an unknown version.
 
         ``live``, ``replayed``, ``after_gap``: as in `GroupRecord`.
         """

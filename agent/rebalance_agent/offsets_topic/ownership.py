@@ -1,8 +1,9 @@
-"""Which partitions of the offsets topic, and so which groups, this observer speaks for.
+"""Decides which partitions of the offsets topic, and so which groups, this observer reports on.
 
-Observers that share a group id share the partitions as members of that group, like the instances of any consumer. They
-are members only: what they are assigned stays paused and nothing is ever committed; `OffsetsTail` reads, by hand, what
-its observer owns. So a slow tail costs no membership, and a rebalance of the observers no reading of what they keep.
+Observers with the same group id share the partitions as members of that group, like the instances of any consumer. They
+use the group for the assignment only: assigned partitions stay paused and nothing is committed; `OffsetsTail` reads the
+owned partitions by manual assignment. So a slow tail does not lose the membership, and a rebalance of the observers
+does not interrupt reading of the partitions that they keep.
 """
 
 from __future__ import annotations
@@ -23,74 +24,71 @@ from rebalance_agent.health import Health
 __all__ = ["OWNERSHIP_PART", "FullOwnership", "Ownership", "SharedOwnership"]
 
 OWNERSHIP_PART = "ownership"
-"""Its name in readiness."""
+"""The part's name in readiness."""
 
 CLASSIC_TUNING = {
-    # One partition less or more moves that one partition; all others are read on.
+    # Only partitions that change their owner move; all others are read on.
     "partition.assignment.strategy": "cooperative-sticky",
-    # How long the groups of a dead replica go unseen, at most; what they did meanwhile is read afterwards.
+    # Longest time, in ms, in which nobody reads the partitions of a dead replica; it is made up for afterwards.
     "session.timeout.ms": "10000",
     "heartbeat.interval.ms": "2000",
 }
-"""Under ``group.protocol=consumer`` (KIP-848) brokers decide all of this, and clients must not."""
+"""librdkafka settings of the classic protocol; under ``group.protocol=consumer`` (KIP-848) brokers decide these."""
 
 POLL_S = 0.1
 ABSENT_WAIT_S = 0.5
 
 HANDOVER_S = 3.0
-"""Longest wait with partitions that go to another replica for their first snapshot. Far below any session timeout."""
+"""Seconds for which a revocation waits for the partitions' first snapshot; far below any session timeout."""
 
 HANDOVER_LOOK_S = 0.05
 
 
 class Ownership(Protocol):
-    """What either kind is told and asked. From any thread."""
+    """The share of the offsets topic that one observer owns. Methods may be called from any thread."""
 
     def on_partition_count(self, partitions: int) -> None:
-        """The topic has so many partitions; 0: there is none yet."""
+        """Set the topic's number of partitions; 0 where it does not exist yet."""
         ...
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Whether the topic may not be read: then there is nothing to share, and every group is described."""
+        """Set whether reading the topic is denied (``yes``): then nothing is shared, and every group is described."""
         ...
 
     def partitions(self) -> frozenset[int] | None:
-        """The partitions that are this observer's now; None while nobody knows."""
+        """The partitions that this observer owns now; None while that is not known."""
         ...
 
     def owns(self, group: str) -> bool:
-        """Whether this observer speaks for the group."""
+        """Whether this observer reports on the group."""
         ...
 
 
 class FullOwnership:
-    """One observer for all groups: the default."""
+    """The share of an observer that owns all partitions: the default."""
 
     def __init__(self) -> None:
-        """Begin knowing of no partition."""
+        """The number of partitions is not known yet."""
         self._count: int | None = None
 
     def on_partition_count(self, partitions: int) -> None:
-        """The topic has so many partitions; 0: there is none yet."""
+        """Set the topic's number of partitions; 0 where it does not exist yet."""
         self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Nothing changes: it is alone."""
+        """Do nothing: nothing is shared."""
 
     def partitions(self) -> frozenset[int] | None:
-        """All of them."""
+        """All partitions; None while their number is not known."""
         return None if self._count is None else frozenset(range(self._count))
 
     def owns(self, _group: str) -> bool:
-        """Yes."""
+        """True for every group."""
         return True
 
 
 class SharedOwnership:
-    """The observer's share among those of the same ``group_id``.
-
-    Before it is told its share it owns nothing.
-    """
+    """The share of one of several observers with the same ``group_id``; empty before the first assignment."""
 
     def __init__(
         self,
@@ -100,9 +98,9 @@ class SharedOwnership:
         health: Health,
         stored: Callable[[Collection[int]], bool] = lambda _partitions: True,
     ) -> None:
-        """``topic`` is shared; nothing is joined before ``worker`` starts.
+        """Share ``topic``; the group is joined when ``worker`` starts.
 
-        ``stored``: whether there is a snapshot of each of these partitions, or will be none.
+        ``stored``: whether each of these partitions has a snapshot, or never gets one.
         """
         self._properties = properties
         self._topic = topic
@@ -115,15 +113,15 @@ class SharedOwnership:
         self.worker = Worker(OWNERSHIP_PART, self._follow, health)
 
     def on_partition_count(self, partitions: int) -> None:
-        """The topic has so many partitions; 0: there is none yet."""
+        """Set the topic's number of partitions; 0 where it does not exist yet."""
         self._count = partitions
 
     def topic_denied(self, *, yes: bool) -> None:
-        """Whether the topic may not be read: then it speaks for every group, as an observer that shares nothing."""
+        """Set whether reading the topic is denied (``yes``): then this observer reports on every group."""
         self._topic_denied = yes
 
     def partitions(self) -> frozenset[int] | None:
-        """The share; None before the first assignment."""
+        """The assigned partitions; None before the first assignment."""
         return self._owned
 
     def owns(self, group: str) -> bool:
@@ -134,7 +132,7 @@ class SharedOwnership:
         return bool(owned and count) and offsets_partition(group, count) in (owned or ())
 
     def _follow(self, stop: threading.Event) -> None:
-        # Subscribed to a topic that is not there, librdkafka would look for it again only after minutes.
+        # librdkafka looks for a missing subscribed topic again only after minutes.
         while not self._count:
             self._health.ready(OWNERSHIP_PART)
             if stop.wait(ABSENT_WAIT_S):
@@ -156,8 +154,8 @@ class SharedOwnership:
         try:
             consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost)
             while not stop.is_set():
-                if (message := consumer.poll(POLL_S)) is not None and (trouble := message.error()) is not None:
-                    self._check(trouble)
+                if (message := consumer.poll(POLL_S)) is not None and (problem := message.error()) is not None:
+                    self._check(problem)
         except KafkaException as error:
             raise_cluster_error(error, f"sharing {self._topic} in group {self._group_id}")
         finally:
@@ -165,16 +163,16 @@ class SharedOwnership:
             consumer.close()
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # From the end, and paused: not a record is fetched for a membership.
-        consumer.incremental_assign([TopicPartition(each.topic, each.partition, OFFSET_END) for each in partitions])
+        # From the end, and paused: no record is fetched.
+        consumer.incremental_assign([TopicPartition(pair.topic, pair.partition, OFFSET_END) for pair in partitions])
         consumer.pause(partitions)
-        self._owned = (self._owned or frozenset()) | {each.partition for each in partitions}
+        self._owned = (self._owned or frozenset()) | {pair.partition for pair in partitions}
         self._health.ready(OWNERSHIP_PART)
         self.worker.working()
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        numbers, pause = [each.partition for each in partitions], threading.Event()
-        # Who takes them over tells what came after their snapshots. Without any, all that was before is past to it.
+        numbers, pause = [pair.partition for pair in partitions], threading.Event()
+        # The next owner reports what comes after the snapshots. Without one, it reports nothing of what was before.
         for _ in range(round(HANDOVER_S / HANDOVER_LOOK_S)):
             if not self._owned or self._stored(numbers):
                 break
@@ -182,7 +180,7 @@ class SharedOwnership:
         self._lost(consumer, partitions)
 
     def _lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._owned = (self._owned or frozenset()) - {each.partition for each in partitions}
+        self._owned = (self._owned or frozenset()) - {pair.partition for pair in partitions}
         consumer.incremental_unassign(partitions)
 
     def _check(self, error: KafkaError) -> None:
@@ -195,6 +193,6 @@ class SharedOwnership:
             command = allow_command("Read", "Group", self._group_id, principal, servers)
             raise AccessDeniedError(f"{denied}; allow it: {command}") from None
         except ClusterError:
-            # librdkafka goes on by itself, unless it says that it cannot.
+            # librdkafka recovers by itself unless the error is fatal.
             if error.fatal():
                 raise

@@ -1,4 +1,4 @@
-"""A record of ``__consumer_offsets`` decoded, and everything counted that could not be read of it."""
+"""Decodes a record of ``__consumer_offsets``, and counts everything in it that could not be decoded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ __all__ = ["decode_counted"]
 
 
 def decode_counted(meters: Meters, key: bytes, value: bytes | None) -> Record | None:
-    """The record as far as this version knows it; None where it is malformed. Each of the following is counted.
+    """The decoded record; None where it is malformed.
 
-    Malformed records by their key's version, versions that no table knows, tagged fields that no table knows.
+    ``meters`` count malformed records by their key's version, unknown versions, and unknown tagged fields.
     """
     try:
         record = decode_record(key, value)

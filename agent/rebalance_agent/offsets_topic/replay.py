@@ -1,4 +1,4 @@
-"""Which records of the tail are read again, from a snapshot on, and whether any between them may be missing. Pure."""
+"""Which records of the tail are read again after a snapshot, and whether records between them may be missing. Pure."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ __all__ = ["Replay"]
 
 
 class Replay:
-    """Follows partitions from a snapshot's position to the end that there was when it was loaded."""
+    """Follows partitions from a snapshot's position to the end offset at the time when it was loaded."""
 
     def __init__(self) -> None:
-        """Begin with no partition."""
+        """Replay no partition yet."""
         self._ends: dict[int, int] = {}
         self._next: dict[int, int] = {}
         self._gaps: set[int] = set()
 
     def __bool__(self) -> bool:
-        """Whether anything is still to be read again."""
+        """Whether any partition is still being read again."""
         return bool(self._ends)
 
     def begin(self, partition: int, position: int, end: int) -> None:
-        """Offsets from ``position`` to before ``end`` are read again."""
+        """Replay the offsets from ``position`` to before ``end``."""
         if position < end:
             self._ends[partition], self._next[partition] = end, position
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These are read no longer."""
+        """Stop following these partitions."""
         for partition in partitions:
             self._ends.pop(partition, None)
             self._next.pop(partition, None)
             self._gaps.discard(partition)
 
     def see(self, records: Sequence[TopicRecord]) -> None:
-        """The tail read these, of groups or not, in their order.
+        """Take all records that the tail read, also offset commits, in their order.
 
-        A gap is where compaction removed records, or where a transaction left its marker: nobody can tell.
+        Compaction and transaction markers both leave gaps in the offsets, which cannot be told apart.
         """
         if not self._ends:
             return
@@ -49,13 +49,13 @@ class Replay:
                 self._next[partition] = offset + 1
 
     def is_old(self, record: TopicRecord) -> bool:
-        """Whether the record was there before the snapshot was loaded."""
+        """Whether the record was written before the snapshot was loaded."""
         return record.offset() < self._ends.get(record.partition(), 0)
 
     def has_gap(self, partition: int) -> bool:
-        """Whether offsets were missing since the snapshot, up to what was read last."""
+        """Whether offsets were missing between the snapshot's position and the last record read."""
         return partition in self._gaps
 
     def finish(self, positions: Mapping[int, int]) -> None:
-        """The tail's next offsets are ``positions``: what has reached its end is through."""
+        """End the replay of partitions whose next offset (``positions``) has reached their end."""
         self.drop([number for number, end in self._ends.items() if positions.get(number, end) >= end])

@@ -1,11 +1,11 @@
-"""Tails ``__consumer_offsets``: the coordinator's own log, read from its end at once and backfilled beside that.
+"""Tails ``__consumer_offsets``, the coordinator's own log: reads it from its end on, and backfills the rest beside.
 
-One thread reads two clients: the *tail* from the end offsets on, and the *backfill* from the beginning up to these same
-offsets. What a group's record says is decoded for the tail at once, for the backfill only for the last record of each
-key. Partitions that appear later, and a topic that did not exist at first, are all created: read from the beginning. Where
-there is a snapshot of a partition, the tail reads on from where that ends, and no backfill is needed.
+One thread reads by two clients: the *tail* from the end offsets on, and the *backfill* from the beginning up to these
+same offsets. The tail decodes each record of a group at once, the backfill only the last record of each key. Partitions
+that are created later, also with the topic itself, are read by the tail from the beginning. A partition with a snapshot
+is read by the tail from the snapshot's position on, and needs no backfill.
 
-Partitions come and go with the ownership of them, at any time and each by itself.
+Ownership adds and removes partitions at any time, each by itself.
 """
 
 from __future__ import annotations
@@ -30,39 +30,40 @@ from rebalance_agent.tracking.observations import Backfilled, PartitionsOwned, T
 __all__ = ["OFFSETS_PART", "TAIL_TUNING", "OffsetsTail"]
 
 OFFSETS_PART = "offsets_topic"
-"""Its name in readiness."""
+"""The part's name in readiness."""
 
 TAIL_TUNING = {
     **QUEUE_TUNING,
-    # Brokers answer at 100 kB or after 50 ms: that is the most it adds to a record's delay, and an answer costs as much
-    # as many records.
+    # Brokers answer with 100 kB or after 50 ms: this delays a record by 50 ms at most, and saves requests, which are as
+    # expensive as many records.
     "fetch.min.bytes": "100000",
     "fetch.wait.max.ms": "50",
 }
 
 BATCH_MAX = 5_000
-"""Records per read: some milliseconds of work, so that tail and backfill take turns quickly."""
+"""Records per read: a few milliseconds of work, so that tail and backfill alternate quickly."""
 
 TAIL_WAIT_S = 0.25
-"""For a record, on a quiet topic: how late it may be noticed that partitions came or went, or that this is to end."""
+"""Seconds to wait for a record of a quiet topic; changes of ownership and the stop are noticed this late at most."""
 
 ABSENT_WAIT_S = 0.5
 
 HEAD_START_S = 2.0
-"""How long the records alone may take to tell of all groups, before others ask for a first picture: in that time a
-million are read, and more is seldom there. To ask of each group costs as much again, and shows less."""
+"""Seconds that reading all records may take before `OffsetsTail.late` asks for DescribeGroups instead. A million
+records are read in that time, and few topics have more. Describing each group costs as much again and shows less."""
 
 REACHED_EVERY_S = 1.0
-"""How often it is reported_at up to where everything has been observed: what a snapshot lags behind, at least."""
+"""Seconds between two `TailReached` observations: a snapshot lags behind the tail at least that long."""
 
 _log = logging.getLogger(__name__)
 
 
 class OffsetsTail:
-    """`GroupRecord` and `EpochRecord` observations of the groups that are shown, in offset order per group.
+    """Puts `GroupRecord` and `EpochRecord` observations of shown groups, in offset order for each group.
 
-    ``caught_up`` is set while all that is owned is tailed, and known from before. ``reached``: partition -> the offset
-    before which all was observed, as of a second ago; without those of which what was before is still read.
+    ``caught_up`` is set while all owned partitions are tailed, and their old records have been read. ``reached``:
+    partition -> the offset before which all records were observed, up to a second old; without partitions whose old
+    records are still being read.
     """
 
     def __init__(
@@ -76,10 +77,11 @@ class OffsetsTail:
         on_resumed: Callable[[int], None] = lambda _since_ms: None,
         on_late: Callable[[], None] = lambda: None,
     ) -> None:
-        """``denied`` is reported_at why the topic may not be read; ``on_records`` all that the tail reads, and up to where.
+        """Read ``topic``: all partitions without ``ownership``; each start is a backfill without ``snapshots``.
 
-        Without ``ownership`` all partitions are its own; without ``snapshots`` each start is a full backfill.
-        ``resumed`` is reported_at when the oldest snapshot was written that it goes on from; ``late`` when `late` begins.
+        ``denied`` is called with the reason when reading is denied; ``on_records`` with all records that the tail reads
+        and its next offsets; ``on_resumed`` with the time (epoch ms) of the oldest loaded snapshot; ``on_late`` when
+        `late` becomes true.
         """
         self._context = context
         self._denied = denied
@@ -104,15 +106,15 @@ class OffsetsTail:
 
     @property
     def late(self) -> bool:
-        """Whether it has been for longer than `HEAD_START_S` that not all is known from records, or it never will."""
+        """Whether `caught_up` has been unset for longer than `HEAD_START_S`, or reading is denied."""
         return not self.caught_up.is_set() and self._context.clock.monotonic() - self._unknown_since >= HEAD_START_S
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Partition counts were read: the topic may have grown. Called from any thread."""
+        """Take the partition counts of all topics: this one may have grown. Called from any thread."""
         self._partitions = max(self._partitions, partitions.get(self._topic, 0))
 
     def check(self) -> None:
-        """Compare positions with the topic's end; called regularly, since a silent tail looks like a quiet topic."""
+        """Compare positions with the topic's end, for a stuck tail looks like a quiet topic. To be called regularly."""
         tail = self._tail
         if tail is None:
             return
@@ -144,7 +146,7 @@ class OffsetsTail:
                         if self._rebase:
                             self._rebase.look(self.reached)
                 if self._snapshots:
-                    self._report_reached(tail)  # of all this comes the last snapshot
+                    self._report_reached(tail)  # for the last snapshot
             except Exception:
                 if self._snapshots:
                     self._snapshots.drop(tail.positions)
@@ -162,7 +164,7 @@ class OffsetsTail:
         self._unknown_since, self._late_reported = self._context.clock.monotonic(), False
 
     def _await_topic(self, tail: TopicReader, stop: threading.Event) -> None:
-        """Brokers create the topic for the first group: until then there is nothing to see, and nothing wrong."""
+        """Wait until brokers create the topic, with the first group; until then the tail is ready."""
         while not (count := tail.partitions()) and not stop.is_set():
             self._initial_count, self._partitions, self._ever_owned = 0, 0, frozenset()
             self._ownership.on_partition_count(0)
@@ -172,7 +174,7 @@ class OffsetsTail:
         if self._initial_count is None:
             self._initial_count = count
 
-    # Partitions come and go
+    # Changes of ownership
 
     def _own(self, tail: TopicReader) -> None:
         count = self._partitions
@@ -195,7 +197,7 @@ class OffsetsTail:
             self._begin(tail, gained)
 
     def _begin(self, tail: TopicReader, gained: frozenset[int]) -> None:
-        # Those that came to be under our eyes are read as created, whoever had them meanwhile.
+        # Partitions created since the start are read from the beginning, whichever observer had them meanwhile.
         created = {number for number in gained if number >= (self._initial_count or 0)} - self._ever_owned
         ends = self._context.cluster.end_offsets(self._topic, gained - created)
         snapshots = self._load(ends)
@@ -229,20 +231,20 @@ class OffsetsTail:
     def _read(self, tail: TopicReader) -> None:
         backfilling = bool(self._backfill.pending)
         records = tail.read(BATCH_MAX, 0 if backfilling else TAIL_WAIT_S)
-        found = self._records.of_groups(records)
-        for message, key in found:
+        of_groups = self._records.of_groups(records)
+        for message, key in of_groups:
             if backfilling:
                 self._backfill.seen_live(message.partition(), key)
             if self._snapshots:
                 self._snapshots.see(message)
-        self._emitter.emit_live(records, [message for message, _ in found], tail.positions)
+        self._emitter.emit_live(records, [message for message, _ in of_groups], tail.positions)
         for partition, base in self._backfill.read().items():
             self._emitter.emit_past(base)
             self._complete(partition, base, None)
         if self._rebase:
             self._rebase.read()
 
-    # What others are reported_at
+    # Readiness and progress
 
     def _update_readiness(self, tail: TopicReader) -> None:
         self._emitter.replay.finish(tail.positions)

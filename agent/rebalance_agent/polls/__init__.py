@@ -1,9 +1,10 @@
-"""Questions that are asked again and again, and topics that are read beside the offsets topic.
+"""Repeated requests to the brokers, and readers of the topics beside the offsets topic.
 
-- ``list_groups``, ``describe_groups``, ``vanished``: groups; ``topic_metadata``: partition counts of topics.
-- ``commits``, ``lag_and_rates``: committed offsets, and lag and rate of partitions.
+- ``list_groups``, ``describe_groups``: ListGroups and DescribeGroups; ``vanished``: groups deleted without a tombstone.
+- ``topic_metadata``: partition counts and ids of topics.
+- ``commits``: committed offsets; ``lag_and_rates``: lag and produce rate of partitions.
 - ``record_size_limit``: ``max.message.bytes`` of the offsets topic.
 - ``member_events``, ``baseline_reader``: the topics ``rebalance-events`` and ``rebalance-baselines``.
 
-Each puts observations into the inbox and concludes nothing.
+Each puts observations into the inbox and concludes nothing. Records of groups are read in ``offsets_topic``.
 """

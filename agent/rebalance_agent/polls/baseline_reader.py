@@ -1,4 +1,4 @@
-"""What is normal for each group, as the pipeline computes it: topic ``rebalance-baselines``, which is read whole."""
+"""Reads the topic ``rebalance-baselines``: each group's normal stalls, as the pipeline computes them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from rebalance_agent.model.baseline import HOURS_OF_WEEK, GroupBaseline, baselin
 __all__ = ["BASELINES_MAX", "BASELINES_PART", "BASELINE_AGE_MAX_MS", "Baseline", "Baselines", "BaselinesReader"]
 
 BASELINES_PART = "baselines"
-"""Its name in readiness."""
+"""The part's name in readiness."""
 
 BASELINES_MAX = 20_000
-"""Groups whose baselines are kept, 4 kB each: more than one observer reports with any comfort."""
+"""Groups whose baselines are kept, 4 kB each: more groups than one observer is made for."""
 
 BASELINE_AGE_MAX_MS = 35 * 86_400_000
-"""What nobody computed anew for five weeks is no longer what is normal."""
+"""Milliseconds after which a baseline that was not computed again is ignored: five weeks."""
 
 TOPIC_AGAIN_S = 60.0
-"""How often the topic is looked for, and whether it has more partitions: it changes once a day, if at all."""
+"""Seconds between two looks at the topic's existence and partitions, which hardly ever change."""
 
 READ_MAX = 500
 WAIT_S = 0.5
@@ -38,7 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class Baseline(NamedTuple):
-    """Normal stalls of one group at one hour of the week, in seconds; None where nobody knows."""
+    """Percentiles of one group's stalls at one hour of the week, in seconds; None where unknown."""
 
     p50: float | None
     p95: float | None
@@ -46,7 +46,7 @@ class Baseline(NamedTuple):
 
 
 class _Packed(NamedTuple):
-    """A group's hours, three numbers each, NaN for None: as objects they would take six times as much."""
+    """A group's hours, three numbers each, NaN for None: objects would take six times the memory."""
 
     computed_ms: int
     seconds: array[float]
@@ -59,18 +59,18 @@ class Baselines:
     """
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
+        """Begin with no baseline."""
         self.version = 0
         self._lock = threading.Lock()
         self._groups: dict[str, _Packed] = {}
 
     def put(self, baseline: GroupBaseline) -> bool:
-        """Take in a baseline in place of the group's earlier one; False where there is no room for one group more."""
+        """Keep a baseline in place of the group's earlier one; False where `BASELINES_MAX` groups are kept already."""
         seconds = array("d", [math.nan]) * (HOURS_OF_WEEK * _NUMBERS)
         for hour in baseline.hours:
             percentiles = (hour.stall_p50_seconds, hour.stall_p95_seconds, hour.stall_p99_seconds)
-            for index, each in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
-                seconds[index] = math.nan if each is None else each
+            for index, value in enumerate(percentiles, hour.hour_of_week * _NUMBERS):
+                seconds[index] = math.nan if value is None else value
         with self._lock:
             if baseline.group not in self._groups and len(self._groups) >= BASELINES_MAX:
                 return False
@@ -79,34 +79,34 @@ class Baselines:
         return True
 
     def drop(self, group: str) -> None:
-        """Nothing is known of the group any more."""
+        """Remove the group's baseline."""
         with self._lock:
             if self._groups.pop(group, None) is not None:
                 self.version += 1
 
     def clear(self) -> None:
-        """Nothing is known of any group any more."""
+        """Remove all baselines."""
         with self._lock:
             if self._groups:
                 self._groups.clear()
                 self.version += 1
 
     def at(self, group: str, now_ms: int) -> Baseline | None:
-        """What is normal for ``group`` at the hour of ``now_ms``; None where nobody knows, or has known for long."""
+        """The baseline of ``group`` at the hour of ``now_ms`` (epoch ms); None where it is unknown or too old."""
         with self._lock:
             packed = self._groups.get(group)
         if packed is None or now_ms - packed.computed_ms > BASELINE_AGE_MAX_MS:
             return None
         first = hour_of_week(now_ms) * _NUMBERS
-        p50, p95, p99 = (None if math.isnan(each) else each for each in packed.seconds[first : first + _NUMBERS])
+        p50, p95, p99 = (None if math.isnan(value) else value for value in packed.seconds[first : first + _NUMBERS])
         return None if p50 is None else Baseline(p50, p95, p99)
 
 
 class BaselinesReader:
-    """Keeps ``baselines`` as the topic has them, of this cluster's groups; without the topic there are none."""
+    """Keeps ``baselines`` equal to the topic's records of this cluster; empty without the topic."""
 
     def __init__(self, context: CollectorContext, topic: str, cluster_id: str, baselines: Baselines) -> None:
-        """Baselines of another cluster's groups are passed over."""
+        """Baselines of other clusters are skipped."""
         self._context = context
         self._topic = topic
         self._cluster_id = cluster_id
@@ -115,7 +115,7 @@ class BaselinesReader:
         self.worker = Worker(BASELINES_PART, self._follow, context.health, denied=self._denied)
 
     def _denied(self, _reason: str) -> None:
-        # Poorer and not broken: the degraded mode says so, and the metric is absent.
+        # Not a failure: the degraded mode is reported, and the metric is absent.
         self._context.health.ready(BASELINES_PART)
 
     def _follow(self, stop: threading.Event) -> None:
@@ -137,7 +137,7 @@ class BaselinesReader:
                     self.take(record)
 
     def take(self, record: TopicRecord) -> None:
-        """Take in one record of the topic."""
+        """Process one record of the topic."""
         key, value = record.key() or b"", record.value()
         if value is None:
             self._forget(key)

@@ -1,11 +1,10 @@
-"""What groups have committed: unjudged in the tail of the offsets topic, and asked for only where that leaves a doubt.
+"""Committed offsets of groups, from the tail of the offsets topic; OffsetFetch is used only where these are in doubt.
 
-The doubt is about transactions. The tail reads everything, also offsets that were committed within a transaction which
-is still open or was aborted, and a client is not told which records are such. But it can be known of most that they are
-not: everything before the last stable offset is decided, and every decision leaves a marker that clients are not shown,
-a gap between the offsets that they read. So a commit before the last stable offset with no gap behind it, up to an end
-that was asked for later, was made without a transaction. Of any other nothing is believed: `OffsetFetch` answers with
-what counts.
+Commits are in doubt because of transactions. The tail also reads offsets that were committed in a transaction that is
+still open or was aborted, and clients cannot tell such records from others. But most commits can be shown to be outside
+transactions: every transaction before the last stable offset has ended, and its end is a marker, which clients see as a
+gap between offsets. So a commit before the last stable offset with no gap after it, up to an end offset that was asked
+for later, was made without a transaction. For all others the committed offset is asked for by OffsetFetch.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from rebalance_agent.offsets_topic.record_decoder import decode_counted
 __all__ = ["KEYS_MAX", "CommittedOffsets"]
 
 KEYS_MAX = 50_000
-"""Keys of records whose meaning is remembered: those of a busy cluster repeat every few seconds. Some 15 MB."""
+"""Keys that are cached decoded: those of a busy cluster repeat every few seconds. About 15 MB."""
 
 
 class _Commit(NamedTuple):
-    """A record of the tail, and its partition and offset in the offsets topic."""
+    """A commit's record, and its partition and offset in the offsets topic."""
 
     partition: int
     offset: int
@@ -40,7 +39,11 @@ class _Commit(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    """``followed``: the partitions of interest. ``unjudged``: their commits since they were last judging, newest each."""
+    """A group's commits of its ``followed`` partitions.
+
+    ``committed``: offsets that are certain. ``unjudged``: the newest commits since `CommittedOffsets.to_judge`;
+    ``judging``: those that it took.
+    """
 
     followed: AbstractSet[Partition] = frozenset()
     committed: dict[Partition, int] = field(default_factory=dict)
@@ -49,10 +52,10 @@ class _Group:
 
 
 class CommittedOffsets:
-    """Committed offsets of the groups that are followed. Thread-safe: one thread hears, another asks and judges."""
+    """Committed offsets of followed groups. Thread-safe: one thread adds records, another asks brokers and judges."""
 
     def __init__(self, follows: Callable[[str], bool], meters: Meters) -> None:
-        """``follows``: groups that may ever be of interest; ``meters`` count what cannot be read."""
+        """``follows``: whether a group may be followed; ``meters`` count records that cannot be decoded."""
         self._meters = meters
         self._changed = threading.Condition()
         self._groups: dict[str, _Group] = {}
@@ -72,7 +75,7 @@ class CommittedOffsets:
         self._subject = remembered(subject, KEYS_MAX)
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """The tail read ``records``; ``positions``: partition -> the offset that it reads next, past all markers."""
+        """Take ``records`` that the tail read; ``positions``: partition -> its next offset, past all markers."""
         subject_of, groups, following, gaps = self._subject, self._groups, self._next, self._gaps
         with self._changed:
             for record in records:
@@ -90,39 +93,39 @@ class CommittedOffsets:
             self._changed.notify_all()
 
     def times(self) -> dict[str, dict[Partition, int]]:
-        """When the groups committed last, by partition, of what was unjudged since the last call (the records' times).
+        """Group -> partition -> time of the last commit since the last call (the record's timestamp, epoch ms).
 
-        In a transaction or without one: whoever commits is alive.
+        Commits in transactions count, too: they show that the member is alive.
         """
         with self._changed:
             new, self._new = self._new, {}
         return {
-            group: {each: record.timestamp()[1] for each, record in some.items() if record.value() is not None}
-            for group, some in new.items()
+            group: {pair: record.timestamp()[1] for pair, record in records.items() if record.value() is not None}
+            for group, records in new.items()
         }
 
     def follow(self, partitions_of: Mapping[str, AbstractSet[Partition]]) -> None:
-        """Keep commits of these partitions by group, and of no other; what is new among them is in doubt."""
+        """Follow these partitions (by group) and no others; the commits of new ones are in doubt."""
         with self._changed:
             for name, partitions in partitions_of.items():
                 group = self._groups.setdefault(name, _Group())
                 if not partitions <= group.followed:
                     self._doubtful[name] = None
                 group.followed = partitions
-                for held in (group.committed, group.unjudged, group.judging):
-                    for partition in held.keys() - partitions:
-                        del held[partition]
+                for commits in (group.committed, group.unjudged, group.judging):
+                    for partition in commits.keys() - partitions:
+                        del commits[partition]
             for name in self._groups.keys() - partitions_of.keys():
                 del self._groups[name]
                 self._doubtful.pop(name, None)
 
     def doubt(self) -> None:
-        """Believe nothing that was unjudged: the tail does not run, or did not for a while."""
+        """Doubt all groups: the tail does not run, or did not for a while."""
         with self._changed:
             self._doubtful |= dict.fromkeys(self._groups)
 
     def to_judge(self) -> frozenset[int]:
-        """Take what was unjudged so far for the next `judge`; the partitions of the offsets topic that it lies in."""
+        """Take the commits so far for the next `judge`; return the partitions of the offsets topic that they lie in."""
         with self._changed:
             for group in self._groups.values():
                 group.judging |= group.unjudged
@@ -130,25 +133,25 @@ class CommittedOffsets:
             return frozenset(commit.partition for group in self._groups.values() for commit in group.judging.values())
 
     def wait_read(self, ends: Mapping[int, int], timeout: float) -> bool:
-        """Wait until the tail has read up to ``ends``, ``timeout`` seconds at most."""
+        """Wait until the tail has read up to ``ends``, ``timeout`` seconds at most; return whether it has."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: all(self._next.get(partition, 0) >= end for partition, end in ends.items()), timeout
             )
 
     def judge(self, stable: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """Believe what was taken by `to_judge` as far as it was surely made outside any transaction.
+        """Accept the commits taken by `to_judge` that were certainly made outside transactions; doubt the others.
 
-        ``stable``: last stable offsets, asked for after `to_judge`; ``ends``: ends of the log, asked for after those.
+        ``stable``: last stable offsets, asked for after `to_judge`; ``ends``: end offsets, asked for after those.
         """
         with self._changed:
             groups = list(self._groups.items())
         for name, group in groups:
-            with self._changed:  # one group at a time, so that the tail is not held up
+            with self._changed:  # one group at a time, so that the tail does not wait long
                 self._judge(name, group, stable, ends)
 
     def doubtful(self, groups_max: int) -> list[str]:
-        """Up to ``groups_max`` groups of which `OffsetFetch` has to be asked, those first that were not for longest."""
+        """Up to ``groups_max`` groups to ask OffsetFetch for; those that were not asked for longest come first."""
         with self._changed:
             names = list(self._doubtful)[:groups_max]
             for name in names:
@@ -156,15 +159,15 @@ class CommittedOffsets:
             return names
 
     def fetched(self, name: str, offsets: Mapping[Partition, int]) -> None:
-        """What counts for the group, as its coordinator says."""
+        """Set the group's committed offsets, as its coordinator returned them."""
         with self._changed:
             group = self._groups.get(name)
             if group is not None:
-                group.committed = {each: offset for each, offset in offsets.items() if each in group.followed}
+                group.committed = {pair: offset for pair, offset in offsets.items() if pair in group.followed}
                 self._doubtful.pop(name, None)
 
     def offsets(self, name: str) -> Mapping[Partition, int]:
-        """Committed offset of each followed partition that is known to have one."""
+        """Partition -> committed offset, as far as known."""
         with self._changed:
             group = self._groups.get(name)
             return dict(group.committed) if group else {}
@@ -174,18 +177,18 @@ class CommittedOffsets:
             decided = commit.offset < stable.get(commit.partition, 0)
             if not (decided and self._plain(commit, ends) and self._apply(group, partition, commit)):
                 self._doubtful[name] = None
-            # What may be an open transaction's stays in doubt until that ends.
+            # A commit that may be in an open transaction is judged again until that ends.
             if decided or partition in group.unjudged:
                 del group.judging[partition]
 
     def _plain(self, commit: _Commit, ends: Mapping[int, int]) -> bool:
-        """Whether no transaction ended between the commit and the end."""
+        """Whether no transaction's marker lies between the commit and the end."""
         partition = commit.partition
         read = self._next.get(partition, 0) >= ends.get(partition, inf)
         return read and self._gaps.get(partition, 0) <= commit.offset
 
     def _apply(self, group: _Group, partition: Partition, commit: _Commit) -> bool:
-        """Take the commit's word; False where it cannot be read."""
+        """Set the group's committed offset by the commit; False where the record cannot be decoded."""
         record = decode_counted(self._meters, commit.record.key() or b"", commit.record.value())
         if record is None:
             return False

@@ -1,4 +1,4 @@
-"""DescribeGroups: a first picture where the backfill takes long, and the whole one where records may not be read."""
+"""DescribeGroups: the groups' first state where the backfill takes long, and the only one where reading is denied."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from rebalance_agent.tracking.observations import GroupDescribed
 __all__ = ["BATCH_MAX", "DescribePoll"]
 
 BATCH_MAX = 100
-"""Groups per request. A group costs about 1 ms: a batch never holds a broker up for long."""
+"""Groups per request. A group takes a broker about 1 ms, so a batch does not block it for long."""
 
 
 class DescribePoll:
-    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` each."""
+    """Describes the listed groups while ``needed()``; puts one `GroupDescribed` for each."""
 
     def __init__(self, context: CollectorContext, needed: Callable[[], bool]) -> None:
-        """``needed`` is asked before every batch; none is begun once the inbox is closed, since nobody reads it."""
+        """``needed`` is called before every batch; no batch begins after the inbox was closed."""
         self._context = context
         self._needed = needed
         self._groups: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class DescribePoll:
         self.poll = Poll("describe", self._ask, context)
 
     def on_groups(self, groups: Iterable[str]) -> bool:
-        """All groups were listed; whether some are new, so that there is something to describe now."""
+        """Take the names of all listed groups; return whether some are new and should be described now."""
         with self._lock:
             before, self._groups = self._groups, tuple(sorted(groups))
             return not set(before) >= set(self._groups)

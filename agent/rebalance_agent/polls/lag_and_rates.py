@@ -1,6 +1,6 @@
-"""Lag and rate of the partitions of the groups that are followed for it: ends by one question a period, commits heard.
+"""Lag and produce rate of followed groups' partitions, from end offsets (one request a period) and the tail's commits.
 
-No request per group, except where transactions leave a doubt about what was committed (see `CommittedOffsets`).
+There is no request per group, except where transactions leave committed offsets in doubt (see `CommittedOffsets`).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["FETCHES_MAX", "FOLLOWED_MAX", "LoadsPoll"]
 
 FOLLOWED_MAX = 20_000
-"""Partitions whose ends are asked for in one period: about 0.8 CPU-seconds, nearly all of it the client's."""
+"""Partitions whose end offsets are asked for in one period: about 0.8 CPU-seconds, nearly all in the client."""
 
 FETCHES_MAX = 500
-"""Groups whose commits are asked for in one period, a millisecond of the coordinators' time each."""
+"""Groups whose committed offsets are asked for in one period; each takes a coordinator about a millisecond."""
 
 READ_WAIT_S = 1.0
-"""Longest wait until the tail has read what was committed when the period began: it is usually some 50 ms behind."""
+"""Longest wait, in seconds, for the tail to read the commits made before the period; it usually lags by 50 ms."""
 
 DOUBT_AGAIN_S = 300.0
-"""How often all commits are asked for anyhow: what may have been missed for a reason that nobody thought of."""
+"""Seconds between two requests for all committed offsets, which correct whatever was missed unforeseen."""
 
 _log = logging.getLogger(__name__)
 
 
 class LoadsPoll:
-    """Puts `LoadsSeen` for the groups that ``follows`` names, as far as `FOLLOWED_MAX` goes: by name, whole groups."""
+    """Puts `LoadsSeen` for followed groups: whole groups in order of their names, up to `FOLLOWED_MAX` partitions."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class LoadsPoll:
         offsets_topic: str,
         tailing: Callable[[], bool],
     ) -> None:
-        """``views``: all groups now. ``tailing``: whether `CommittedOffsets.on_records` gets every commit."""
+        """``follows``: which groups; ``views``: all groups now; ``tailing``: whether `on_records` gets every commit."""
         self._context = context
         self._follows = follows
         self._views = views
@@ -62,44 +62,44 @@ class LoadsPoll:
         self.poll = Poll("loads", self._ask, context)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Partition counts were read: only what exists is asked about. Called from any thread."""
+        """Take the partition counts of all topics: only existing partitions are asked for. Called from any thread."""
         self._topics = partitions
 
     def on_records(self, records: Sequence[TopicRecord], positions: Mapping[int, int]) -> None:
-        """The tail read ``records`` (see `CommittedOffsets.on_records`); observations of these records come later."""
+        """Take ``records`` of the tail (see `CommittedOffsets.on_records`), before they are observed."""
         self.commits.on_records(records, positions)
         if times := self.commits.times():
             self._context.inbox.offer(CommitsSeen(self._context.clock.now_ms(), times))
 
     def _ask(self) -> None:
-        wanted = self._wanted()
-        self.commits.follow(wanted)
+        followed = self._followed_partitions()
+        self.commits.follow(followed)
         now = self._context.clock.monotonic()
-        # Ends before commits: what is consumed in between makes a lag smaller, and never negative.
-        ends = self._context.cluster.ends([each for some in wanted.values() for each in some])
+        # End offsets first: what is committed in between makes a lag smaller, and at least 0.
+        ends = self._context.cluster.ends([partition for partitions in followed.values() for partition in partitions])
         self._production.take(now, ends)
         try:
             self._update_commits(now)
         finally:
-            # A coordinator that does not answer keeps nothing from the groups of the others.
-            loads = {group: self._loads(group, some) for group, some in wanted.items()}
+            # A coordinator that does not answer does not affect the groups of others.
+            loads = {group: self._loads(group, partitions) for group, partitions in followed.items()}
             self._context.inbox.offer(LoadsSeen(self._context.clock.now_ms(), loads))
 
-    def _wanted(self) -> dict[str, frozenset[Partition]]:
-        """The partitions that members of followed groups have; of share groups nobody has one to himself.
+    def _followed_partitions(self) -> dict[str, frozenset[Partition]]:
+        """The partitions that members of followed groups own; without share groups, whose members share partitions.
 
-        Members may claim anything: a single name that no topic can have makes librdkafka's whole question fail.
+        Members may report any name, and one invalid topic name makes librdkafka's whole request fail.
         """
         topics = self._topics
-        wanted: dict[str, frozenset[Partition]] = {}
+        followed: dict[str, frozenset[Partition]] = {}
         remaining, left_out = FOLLOWED_MAX, 0
         for view in sorted(self._views(), key=lambda view: view.group):
             if view.group_type is GroupType.SHARE or not view.members or not self._follows(view.group):
                 continue
-            claimed = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
-            partitions = frozenset((topic, number) for topic, number in claimed if number < topics.get(topic, 0))
+            assigned = set[Partition]().union(*(pairs(member.assigned or {}) for member in view.members))
+            partitions = frozenset((topic, number) for topic, number in assigned if number < topics.get(topic, 0))
             if len(partitions) <= remaining:
-                wanted[view.group] = partitions
+                followed[view.group] = partitions
                 remaining -= len(partitions)
             else:
                 left_out += len(partitions)
@@ -111,7 +111,7 @@ class LoadsPoll:
                 FOLLOWED_MAX,
             )
         self._left_out = left_out
-        return wanted
+        return followed
 
     def _update_commits(self, now: float) -> None:
         commits, cluster = self.commits, self._context.cluster
@@ -128,8 +128,8 @@ class LoadsPoll:
 
     def _loads(self, group: str, partitions: Iterable[Partition]) -> GroupLoads:
         committed = self.commits.offsets(group)
-        lag = {each: self._production.lag(each, committed.get(each)) for each in partitions}
-        rate = {each: self._production.rate(each) for each in partitions}
+        lag = {pair: self._production.lag(pair, committed.get(pair)) for pair in partitions}
+        rate = {pair: self._production.rate(pair) for pair in partitions}
         return GroupLoads(_known(lag) if committed else None, _known(rate))
 
 

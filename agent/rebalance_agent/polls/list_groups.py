@@ -1,4 +1,4 @@
-"""ListGroups, asked often for rebalancing groups and now and then for all: the way to see a classic rebalance begin."""
+"""ListGroups: often for rebalancing groups, sometimes for all; it shows the beginning of classic rebalances."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def list_poll(
     context: CollectorContext,
     on_groups: Callable[[list[str]], None] = lambda _groups: None,
 ) -> Poll:
-    """A poll that puts `GroupsListed` for ``states`` (none: all); ``on_groups`` hears the names of those shown."""
+    """A poll that puts `GroupsListed` for ``states`` (empty: all); ``on_groups`` gets the names of shown groups."""
     states_wanted = frozenset(states)
 
     def ask() -> None:
         asked = context.clock.now_ms()
         listing = context.cluster.list_groups(states_wanted)
-        groups = tuple(each for each in listing.groups if context.shows(each.group))
+        groups = tuple(group for group in listing.groups if context.shows(group.group))
         context.inbox.offer(GroupsListed(asked, context.clock.now_ms(), states_wanted, groups, listing.complete))
-        on_groups([each.group for each in groups])
+        on_groups([group.group for group in groups])
 
     return Poll(name, ask, context)

@@ -1,7 +1,6 @@
-"""What members said of themselves: events ``member`` and ``assign`` in ``rebalance-events``, from its end on.
+"""Reads the events that members report themselves (``member`` and ``assign``), from the end of ``rebalance-events`` on.
 
-Of what they said before, enough is read to learn where quiet members are: they say it only when they have something to
-tell.
+Some older events are read, too, for the workload and host of members that have nothing to report now.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ KIND_HEADER = "kind"
 """Record header with the event's kind, so that readers need not parse what they do not want."""
 
 EVENT_BYTES_MAX = 1 << 20
-"""A member's event names at most its own partitions; brokers refuse larger records by default."""
+"""Bytes of an event: it names at most the member's own partitions, and brokers refuse larger records by default."""
 
 MEMBERS_PART = "member_events"
-"""Its name in readiness."""
+"""The part's name in readiness."""
 
 REWIND_MORE_MS = 60_000
-"""Reports of a rebalance that was not settled yet came up to so long before: it had begun, and reports may be late."""
+"""Milliseconds that are read before the asked time: reports of a rebalance that had begun then, or that were late."""
 
 REWIND_MAX_MS = 600_000
-"""Older reports are of rebalances that nobody revises any more."""
+"""Milliseconds that are read back at most: older reports are of rebalances that are not revised any more."""
 
 PAST_RECORDS = 500
-"""Records of each partition, before those that count, that places are learned from: some tenths of a second in all."""
+"""Older records of each partition that are read only for members' workloads: some tenths of a second in all."""
 
 READ_MAX = 1_000
 WAIT_S = 0.25
@@ -47,7 +46,7 @@ _HEADERS = frozenset(kind.encode() for kind in _KINDS)
 
 
 class MemberEvents:
-    """Puts `MemberReported` for groups that ``shows`` lets through; another cluster's events are passed over."""
+    """Puts `MemberReported` for shown groups; events of other clusters are skipped."""
 
     def __init__(self, context: CollectorContext, topic: str, cluster_id: str) -> None:
         """Read ``topic``; events without a cluster id count as ``cluster_id``'s."""
@@ -61,23 +60,23 @@ class MemberEvents:
         self.worker = Worker(MEMBERS_PART, self._follow, context.health, denied=self._denied)
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Partition counts were read: the topic may have grown. Called from any thread."""
+        """Take the partition counts of all topics: this one may have grown. Called from any thread."""
         self._partitions = partitions.get(self._topic, 0)
 
     def _denied(self, _reason: str) -> None:
-        # Poorer and not broken: the degraded mode says so, and stalls stay bounds.
+        # Not a failure: the degraded mode is reported, and stalls stay bounds.
         self._context.health.ready(MEMBERS_PART)
 
     def rewind(self, since_ms: int) -> None:
-        """Read again what came since then, for groups that are new here; a report that is known changes nothing.
+        """Read the events since ``since_ms`` again, for groups that are new here; a known event changes nothing.
 
         Called from any thread.
         """
         earliest_ms = self._context.clock.now_ms() - REWIND_MAX_MS
-        wanted_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
+        start_ms = max(since_ms - REWIND_MORE_MS, earliest_ms)
         with self._rewinding:
-            # One that still waits is of other groups.
-            self._rewind_ms = wanted_ms if self._rewind_ms is None else min(wanted_ms, self._rewind_ms)
+            # A rewind that is still pending is for other groups.
+            self._rewind_ms = start_ms if self._rewind_ms is None else min(start_ms, self._rewind_ms)
 
     def _follow(self, stop: threading.Event) -> None:
         with TopicReader(self._context.properties, self._topic, TUNING) as reader:
@@ -93,12 +92,12 @@ class MemberEvents:
                     self._go_back(reader, since_ms)
                     with self._rewinding:
                         if self._rewind_ms == since_ms:
-                            self._rewind_ms = None  # not before: brokers that did not answer are asked again
+                            self._rewind_ms = None  # only now: brokers that did not answer are asked again
                 for message in reader.read(READ_MAX, WAIT_S):
                     self.take(message, past=message.offset() < self._past_until.get(message.partition(), 0))
 
     def _await_topic(self, reader: TopicReader, stop: threading.Event) -> None:
-        """A topic that is made just now is news: its reports are wanted before their rebalances settle."""
+        """Wait for the topic; one that is created now is read from its beginning, before its rebalances settle."""
         while not (reader.positions or self._partitions or stop.wait(ABSENT_WAIT_S)):
             self._partitions = reader.partitions()
 
@@ -108,13 +107,13 @@ class MemberEvents:
         self._begin(reader, earlier)
 
     def _begin(self, reader: TopicReader, offsets: Mapping[int, int]) -> None:
-        """What counts begins at ``offsets``."""
+        """Assign partitions; records before ``offsets`` are past, and only tell the members' workloads."""
         starts = self._context.cluster.start_offsets(self._topic, offsets)
         self._past_until.update(offsets)
-        reader.begin({each: max(starts[each], offset - PAST_RECORDS) for each, offset in offsets.items()})
+        reader.begin({number: max(starts[number], offset - PAST_RECORDS) for number, offset in offsets.items()})
 
     def take(self, message: TopicRecord, *, past: bool = False) -> None:
-        """Take in one record of the topic; ``past``: it only tells where members are."""
+        """Process one record of the topic; ``past``: it is only used for the member's workload."""
         if (kind := _kind(message)) is not None and kind not in _HEADERS:
             return
         try:
@@ -132,10 +131,10 @@ class MemberEvents:
 
 
 def parse_report(value: bytes | None) -> MemberEvent | AssignEvent | None:
-    """Read a published event; None for the kinds that are not members' own.
+    """Read a published event; None for a kind that members do not report.
 
     Raises:
-        InvalidInputError: it is no event, or beyond a bound.
+        InvalidInputError: the bytes are no event, or exceed a bound.
     """
     if not value or len(value) > EVENT_BYTES_MAX:
         raise InvalidInputError("", f"an event has 1 to {EVENT_BYTES_MAX} bytes")

@@ -1,4 +1,4 @@
-"""How large a group's record may become: beyond ``max.message.bytes`` of the offsets topic a classic group is stuck."""
+"""Reads ``max.message.bytes`` of the offsets topic: a classic group whose record would be larger cannot rebalance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.groupprotocol.coordinator_partition import OFFSETS_TOPIC
 __all__ = ["LIMIT_EVERY_S", "RecordSizeLimit"]
 
 LIMIT_EVERY_S = 600.0
-"""How often it is read: it changes when somebody changes it."""
+"""Seconds between two reads: the setting hardly ever changes."""
 
 SETTING = "max.message.bytes"
 
@@ -19,14 +19,14 @@ _log = logging.getLogger(__name__)
 
 
 class RecordSizeLimit:
-    """Call it now and then: it tells the meters the limit. Without DescribeConfigs on the topic nothing is told."""
+    """Sets the meters' limit whenever it is called; without DescribeConfigs on the topic it does nothing."""
 
     def __init__(self, context: CollectorContext) -> None:
-        """Ask the context's cluster."""
+        """Ask the cluster of ``context``."""
         self._context = context
 
     def __call__(self) -> None:
-        """Ask; never raises."""
+        """Read the limit. Never raises."""
         try:
             text = self._context.cluster.topic_setting(OFFSETS_TOPIC, SETTING)
             if text is not None:

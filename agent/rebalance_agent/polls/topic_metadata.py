@@ -1,4 +1,4 @@
-"""Partition counts of the cluster's topics: what subscriptions are judged against, and how readers see growth."""
+"""Polls partition counts and ids of the cluster's topics, for the tracker and for readers of topics that may grow."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["NAMELESS_S", "TopicsPoll"]
 
 
 NAMELESS_S = 60.0
-"""How long it is believed that an id is of no topic: records go on naming one that was deleted."""
+"""Seconds for which an id counts as one of no topic: records go on naming deleted topics."""
 
 
 class TopicsPoll:
-    """Puts `TopicsSeen` and tells ``listeners`` the counts."""
+    """Puts `TopicsSeen`, and calls ``listeners`` with the partition counts."""
 
     def __init__(
         self, context: CollectorContext, listeners: Iterable[Callable[[Mapping[str, int]], None]] = ()
     ) -> None:
-        """``listeners`` are called in the poll's thread."""
+        """``listeners`` are called in the poll's thread, with topic -> partitions."""
         self._context = context
         self._listeners = tuple(listeners)
         self._known: Mapping[str, int] = {}
@@ -34,11 +34,11 @@ class TopicsPoll:
         self.poll = Poll("topics", self._ask, context)
 
     def unknown(self, topics: Iterable[str], ids: Iterable[str] = ()) -> bool:
-        """Whether it is worth a look: any topic of that name or id was not there when topics were last read."""
+        """Whether topics should be read again: one of these names or ids was not found at the last read."""
         unknown_ids = frozenset(ids) - self._known_ids
         if unknown_ids:
             now, nameless_until = self._context.clock.monotonic(), self._nameless_until
-            unknown_ids = frozenset(each for each in unknown_ids if nameless_until.get(each, now) <= now)
+            unknown_ids = frozenset(topic_id for topic_id in unknown_ids if nameless_until.get(topic_id, now) <= now)
             with self._missing:
                 self._unknown_ids |= unknown_ids
         return bool(unknown_ids) or any(topic not in self._known for topic in topics)
@@ -49,21 +49,21 @@ class TopicsPoll:
         self._known = counts
         unknown_ids = self._unknown_ids
         ids = {topic: topic_id for topic, topic_id in self._ids.items() if topic in counts}
-        # A topic that was deleted and made anew under its name has another id: where one is missed, all are asked for.
+        # A topic that was created again under its name has another id: for an unknown id, all are asked for.
         names = set(counts) if unknown_ids else counts.keys() - ids.keys()
-        found = self._context.cluster.topic_ids(names)
-        self._ids = ids | found
+        new_ids = self._context.cluster.topic_ids(names)
+        self._ids = ids | new_ids
         self._known_ids = frozenset(self._ids.values())
-        self._answered(unknown_ids, all_of_them=names <= found.keys())
+        self._answered(unknown_ids, all_of_them=names <= new_ids.keys())
         self._context.inbox.offer(TopicsSeen(asked, counts, self._ids))
         for listener in self._listeners:
             listener(counts)
 
     def _answered(self, unknown_ids: frozenset[str], *, all_of_them: bool) -> None:
-        """``unknown_ids`` ids were asked for; what no topic has may be of one that brokers did not tell of this time."""
+        """Note which of ``unknown_ids`` no topic has; unless some topics' ids are missing (not ``all_of_them``)."""
         if all_of_them:
             now = self._context.clock.monotonic()
-            still = {each: until for each, until in self._nameless_until.items() if until > now}
+            still = {topic_id: until for topic_id, until in self._nameless_until.items() if until > now}
             self._nameless_until = still | dict.fromkeys(unknown_ids - self._known_ids, now + NAMELESS_S)
         with self._missing:
             self._unknown_ids -= unknown_ids if all_of_them else self._known_ids

@@ -1,11 +1,12 @@
-"""Groups that went without a tombstone: the log still tells of them, and their coordinator has no such group.
+"""Finds groups that are gone without a tombstone: their records are in the log, and their coordinator has no group.
 
-Somebody cut the offsets topic, or its coordinator failed to write the tombstone: nothing that is read will ever say so.
-ListGroups cannot either, since it hides what may not be described, so it only tells whom to ask about. What counts is
-DescribeGroups: only who may see a group is told that there is none. Whatever was written before that answer is read
-before it is believed, so a deletion that is merely on its way is told by its tombstone.
+This happens where the offsets topic was truncated, or its coordinator failed to write the tombstone: no record will say
+so. ListGroups cannot show it, since it hides groups that may not be described, so it only selects the groups to ask
+for. DescribeGroups decides: it returns that a group does not exist only to a principal that may describe it. Its answer
+is used only after all records written before it were read, so a deletion that is being read is reported by its
+tombstone.
 
-Share and streams groups are asked for by requests that librdkafka does not have; of them nothing is concluded.
+librdkafka has no requests for share and streams groups, so these are not checked.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["ASKED_MAX", "VANISHED_EVERY_S", "VanishedGroups"]
 
 VANISHED_EVERY_S = 240.0
-"""How often such groups are asked about: they are rare, and nobody is in them."""
+"""Seconds between two checks: such groups are rare, and have no members."""
 
 TIMES = 3
-"""Answers in a row until it is believed: a broker that was cut off does not speak for its groups for so long."""
+"""Answers in a row until a group counts as gone: a broker that was cut off answers for fewer rounds."""
 
 ASKED_MAX = 100
-"""Groups asked about at a time, some 0.1 s of the coordinators' time; the others come next time."""
+"""Groups per check, about 0.1 s of the coordinators' time; the others follow in the next checks."""
 
 DENIED_ROUNDS = 15
-"""Left out where none of them may be described: to ask more than once an hour only fills the brokers' audit log."""
+"""Checks left out where describing is denied: asking more than once an hour only fills the brokers' audit log."""
 
 _ASKED_OF = frozenset({GroupType.CLASSIC, GroupType.CONSUMER})
 
@@ -43,7 +44,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Doubt:
-    """``times`` it was said that the group is not there; once more if all before ``end`` was read and it still is."""
+    """A group that ``times`` answers said does not exist.
+
+    The last answer counts once all before ``end`` (offset in ``partition``) was read, and the group is still unlisted.
+    """
 
     first_seen_ms: int
     partition: int
@@ -52,7 +56,7 @@ class _Doubt:
 
 
 class VanishedGroups:
-    """Call it every `VANISHED_EVERY_S`; puts `GroupVanished`. Groups that are listed cost nothing."""
+    """Checks unlisted groups whenever it is called; puts `GroupVanished`. Listed groups cost nothing."""
 
     def __init__(
         self,
@@ -60,7 +64,7 @@ class VanishedGroups:
         views: Callable[[], Iterable[GroupView]],
         reached: Callable[[], Mapping[int, int]],
     ) -> None:
-        """``views``: all groups now. ``reached``: offsets before which all of a partition was observed."""
+        """``views``: all groups now. ``reached``: partition -> the offset before which all was observed."""
         self._context = context
         self._views = views
         self._reached = reached
@@ -71,15 +75,15 @@ class VanishedGroups:
         self._rounds_skipped = 0
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Partition counts were read. Called from any thread."""
+        """Take the partition counts of all topics. Called from any thread."""
         self._partitions = partitions.get(OFFSETS_TOPIC, 0)
 
     def on_groups(self, names: Iterable[str]) -> None:
-        """These groups were listed. Called from any thread."""
+        """Take the names of all listed groups. Called from any thread."""
         self._listed = frozenset(names)
 
     def __call__(self) -> None:
-        """Ask; never raises."""
+        """Check the next groups. Never raises."""
         unlisted = self._unlisted()
         self._confirm(unlisted)
         if self._rounds_skipped:
@@ -95,7 +99,7 @@ class VanishedGroups:
             _log.debug("groups that may have vanished were not asked about: %s", error)
 
     def _unlisted(self) -> dict[str, GroupView]:
-        """Groups that only records tell of now."""
+        """Group -> view of each shown group that is known from records and was not listed."""
         listed, count = self._listed, self._partitions
         if listed is None or not count:
             return {}
@@ -109,7 +113,7 @@ class VanishedGroups:
         }
 
     def _confirm(self, unlisted: Mapping[str, GroupView]) -> None:
-        """What was said last time counts where all that was written before has been read, and changed nothing."""
+        """Count the last answers whose preceding records have all been read without changing the group."""
         reached, doubts, self._doubts = self._reached(), self._doubts, {}
         for name, doubt in doubts.items():
             view = unlisted.get(name)
@@ -122,7 +126,7 @@ class VanishedGroups:
             self._doubts[name] = _Doubt(doubt.first_seen_ms, doubt.partition, -1, min(times, TIMES - 1))
 
     def _next_batch(self, names: list[str]) -> list[str]:
-        """Those whose batch it is: after the last ones that were asked about, and then from the first on."""
+        """The groups to ask for now: those after the last ones asked for, then from the first on."""
         later = [name for name in names if name > self._last]
         batch = (later + names[: len(names) - len(later)])[:ASKED_MAX]
         self._last = batch[-1] if len(names) > ASKED_MAX else ""
@@ -133,9 +137,9 @@ class VanishedGroups:
         for name in set(names) - absent:
             self._doubts.pop(name, None)
         partition_of = {name: offsets_partition(name, self._partitions) for name in absent}
-        # Asked for after the answers: what led to them was written before.
+        # Asked for after the answers: the records that led to these were written before.
         ends = self._context.cluster.end_offsets(OFFSETS_TOPIC, set(partition_of.values()))
         for name, partition in partition_of.items():
-            known = self._doubts.get(name)
-            times = known.times if known else 0
+            doubt = self._doubts.get(name)
+            times = doubt.times if doubt else 0
             self._doubts[name] = _Doubt(unlisted[name].first_seen_ms, partition, ends[partition], times)

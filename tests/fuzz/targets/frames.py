@@ -21,7 +21,7 @@ from rebalance_agent.gateway.groups.observed_apis import (
 )
 from rebalance_agent.gateway.groups.sync_group import SyncGroupHandler
 from rebalance_agent.gateway.transport.addresses import localized, names_addresses
-from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, offered
+from rebalance_agent.gateway.transport.api_versions import API_VERSIONS, with_offered_versions
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.produce_acks import PRODUCE, wants_no_answer
 from rebalance_agent.gateway.transport.request_head import read_head
@@ -75,7 +75,7 @@ def take_answer(data):
         if (handler := _handler(head)) is not None:
             handler.open_response(head, frame)
         elif head.api_key == API_VERSIONS:
-            offered(head, frame)
+            with_offered_versions(head, frame)
         elif names_addresses(head):
             asyncio.run(localized(head, frame, Listeners()))
         if (head.api_key, head.api_version) == (METADATA, METADATA_VERSION):

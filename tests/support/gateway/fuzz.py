@@ -71,7 +71,7 @@ async def fuzz(seed, connections):
     )
     broker = await HostileBroker(seed).start()
     with heard(report.faults):
-        async with through(broker.port, groups=groups.talk) as gateway:
+        async with through(broker.port, groups=groups.for_connection) as gateway:
             port, done = gateway.port, asyncio.Event()
             neighbour = asyncio.create_task(live(port, done, report))
             left, room = [], asyncio.Semaphore(AT_ONCE)

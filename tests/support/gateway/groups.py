@@ -68,7 +68,7 @@ class Line:
     """One connection of a client: what it sends goes through a talk to ``broker``, and so does the answer."""
 
     def __init__(self, gateway, broker, client_id="app"):
-        self.talk, self.broker, self.client_id = gateway.groups.talk(), broker, client_id
+        self.talk, self.broker, self.client_id = gateway.groups.for_connection(), broker, client_id
         self.sent, self.answered = [], []
         self._numbers = itertools.count(1)
 

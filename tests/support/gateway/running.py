@@ -44,7 +44,7 @@ def gateway(bootstrap, rules="", *, listen=("127.0.0.1", 0), port_base=0, **opti
         servers = [each.rpartition(":") for each in bootstrap.split(",")]
         addresses = tuple((host, int(port)) for host, _, port in servers)
         places = ListenAddresses(addresses, listen, "127.0.0.1", port_base)
-        one = Gateway(places, running.groups.talk, GatewayCounters(), Calls(), clock)
+        one = Gateway(places, running.groups.for_connection, GatewayCounters(), Calls(), clock)
         await one.start()
         running.bootstrap = f"127.0.0.1:{one.port}"
         loops.append((asyncio.get_running_loop(), stop))

@@ -166,7 +166,7 @@ def test_an_id_of_no_topic_is_asked_for_after_a_minute_whichever_others_there_ar
     context.clock.advance(round(NAMELESS_S * 1000))
     topics.unknown([], ["last"])
     topics.poll()
-    assert len(topics._nameless) == 2
+    assert len(topics._nameless_until) == 2
 
 
 def test_ids_of_deleted_topics_are_asked_for_once_a_minute():

@@ -314,8 +314,8 @@ def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(
         await assigned(old, {"t": (0,)})
         broker.generation -= 1  # a static member comes back into the same one
         await assigned(new, {"t": (0,)})
-        (seat,) = old.gateway.groups._shared.seats
-        seat.presence.member_id = new.member_id = "another"  # as a coordinator says
+        (seat,) = old.gateway.groups._shared.entries
+        seat.membership.member_id = new.member_id = "another"  # as a coordinator says
         for kind in (HeartbeatRequest, SyncGroupRequest, JoinGroupRequest):
             broker.errors[kind] = 82
         await old.heartbeat()
@@ -330,7 +330,7 @@ def test_what_a_fenced_process_hears_is_not_told_of_the_one_that_took_its_place(
         Callback.ASSIGNED,
         Callback.ASSIGNED,
     ]
-    assert list(old.gateway.groups._shared.seats) == [seat]
+    assert list(old.gateway.groups._shared.entries) == [seat]
 
 
 def test_who_is_gone_without_a_word_is_not_waited_for_for_ever():
@@ -507,6 +507,6 @@ def test_a_dynamic_member_is_not_taken_for_a_static_one_of_the_same_name():
 
 
 def test_a_heartbeat_that_cannot_be_read_goes_on():
-    talk = Gateway().groups.talk()
+    talk = Gateway().groups.for_connection()
     frame = struct.pack(">hhih", 12, 4, 1, -1) + b"\0\xff\xff"
     assert asyncio.run(talk.request(RequestHead(12, 4, 1), frame, None)) == frame

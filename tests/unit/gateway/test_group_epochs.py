@@ -55,7 +55,7 @@ class Member:
 
     def __init__(self, gateway=None):
         self.gateway = gateway or Gateway()
-        self.talk, self.asked = self.gateway.groups.talk(), []
+        self.talk, self.asked = self.gateway.groups.for_connection(), []
 
     def beat(self, epoch, answer=None, **fields):
         head = self.send(epoch, **fields)
@@ -213,7 +213,7 @@ def test_a_process_whose_place_was_taken_does_not_take_it_back():
     late = one.send(2, instance_id="i")
     Member(one.gateway).beat(0, {"member_epoch": 2, "member_id": "n"}, member_id="n", **names)
     one.answer(late, {"member_epoch": 2})
-    assert [seat.presence.member_id for seat in one.gateway.groups._shared.seats] == ["n"]
+    assert [seat.membership.member_id for seat in one.gateway.groups._shared.entries] == ["n"]
 
 
 def test_a_list_of_topics_that_cannot_be_read_is_no_fault_of_ours():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
+from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
 from rebalance_agent.model.group import GroupState, GroupType
 from rebalance_agent.tracking.observations import DescribedGroup, DescribedMember
 
@@ -63,7 +63,7 @@ def test_what_stands_against_it_is_said(now, verdict):
     ],
 )
 def test_what_stands_against_a_rule_can_be_asked_for(now, reason):
-    found = stands_against(RULES.of("orders"), now)
+    found = rewrite_obstacle(RULES.of("orders"), now)
     assert bool(found) == bool(reason)
     assert reason in found
 

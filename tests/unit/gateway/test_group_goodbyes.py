@@ -285,15 +285,15 @@ def test_an_answer_under_way_is_told_of_the_process_that_asked_though_another_ha
         await new.join()
         await new.sync({})
         await new.heartbeat()
-        (seat,) = old.gateway.groups._shared.seats
-        seat.presence.member_id = "another"  # as a coordinator says
+        (seat,) = old.gateway.groups._shared.entries
+        seat.membership.member_id = "another"  # as a coordinator says
         broker.errors[kind] = 82
         await flying.land()
         return seat
 
     seat = asyncio.run(go())
-    assert seat.presence.generation == new.generation
-    assert seat.presence.owned == new.owned
+    assert seat.membership.generation == new.generation
+    assert seat.membership.owned == new.owned
     processes = {}
     for event in old.gateway.events:
         if hasattr(event, "callback"):

@@ -414,7 +414,7 @@ def test_a_member_whose_subscription_cannot_be_read_gets_nothing_and_an_answer()
 
 
 def test_newer_versions_than_are_known_pass():
-    talk = Gateway(HEAVY).groups.talk()
+    talk = Gateway(HEAVY).groups.for_connection()
     assert [talk.wants(RequestHead(key, version, 1)) for key, version in ((11, 9), (11, 10), (14, 6), (0, 3))] == [
         True,
         False,
@@ -424,7 +424,7 @@ def test_newer_versions_than_are_known_pass():
 
 
 def test_what_may_have_to_be_changed_never_passes_unread():
-    talk = Gateway(HEAVY).groups.talk()
+    talk = Gateway(HEAVY).groups.for_connection()
     read = {11: False, 14: False, 12: True, 13: True, 8: True, 28: True, 1: True, 68: True}
     assert {key: talk.observes(RequestHead(key, 1, 1)) for key in read} == read
 
@@ -437,7 +437,7 @@ def test_a_frame_that_breaks_its_schema_is_refused():
 
 
 def test_answers_that_nobody_waits_for_pass():
-    talk = Gateway(HEAVY).groups.talk()
+    talk = Gateway(HEAVY).groups.for_connection()
     assert talk.response(RequestHead(11, 9, 7), b"anything") == b"anything"
 
 

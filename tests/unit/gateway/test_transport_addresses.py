@@ -311,7 +311,7 @@ async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
     broker = await RawBroker().start()
     async with through(broker.port) as gateway:
         ours, theirs = socket.socketpair()
-        gateway._came(ours)
+        gateway._accepted_bootstrap(ours)
         await gateway.close()
         assert ours.fileno() < 0
         theirs.close()
@@ -322,7 +322,7 @@ async def test_a_connection_that_came_as_the_gateway_ended_is_closed():
 async def test_a_gateway_that_ends_opens_no_port_that_nobody_would_close():
     async with Scripted() as it:
         await it.gateway.close()
-        await it.gateway.known({1: NOWHERE})
+        await it.gateway.open_ports({1: NOWHERE})
         assert it.gateway.ports == {}
 
 
@@ -335,7 +335,7 @@ async def test_a_bootstrap_port_that_is_taken_is_told():
 
 @run
 async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeypatch):
-    broker, release, connect = await RawBroker().start(), [], brokers.connected
+    broker, release, connect = await RawBroker().start(), [], brokers.connect
 
     async def connected(addresses, tls):
         if addresses == [NOWHERE]:
@@ -344,7 +344,7 @@ async def test_clients_that_come_at_once_each_try_every_bootstrap_server(monkeyp
             raise RefusedError(CloseReason.UNREACHABLE, "nobody is there")
         return await connect(addresses, tls)
 
-    monkeypatch.setattr(gateway_module, "connected", connected)
+    monkeypatch.setattr(gateway_module, "connect", connected)
     async with through(1, broker.port, bootstrap=(NOWHERE, (HOST, broker.port))) as gateway:
         clients = [await Client.connect(gateway.port) for _ in range(2)]
         await eventually(lambda: len(release) == 2)
@@ -374,13 +374,13 @@ async def test_of_a_name_with_many_addresses_those_that_answer_are_found(monkeyp
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
     monkeypatch.setattr(loop, "sock_connect", connected)
-    link = await brokers.connected([("kafka", broker.port)], None)
+    link = await brokers.connect([("kafka", broker.port)], None)
     await link.write(frame_of(request(18, 0, 1)))
     await eventually(lambda: broker.came)
     await link.close()
     real[:] = []
     with pytest.raises(RefusedError, match=r"kafka port .* did not answer within"):
-        await brokers.connected([("kafka", broker.port)], None)
+        await brokers.connect([("kafka", broker.port)], None)
     await broker.stop()
 
 

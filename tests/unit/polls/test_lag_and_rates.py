@@ -212,7 +212,7 @@ def test_what_was_committed_before_a_groups_record_is_observed_before_it_however
     )
     while batches.records:
         records = batches.read()
-        telling.live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
+        telling.emit_live(records, [message for message, _ in groups.of_groups(records)], batches.positions)
     observed = bench.context.inbox.take(9, 0)
     assert [each.timestamp_ms if isinstance(each, GroupRecord) else each.groups["g"]["t", 1] for each in observed] == [
         7_000,

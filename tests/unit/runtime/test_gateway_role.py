@@ -32,8 +32,8 @@ def test_brokers_are_asked_for_until_they_are_known(monkeypatch):
     role = GatewayRole(GatewaySettings(kafka=kafka, events_topic=""), kafka)
     told = []
 
-    async def known(brokers):
+    async def open_ports(brokers):
         told.append(brokers)
 
-    asyncio.run(asyncio.wait_for(role._learn(SimpleNamespace(known=known)), 20))
+    asyncio.run(asyncio.wait_for(role._learn(SimpleNamespace(open_ports=open_ports)), 20))
     assert (told, Cluster.asked) == ([BROKERS], 2)

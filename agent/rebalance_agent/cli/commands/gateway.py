@@ -9,7 +9,7 @@ from rebalance_agent.cli.agent_command import add_agent_parser, load_agent, run_
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError
-from rebalance_agent.gateway.groups import explain, parse_rules, stands_against
+from rebalance_agent.gateway.groups import explain, parse_rules, rewrite_obstacle
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.runtime.processes.gateway import GatewayRole
 from rebalance_agent.runtime.settings.gateway_settings import GatewaySettings
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     rules = parse_rules(settings.gateway_groups)
     print(explain(rules, args.explain, now, unknown), end="")
     rule = rules.of(args.explain)
-    return int(rule is not None and now is not None and bool(stands_against(rule, now)))
+    return int(rule is not None and now is not None and bool(rewrite_obstacle(rule, now)))
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:

@@ -1,29 +1,36 @@
-"""Our strategies in groups of clients that know nothing of them, and what their frames tell of rebalances.
+"""Runs our strategies in groups of unmodified clients, and reports their rebalances from the frames.
 
-`GroupInterceptors` is one per gateway, its ``talk()`` one per connection. The relay calls six methods of it::
+A gateway has one `GroupInterceptors`, and a connection one `GroupInterceptor` (``for_connection()``). The relay calls
+six of its methods::
 
-    talk.wants(head)                        whether this request is to be shown
-    talk.observes(head)                     whether it is never changed, and so may pass if it is too large to be read
-    await talk.request(head, frame, ask)    the frame to send to the broker instead
-    talk.wants_answer(head)                 whether the answer to it is to be shown
-    talk.response(head, frame)              the frame to send to the client instead
-    talk.closed()                           the connection is gone
+    wants(head)                        whether this request is to be read
+    observes(head)                     whether it is never changed, and may pass unread if it is large
+    await request(head, frame, ask)    the frame to send to the broker instead
+    wants_answer(head)                 whether the response to it is to be read
+    response(head, frame)              the frame to send to the client instead
+    closed()                           the connection was closed
 
-Nothing but `DecodeError` (a JoinGroup or SyncGroup that cannot be read) comes out of these; whatever goes wrong here,
-the client's own bytes go on, and it is counted and logged.
+They raise nothing but `DecodeError` (a JoinGroup or SyncGroup that cannot be read). After any other error the client's
+own bytes are forwarded, and the error is counted and logged.
 
-- ``offering``: what a JoinGroup offers, and what is put before it; ``answering``: what the client is told.
-- ``deciding``: the leader's part: partition counts asked for, our assignor run in a thread, in bounded time.
-- ``seats``: what each member behind this gateway was given; ``recovering``: that, learnt again after a restart.
-- ``presence``: a member's way through rebalances as its frames show it, told as events.
-- ``epochs``: the same for members whose coordinator assigns (KIP-848).
-- ``explain``: what would be rewritten for a group, in words.
+- ``group_interceptor``: gives each frame to the handler of its API; ``frame_handler``: the base of the handlers;
+  ``gateway_groups``: what all connections share.
+- ``join_group``, ``sync_group``: the handlers that rewrite; ``observed_apis``, ``consumer_heartbeats`` (KIP-848): those
+  that only read.
+- ``offered_protocols``: what a JoinGroup offers, and our strategy before it; ``client_answers``: the responses that a
+  client gets instead.
+- ``leader_decision``: the leader's assignment by our assignor, in a thread and in bounded time.
+- ``member_entries``: what each member offers and was given; ``assignment_recovery``: that, after a gateway's restart.
+- ``client_membership``: one member's rebalances as events.
+- ``explain_rules``: what would be rewritten for a group, in words.
+
+It knows frames by ``gateway.transport`` and opens no connection.
 """
 
 from __future__ import annotations
 
 from rebalance_agent.gateway.group_rules import Rule, Rules, parse_rules
-from rebalance_agent.gateway.groups.explain_rules import explain, stands_against
+from rebalance_agent.gateway.groups.explain_rules import explain, rewrite_obstacle
 from rebalance_agent.gateway.groups.group_interceptor import GroupInterceptor, GroupInterceptors
 
-__all__ = ["GroupInterceptor", "GroupInterceptors", "Rule", "Rules", "explain", "parse_rules", "stands_against"]
+__all__ = ["GroupInterceptor", "GroupInterceptors", "Rule", "Rules", "explain", "parse_rules", "rewrite_obstacle"]

@@ -1,7 +1,7 @@
-"""What members have, learnt again: a gateway that was restarted knows nothing of who was given what.
+"""Recovers what a member owns after a restart of the gateway, by DescribeGroups.
 
-The coordinator knows it as long as the group is stable, so it is asked at a member's first heartbeat: when the group
-rebalances, it is too late.
+The coordinator returns assignments only while the group is stable, so it is asked at the member's first heartbeat: once
+the group rebalances, it is too late.
 """
 
 from __future__ import annotations
@@ -18,26 +18,29 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["DESCRIBE_SECONDS", "described_assignment", "recover"]
 
 DESCRIBE_SECONDS = 2.0
-"""How long one heartbeat may wait for that. It takes a millisecond or two."""
+"""Longest wait of a heartbeat for the response, which takes a millisecond or two."""
 
 DESCRIBE_VERSION = 4
-"""The first version that tells static members' instance ids; every broker since 2.4 has it."""
+"""The first DescribeGroups version with static members' instance ids; every broker since 2.4 has it."""
 
 
 async def recover(ask: Ask, group: str, member_id: str) -> tuple[TopicPartitions | None, bool]:
-    """What the member of a stable group was given, None where the coordinator does not say; whether it is no consumer.
+    """What a member of a stable group owns (None where unknown), and whether the group is not one of consumers.
 
     Raises:
-        ConnectionError: the connection is gone.
-        DecodeError: the answer cannot be read.
+        ConnectionError: the connection was closed.
+        DecodeError: the response cannot be read.
     """
     response = await ask(DescribeGroupsRequest(version=DESCRIBE_VERSION, groups=[group]))
-    foreign = any(each.group_id == group and each.protocol_type not in ("", CONSUMER) for each in response.groups or ())
+    foreign = any(
+        described.group_id == group and described.protocol_type not in ("", CONSUMER)
+        for described in response.groups or ()
+    )
     return described_assignment(response, group, member_id), foreign
 
 
 def described_assignment(response: Any, group: str, member_id: str) -> TopicPartitions | None:  # noqa: ANN401
-    """The same from a DescribeGroups answer. In a group that rebalances, members have no bytes at all."""
+    """What a member owns by a DescribeGroups response; None while its group rebalances."""
     for described in response.groups or ():
         if described.group_id == group and not described.error_code and described.protocol_type == CONSUMER:
             for member in described.members or ():

@@ -1,4 +1,4 @@
-"""What the client is told instead: its own assignor's name, and nothing that it did not bring itself."""
+"""Rewrites responses for the client: its own assignor's name, and no data of our strategy."""
 
 from __future__ import annotations
 
@@ -17,14 +17,22 @@ from rebalance_agent.groupprotocol.consumer_protocol import (
 )
 from rebalance_agent.model.subscription import ConsumerAssignment, ConsumerSubscription, MemberSubscription
 
-__all__ = ["Election", "elected", "rename", "tell_assignment", "tell_join", "tell_own", "translate_assignments"]
+__all__ = [
+    "Election",
+    "elected",
+    "plain_subscription",
+    "rename",
+    "restore_assignment",
+    "restore_join",
+    "translate_assignments",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Election:
-    """Who is in the generation that this member leads, as they described themselves for our strategy.
+    """The members of the generation that this member leads, with their subscriptions for our strategy.
 
-    ``member_ids`` are all, also those whose subscription cannot be read: each is to get an answer.
+    ``member_ids`` has all, also members whose subscription cannot be read: each must get an assignment.
     """
 
     generation: int
@@ -33,29 +41,31 @@ class Election:
 
 
 def elected(response: Any) -> Election | None:  # noqa: ANN401 - kafka-python is untyped
-    """The election that a JoinGroup's answer announces; None in a follower, and where the leader is not to assign.
+    """The election in a JoinGroup response; None for a follower, and for a leader that is not to assign.
 
-    A static leader that comes back without a rebalance must not assign again (KIP-814).
+    A static leader that returns without a rebalance must not assign again (KIP-814).
     """
     if response.leader != response.member_id or response.skip_assignment:
         return None
-    read = (read_member(each.member_id, each.group_instance_id, bytes(each.metadata)) for each in response.members)
+    read = (
+        read_member(member.member_id, member.group_instance_id, bytes(member.metadata)) for member in response.members
+    )
     return Election(
         response.generation_id,
         tuple(member for member in read if member is not None),
-        tuple(each.member_id for each in response.members),
+        tuple(member.member_id for member in response.members),
     )
 
 
-def tell_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
-    """Make the answer to JoinGroup, in which our strategy was chosen, one for the client's own assignor."""
-    response.protocol_name = offer.told
-    for each in response.members:
-        each.metadata = tell_own(bytes(each.metadata), offer.version)
+def restore_join(response: Any, offer: Offer) -> None:  # noqa: ANN401
+    """Rewrite a JoinGroup response that names our strategy into one for the client's own assignor."""
+    response.protocol_name = offer.client_name
+    for member in response.members:
+        member.metadata = plain_subscription(bytes(member.metadata), offer.version)
 
 
-def tell_own(metadata: bytes, version: int) -> bytes:
-    """A member's subscription in ``version`` and without our user data; one that cannot be read wants nothing."""
+def plain_subscription(metadata: bytes, version: int) -> bytes:
+    """A member's subscription in ``version`` without our user data; an unreadable one becomes one to no topic."""
     try:
         subscription = decode_subscription(metadata)
     except DecodeError:
@@ -63,14 +73,14 @@ def tell_own(metadata: bytes, version: int) -> bytes:
     return encode_subscription(replace(subscription, version=version, user_data=None))
 
 
-def rename(message: Any, known: str, other: str) -> None:  # noqa: ANN401
-    """In a SyncGroup or its answer that names ``known`` as the group's assignor (v5, KIP-559), name ``other``."""
-    if message.protocol_name == known:
-        message.protocol_name = other
+def rename(message: Any, old: str, new: str) -> None:  # noqa: ANN401
+    """Replace the assignor's name ``old`` by ``new`` in a SyncGroup request or response (since v5, KIP-559)."""
+    if message.protocol_name == old:
+        message.protocol_name = new
 
 
 def translate_assignments(request: Any, answers: Mapping[str, bytes], election: Election) -> None:  # noqa: ANN401
-    """Replace what the leader's client assigned; every member gets an answer."""
+    """Replace the assignments of the leader's client; a member without an answer is assigned nothing."""
     kind = type(request).SyncGroupRequestAssignment
     nothing = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
     request.assignments = [
@@ -79,8 +89,8 @@ def translate_assignments(request: Any, answers: Mapping[str, bytes], election: 
     ]
 
 
-def tell_assignment(response: Any, given: ConsumerAssignment) -> None:  # noqa: ANN401
-    """Take out of a SyncGroup's answer what is meant for our strategy alone; ``given`` is what it gives."""
+def restore_assignment(response: Any, given: ConsumerAssignment) -> None:  # noqa: ANN401
+    """Remove our strategy's user data from a SyncGroup response; ``given`` is its assignment."""
     if given.user_data is not None:
         response.assignment = encode_assignment(
             replace(given, version=min(given.version, NEWEST_VERSION), user_data=None)

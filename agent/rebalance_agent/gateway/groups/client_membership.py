@@ -1,7 +1,7 @@
-"""One consumer's way through rebalances as its frames show it, told as member events with the evidence ``gateway``.
+"""Follows one consumer's rebalances by its frames, and publishes them as member events with the evidence ``gateway``.
 
-What a gateway cannot see are the client's callbacks. Their times are taken from the frames beside them; which, and how
-far off that is, stands in ``docs/gateway.md``.
+A gateway does not see the client's callbacks. Their times are taken from neighbouring frames; ``docs/gateway.md`` says
+from which, and how exact that is.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_parti
 __all__ = ["FETCH_SECONDS_MAX", "REASON_MAX", "Alive", "ClientMembership", "Emit"]
 
 REASON_MAX = 1_000
-"""Characters of a reason that is kept: clients write a sentence (KIP-800)."""
+"""Characters of a reason that are kept: clients write a sentence (KIP-800)."""
 
 FETCH_SECONDS_MAX = 60.0
-"""Wait for a first Fetch: the next heartbeat ends it in seconds, unless the consumer is gone without a word."""
+"""Longest wait for a first Fetch: the next heartbeat ends it within seconds, unless the consumer vanished."""
 
 Emit = Callable[[MemberEvent | AssignEvent], None]
 """Takes an event. Never blocks and never raises."""
 
 Alive = Callable[[str], None]
-"""Hears of a consumer, by the ``process`` of its events, that it lives though it has nothing to tell."""
+"""Called with the ``process`` of a consumer's events to report that it is alive, also without events."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """By both clocks: wall-clock milliseconds for events, monotonic seconds for lengths."""
+    """A point in time: epoch milliseconds for events, monotonic seconds for durations."""
 
     ms: int
     seconds: float
 
     def since(self, other: _Moment) -> float:
-        """Seconds between the two, to the microsecond."""
+        """Seconds since ``other``, rounded to microseconds."""
         return round(self.seconds - other.seconds, 6)
 
 
 class ClientMembership:
-    """What a consumer owns and how far its rebalance is. Times are those at which a method is called.
+    """What a consumer owns, and the progress of its rebalance. Each method is called when its event happens.
 
-    ``owned`` and ``generation`` are what it was last given; ``generation`` -1 where that is not known.
+    ``owned``, ``generation``: the last assignment and its generation; ``generation`` is -1 where that is unknown.
     """
 
     def __init__(self, group: str, client_id: str, instance_id: str | None, clock: Clock, emit: Emit) -> None:
-        """A consumer that nobody has seen before."""
+        """A consumer that is seen for the first time; ``emit`` takes its events."""
         self.group = group
         self.client_id = client_id
         self.instance_id = instance_id
@@ -62,7 +62,7 @@ class ClientMembership:
         self.generation = -1
         self.owned: TopicPartitions = {}
         self._clock = clock
-        self._emit_event = emit
+        self._publish = emit
         self._process = uuid.uuid4().hex
         self._sequence = 0
         self._announced: _Moment | None = None
@@ -79,7 +79,7 @@ class ClientMembership:
         self._beaten: _Moment | None = None
 
     def beat(self, alive: Alive) -> None:
-        """A heartbeat of the consumer passed: it lives, which is told now and then."""
+        """The consumer sent a heartbeat: report that it is alive, at most once in `PERIOD_SECONDS`."""
         now = self._now()
         if self._beaten is None or now.since(self._beaten) >= PERIOD_SECONDS:
             self._beaten = now
@@ -87,48 +87,48 @@ class ClientMembership:
 
     @property
     def fetch_awaited(self) -> bool:
-        """Whether the consumer was given partitions and has not asked for any of their records yet."""
+        """Whether the consumer was assigned partitions and has not fetched from them yet."""
         return self._assigned is not None
 
     @property
     def rejoining(self) -> bool:
-        """Whether a JoinGroup was sent, and the consumer has not been assigned anything since."""
+        """Whether the consumer sent a JoinGroup and got no assignment since."""
         return self._joining is not None
 
     def announced(self) -> None:
-        """The coordinator has told the consumer to rejoin."""
+        """The coordinator returned that the group rebalances."""
         if self._announced is None and self._joining is None:
             self._announced = self._now()
 
     def interrupted(self) -> None:
-        """The coordinator has told the consumer to rejoin before it was given anything."""
+        """The coordinator returned that the group rebalances again, before the consumer got an assignment."""
         self._joining = None
         self.announced()
 
-    def joining(self, held: TopicPartitions | None = None, reason: str | None = None) -> None:
-        """JoinGroup was sent: all is given up but what is ``held`` (None: an eager consumer, which holds nothing).
+    def joining(self, kept_partitions: TopicPartitions | None = None, reason: str | None = None) -> None:
+        """The consumer sent a JoinGroup: it gave up all but ``kept_partitions`` (None: an eager consumer, all).
 
-        ``reason``: why the client says that it joins (KIP-800).
+        ``reason``: the client's reason (KIP-800).
         """
         self.settle()
-        self.left()  # its LeaveGroup was not answered yet
+        self.left()  # in case its LeaveGroup was not answered yet
         if self._joining is not None:
-            return  # it tries again
+            return  # a retry
         now = self._joining = self._now()
         self._join_reason = reason
-        if held and self.generation < 0 and not self.owned:
-            self.owned = held  # it was in the group before anybody here saw it
-        gone = pairs(self.owned) - pairs(held or {})
+        if kept_partitions and self.generation < 0 and not self.owned:
+            self.owned = kept_partitions  # it joined before the gateway saw it
+        revoked = pairs(self.owned) - pairs(kept_partitions or {})
         self.released()
         if self._announced is not None:
             self._waits["stop_seconds"] = now.since(self._announced)
             self._announced = None
-        if gone:
-            self._tell(Callback.REVOKED, topic_partitions(gone), now.ms, now.ms)
-        self.owned = topic_partitions(pairs(self.owned) - gone)
+        if revoked:
+            self._emit(Callback.REVOKED, topic_partitions(revoked), now.ms, now.ms)
+        self.owned = topic_partitions(pairs(self.owned) - revoked)
 
     def holds(self, partitions: TopicPartitions) -> None:
-        """The client says by its frame what it has: what it was told to give up, or given, may be among it or not."""
+        """The client reports what it owns, which may show the end of a revocation, or an assignment taken over."""
         held = pairs(partitions)
         if self._giving_up is not None and not held & pairs(self._giving_up[0]):
             self.released()
@@ -136,87 +136,87 @@ class ClientMembership:
             self._begun()
 
     def released(self) -> None:
-        """The client says by its frame that it has given up what it was told to."""
+        """The client reports that it has given up the partitions to be revoked."""
         if self._giving_up is not None:
             (asked, since), self._giving_up = self._giving_up, None
-            self._tell(Callback.REVOKED, asked, since.ms, self._now().ms)
+            self._emit(Callback.REVOKED, asked, since.ms, self._now().ms)
 
     def joined(self, member_id: str, generation: int) -> None:
-        """JoinGroup was answered: the consumer is in ``generation``."""
+        """JoinGroup succeeded: the consumer is in ``generation``."""
         self._joined = self._now()
         if self._joining is not None:
             self._waits["join_seconds"] = self._joined.since(self._joining)
         self.member_id, self.generation = member_id, generation
 
     def promised(self) -> None:
-        """The coordinator has given something just now; what it is will be known later."""
+        """The coordinator assigned partitions now; which ones will be known later, by `given`."""
         self._promised = self._now()
 
     def given(self, partitions: TopicPartitions) -> None:
-        """From now on, or since it was `promised`, the consumer owns ``partitions`` and nothing else."""
+        """The consumer owns exactly ``partitions`` from now on, or since it was `promised`."""
         self.settle()
         now, self._promised = self._promised or self._now(), None
         if self._joined is not None:
             self._waits["sync_seconds"] = now.since(self._joined)
         self._joining = self._joined = self._announced = None
-        # What it was to give up, and has not yet, it is still to give up, unless it is given again.
+        # Partitions still to be given up remain so unless they are assigned again.
         leaving, since = self._giving_up or ({}, now)
         has = pairs(partitions)
-        had = pairs(self.owned) | (pairs(leaving) & has)
-        self.owned, gone = partitions, (pairs(leaving) | had) - has
-        self._giving_up = (topic_partitions(gone), since) if gone else None
-        if not has - had and not self._waits:
-            return  # nothing to tell
-        event = self._event(Callback.ASSIGNED, topic_partitions(has - had), now.ms, now.ms, self._join_reason)
+        owned_before = pairs(self.owned) | (pairs(leaving) & has)
+        self.owned, revoked = partitions, (pairs(leaving) | owned_before) - has
+        self._giving_up = (topic_partitions(revoked), since) if revoked else None
+        if not has - owned_before and not self._waits:
+            return  # no change
+        event = self._event(Callback.ASSIGNED, topic_partitions(has - owned_before), now.ms, now.ms, self._join_reason)
         self._join_reason = None
-        if has - had:
+        if has - owned_before:
             self._assigned, self._assigned_at = event, now
         else:
-            self._emit_event(event)
+            self._publish(event)
 
     def advanced(self, epoch: int) -> None:
-        """The coordinator says that the consumer is in ``epoch`` now, and with it gives nothing and takes nothing."""
+        """The coordinator returned a new ``epoch`` without a change of the assignment."""
         before, self.generation = self.generation, epoch
         if 0 <= before != epoch:
             now = self._now()
-            self._tell(Callback.ASSIGNED, {}, now.ms, now.ms)
+            self._emit(Callback.ASSIGNED, {}, now.ms, now.ms)
 
     def fetching(self, partitions: set[tuple[str | None, int]]) -> None:
-        """The client asks for records of these; topics are None where the frame has only their ids."""
+        """The client fetches from these partitions; a topic is None where the frame has only its id."""
         new = pairs(self._assigned.partitions if self._assigned else {})
-        if any(each in new for each in partitions) or {(None, number) for _, number in new} & partitions:
+        if any(pair in new for pair in partitions) or {(None, number) for _, number in new} & partitions:
             self._begun()
 
     def settle(self) -> None:
-        """Wait no longer for the first fetch."""
-        self._begun(at_ms=0)  # told as the moment at which it was given
+        """Publish the assignment without waiting longer for the first fetch."""
+        self._begun(at_ms=0)  # the time of the assignment
 
     def settle_late(self) -> None:
-        """The same, if the fetch has not come for long."""
+        """Settle if there was no fetch for `FETCH_SECONDS_MAX`."""
         if self._assigned_at is not None and self._now().since(self._assigned_at) > FETCH_SECONDS_MAX:
             self.settle()
 
     def lost(self, reason: str) -> None:
-        """The coordinator does not know the consumer any more, or another took its place."""
+        """The consumer is no member any more: the coordinator does not know it, or another one replaced it."""
         self._leaving = None
-        if gone := self._nothing_left():
+        if lost := self._nothing_left():
             now_ms = self._now().ms
-            self._tell(Callback.LOST, gone, now_ms, now_ms, reason)
+            self._emit(Callback.LOST, lost, now_ms, now_ms, reason)
 
     def leaving(self, reason: str | None) -> None:
-        """The consumer asks to leave, for a ``reason`` that it may say (KIP-800)."""
+        """The consumer asks to leave, with an optional ``reason`` (KIP-800)."""
         self._leaving = (self._now(), reason)
 
     def kept(self) -> None:
-        """The coordinator has not let it go."""
+        """The coordinator refused the request to leave."""
         self._leaving = None
 
     def left(self) -> None:
-        """The coordinator has let it go, or will never say whether it did; nothing if it did not ask to leave."""
+        """The consumer left, or its request was never answered; does nothing if it did not ask to leave."""
         if self._leaving is None:
             return
         (asked, reason), self._leaving = self._leaving, None
-        self._tell(Callback.LEFT, self._nothing_left(), asked.ms, asked.ms, reason)
+        self._emit(Callback.LEFT, self._nothing_left(), asked.ms, asked.ms, reason)
 
     def decided(
         self,
@@ -228,9 +228,9 @@ class ClientMembership:
         quality: AssignmentQuality | None = None,
         error: Exception | None = None,
     ) -> None:
-        """Our assignor ran for ``generation``, which the consumer leads, or came to no result because of ``error``."""
+        """Our assignor ran for ``generation``, which the consumer leads, or failed with ``error``."""
         self._sequence += 1
-        self._emit_event(
+        self._publish(
             AssignEvent(
                 event_id=process_event_id(AssignEvent.KIND, self._process, self._sequence),
                 group=self.group,
@@ -250,27 +250,27 @@ class ClientMembership:
         )
 
     def commit_rejected(self, partitions: int) -> None:
-        """The coordinator refused commits of so many partitions."""
+        """The coordinator refused the commits of this number of partitions."""
         self._rejected += partitions
 
     def _nothing_left(self) -> TopicPartitions:
-        """Of a member that is none any more: what it had, with what it was about to give up."""
+        """Reset the state of a consumer that is no member any more; return what it owned or was giving up."""
         self.settle()
-        had, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
+        owned_before, self.owned = pairs(self.owned) | pairs(self._giving_up[0] if self._giving_up else {}), {}
         self._joining = self._joined = self._announced = self._giving_up = self._promised = None
-        return topic_partitions(had)
+        return topic_partitions(owned_before)
 
     def _begun(self, at_ms: int | None = None) -> None:
-        """The consumer has begun with what it was given."""
+        """Publish the assignment that waits for the first fetch."""
         event, self._assigned = self._assigned, None
         if event is not None:
             at_ms = self._now().ms if at_ms is None else at_ms
-            self._emit_event(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
+            self._publish(replace(event, timestamp_ms=max(event.started_ms, at_ms)))
 
-    def _tell(
+    def _emit(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None = None
     ) -> None:
-        self._emit_event(self._event(callback, partitions, started_ms, at_ms, reason))
+        self._publish(self._event(callback, partitions, started_ms, at_ms, reason))
 
     def _event(
         self, callback: Callback, partitions: TopicPartitions, started_ms: int, at_ms: int, reason: str | None

@@ -1,4 +1,4 @@
-"""Members whose coordinator assigns (KIP-848), as their heartbeats show them. Nothing of them is changed."""
+"""Reads ConsumerGroupHeartbeat (KIP-848): the members of groups whose coordinator assigns. Changes no frame."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from rebalance_agent.errors import DecodeError
 from rebalance_agent.gateway.groups.assignment_recovery import DESCRIBE_SECONDS
-from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, FrameHandler, FrameResult, lose
+from rebalance_agent.gateway.groups.frame_handler import NO_ERROR, PASS, FrameHandler, FrameResult, note_loss
 from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
 from rebalance_agent.gateway.transport.kafka_messages import Ask, OpenedFrame
@@ -31,10 +31,10 @@ from rebalance_agent.model.partitions import TopicPartitions
 __all__ = ["NAMES_MAX", "ConsumerHeartbeatHandler"]
 
 NAMES_MAX = 10_000
-"""Topics whose ids are remembered: more than a pod subscribes to."""
+"""Topic ids with a cached name: more than a pod subscribes to."""
 
 METADATA_VERSION = 12
-"""The first version that takes and tells ids; brokers with KIP-848 have it."""
+"""The first Metadata version with topic ids in requests and responses; brokers with KIP-848 have it."""
 
 JOINING, LEAVING_FOR_A_WHILE = 0, -2
 
@@ -45,21 +45,21 @@ class _Sent:
     member_id: str
     instance_id: str | None
     epoch: int
-    seat: MemberEntry
+    entry: MemberEntry
 
 
 class ConsumerHeartbeatHandler(FrameHandler):
-    """Epochs, what members are told to have, and when they say that they have given up and taken in."""
+    """Follows members' epochs, their assignments, and when they report to have given up or taken over partitions."""
 
     API_KEY = HEARTBEAT_KEY
     VERSION_MAX = HEARTBEAT_VERSIONS[-1]
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """A connection's first."""
+        """The handler of one connection."""
         self._shared = shared
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """By a table of ours: kafka-python has no class for it."""
+        """Read it by our own table: kafka-python has no class for this API."""
         return OpenedFrame(b"", decode_heartbeat(head.api_version, frame), head.api_version)
 
     def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
@@ -67,107 +67,109 @@ class ConsumerHeartbeatHandler(FrameHandler):
         return OpenedFrame(b"", decode_heartbeat_answer(head.api_version, frame), head.api_version)
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401
-        """Note what the member has given up and taken in."""
+        """Note what the member reports to own."""
         group, member_id, instance_id = message["group_id"], message["member_id"], message["instance_id"]
-        epoch, seats = message["member_epoch"], self._shared.seats
-        seat = seats.find(group, member_id, instance_id)
+        epoch, entries = message["member_epoch"], self._shared.entries
+        entry = entries.find(group, member_id, instance_id)
         if epoch < JOINING:
-            if seat is None:
+            if entry is None:
                 return PASS
-            # A static member keeps its place until its session ends.
-            seat.presence.leaving("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
-            return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, seat))
-        if seat is None:
-            seat = MemberEntry(self._shared.presence(group, client_id, instance_id), blind=epoch > JOINING)
-        presence = seat.presence
-        presence.beat(self._shared.alive)
+            # A static member stays a member until its session ends.
+            entry.membership.leaving("for a while" if epoch == LEAVING_FOR_A_WHILE else None)
+            return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
+        if entry is None:
+            entry = MemberEntry(
+                self._shared.new_membership(group, client_id, instance_id), unseen_before=epoch > JOINING
+            )
+        membership = entry.membership
+        membership.beat(self._shared.alive)
         if epoch == JOINING:
-            presence.joining({})
-            seat.unnamed, seat.blind = None, False  # whatever it was before is over
-        await self._learn(ask, message["subscribed_topic_names"] or (), seat)
+            membership.joining({})
+            entry.pending_target, entry.unseen_before = None, False  # its former membership is over
+        await self._learn(ask, message["subscribed_topic_names"] or (), entry)
         if message["topic_partitions"] is not None:
-            self._hold(seat, _by_id(message["topic_partitions"]))
-        return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, seat))
+            self._hold(entry, _by_id(message["topic_partitions"]))
+        return FrameResult(memory=_Sent(group, member_id, instance_id, epoch, entry))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Note the epoch, and what the member is to have."""
-        seat, presence = memory.seat, memory.seat.presence
+        """Note the epoch and the assignment."""
+        entry, membership = memory.entry, memory.entry.membership
         if message["error_code"] != NO_ERROR:
-            epoch = memory.epoch if memory.epoch >= JOINING else presence.generation
-            lose(presence, message["error_code"], "ConsumerGroupHeartbeat", epoch)
-            presence.kept()
+            epoch = memory.epoch if memory.epoch >= JOINING else membership.generation
+            note_loss(membership, message["error_code"], "ConsumerGroupHeartbeat", epoch)
+            membership.kept()
             return False
         if memory.epoch < JOINING:
             self.unanswered(memory)
             return False
-        presence.member_id = message["member_id"] or presence.member_id
-        names = memory.group, presence.member_id, memory.instance_id
-        # Of a static member another process may have taken the seat, while this one's last heartbeat was under way.
-        if memory.epoch == JOINING or self._shared.seats.vacant(*names):
-            self._shared.seats.put(*names, seat)
-        if message["assignment"] is None and seat.unnamed is None:
-            presence.advanced(message["member_epoch"])
+        membership.member_id = message["member_id"] or membership.member_id
+        names = memory.group, membership.member_id, memory.instance_id
+        # Of a static member another process may have taken the entry, while this one's last heartbeat was under way.
+        if memory.epoch == JOINING or self._shared.entries.vacant(*names):
+            self._shared.entries.put(*names, entry)
+        if message["assignment"] is None and entry.pending_target is None:
+            membership.advanced(message["member_epoch"])
             return False
-        presence.generation = message["member_epoch"]
+        membership.generation = message["member_epoch"]
         if message["assignment"] is not None:
-            presence.promised()
-            seat.unnamed = _by_id(message["assignment"]["topic_partitions"])
-            self._name(seat)
+            membership.promised()
+            entry.pending_target = _by_id(message["assignment"]["topic_partitions"])
+            self._name(entry)
         return False
 
     def unanswered(self, memory: _Sent) -> None:
-        """Who asked to leave has left: clients close the connection without waiting for long."""
+        """A member that asked to leave has left: clients close the connection without waiting long."""
         if memory.epoch < JOINING:
-            memory.seat.presence.left()
-            self._shared.seats.forget(memory.group, memory.member_id, memory.instance_id)
+            memory.entry.membership.left()
+            self._shared.entries.forget(memory.group, memory.member_id, memory.instance_id)
 
-    async def _learn(self, ask: Ask, names: Iterable[str], seat: MemberEntry) -> None:
-        """Ask for the ids of topics that are subscribed to, and for the names of those that were assigned."""
-        known = self._shared.topic_names
-        new = sorted(set(names) - set(known.values())) if names else []
-        ids = sorted((seat.unnamed or {}).keys() - known.keys())
+    async def _learn(self, ask: Ask, names: Iterable[str], entry: MemberEntry) -> None:
+        """Ask for the ids of newly subscribed topics, and for the names of assigned topic ids."""
+        names_by_id = self._shared.topic_names
+        new = sorted(set(names) - set(names_by_id.values())) if names else []
+        ids = sorted((entry.pending_target or {}).keys() - names_by_id.keys())
         if new or ids:
             kind = MetadataRequest.MetadataRequestTopic
-            wanted = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
-            wanted += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(each)) for each in ids]
-            request = MetadataRequest(version=METADATA_VERSION, topics=wanted, allow_auto_topic_creation=False)
+            topics = [kind(version=METADATA_VERSION, name=name, topic_id=None) for name in new]
+            topics += [kind(version=METADATA_VERSION, name=None, topic_id=_uuid(topic_id)) for topic_id in ids]
+            request = MetadataRequest(version=METADATA_VERSION, topics=topics, allow_auto_topic_creation=False)
             with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
                 response = await asyncio.wait_for(ask(request), DESCRIBE_SECONDS)
-                known.update(_named(response))
-        while len(known) > NAMES_MAX:
-            del known[next(iter(known))]
-        self._name(seat)
+                names_by_id.update(_named(response))
+        while len(names_by_id) > NAMES_MAX:
+            del names_by_id[next(iter(names_by_id))]
+        self._name(entry)
 
-    def _hold(self, seat: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
-        """The member says what it has; of one that was there before anybody here saw it, that is how it is learnt."""
-        if not seat.blind:
-            seat.presence.holds(self._by_name(partitions))
+    def _hold(self, entry: MemberEntry, partitions: Mapping[str, Sequence[int]]) -> None:
+        """Take the partitions that the member reports; they are all that is known of one unseen before."""
+        if not entry.unseen_before:
+            entry.membership.holds(self._by_name(partitions))
         elif partitions.keys() <= self._shared.topic_names.keys():
-            seat.presence.owned, seat.blind = self._by_name(partitions), False
+            entry.membership.owned, entry.unseen_before = self._by_name(partitions), False
 
-    def _name(self, seat: MemberEntry) -> None:
-        """Tell what was assigned, as soon as its topics' names are known."""
-        target = seat.unnamed
+    def _name(self, entry: MemberEntry) -> None:
+        """Report the pending target once its topics' names are known."""
+        target = entry.pending_target
         if target is None or not target.keys() <= self._shared.topic_names.keys():
             return
-        seat.unnamed = None
+        entry.pending_target = None
         partitions = self._by_name(target)
-        if seat.blind:
-            # Nobody knows what it had before.
-            seat.presence.owned, seat.blind = partitions, False
+        if entry.unseen_before:
+            # What it owned before is unknown.
+            entry.membership.owned, entry.unseen_before = partitions, False
             return
-        seat.presence.given(partitions)
-        self._shared.await_fetch(seat.presence)
+        entry.membership.given(partitions)
+        self._shared.await_fetch(entry.membership)
 
     def _by_name(self, partitions: Mapping[str, Sequence[int]]) -> TopicPartitions:
-        """Those of topics whose names are known."""
-        known = self._shared.topic_names
-        named = sorted((known[each], each) for each in partitions.keys() & known.keys())
-        return {name: tuple(sorted(set(partitions[each]))) for name, each in named if partitions[each]}
+        """Partitions by topic name, of the topics whose names are known."""
+        names_by_id = self._shared.topic_names
+        named = sorted((names_by_id[topic_id], topic_id) for topic_id in partitions.keys() & names_by_id.keys())
+        return {name: tuple(sorted(set(partitions[topic_id]))) for name, topic_id in named if partitions[topic_id]}
 
 
 def _by_id(partitions: Iterable[Mapping[str, Any]]) -> Mapping[str, Sequence[int]]:
-    return {each["topic_id"]: each["partitions"] for each in partitions}
+    return {topic["topic_id"]: topic["partitions"] for topic in partitions}
 
 
 def _uuid(text: str) -> uuid.UUID:

@@ -1,4 +1,4 @@
-"""What the gateway would rewrite for a group, in words; nothing is touched for it."""
+"""Explains in words what the gateway would rewrite for a group; it changes nothing."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import textwrap
 from collections.abc import Iterator
 
 from rebalance_agent.gateway.group_rules import Rule, Rules
-from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, serves
+from rebalance_agent.gateway.groups.offered_protocols import COMMON_ASSIGNORS, mismatch
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.tracking.observations import DescribedGroup
 
-__all__ = ["MEMBERS_SHOWN_MAX", "explain", "stands_against"]
+__all__ = ["MEMBERS_SHOWN_MAX", "explain", "rewrite_obstacle"]
 
 MEMBERS_SHOWN_MAX = 20
-"""Members that are listed; of more it says how many there are."""
+"""Members that are listed; of further ones only the number is given."""
 
 _INDENT, _WIDTH = 12, 100
 
@@ -25,9 +25,9 @@ _HOW = {
 
 
 def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str = "") -> str:
-    """The text for ``group``: its rule, what is done by it, and what of the group as it is ``now`` stands against it.
+    """The text for ``group``: its rule, what the rule does, and what in the group's state (``now``) prevents it.
 
-    ``unknown`` says why it is not known how the group is.
+    ``unknown``: why the group's state is not known.
     """
     rule = rules.of(group)
     lines = [f"Group {_shown(group)}", ""]
@@ -36,15 +36,15 @@ def explain(rules: Rules, group: str, now: DescribedGroup | None, unknown: str =
     return "\n".join(lines) + "\n"
 
 
-def stands_against(rule: Rule, now: DescribedGroup) -> str:
-    """Why nothing would be rewritten for the group as it is ``now``, and what to set; empty if nothing is known of."""
+def rewrite_obstacle(rule: Rule, now: DescribedGroup) -> str:
+    """Why nothing would be rewritten for the group in its state ``now``, and what to set; empty if none is known."""
     if now.group_type is not GroupType.CLASSIC:
         return f"in a {now.group_type} group the coordinator assigns"
     if not now.members or not now.assignor or now.assignor == rule.strategy.name:
         return ""
     if now.assignor not in COMMON_ASSIGNORS:
         return f"its members offer {_shown(now.assignor)}, which is none of Kafka's own"
-    return serves(rule.strategy, (now.assignor,))
+    return mismatch(rule.strategy, (now.assignor,))
 
 
 def _nothing(rules: Rules) -> Iterator[str]:
@@ -62,12 +62,12 @@ def _what(rule: Rule) -> Iterator[str]:
         configured = rule.config.get(setting.name)
         value = _shown(configured) if configured is not None else f"default {setting.default or '-'}"
         yield from _entry("", f"{setting.name}: {value}")
-    told = "" if strategy.writer is None else " and what the strategy tells of a member"
+    extra = "" if strategy.writer is None else " and what the strategy tells of a member"
     yield ""
     yield from _entry(
         "JoinGroup",
         f"{strategy.name} is put before the client's own assignors, which stay as they come. Its subscription "
-        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{told}. "
+        f"(version 3) has the client's own topics and rack, the partitions that it owns, their generation{extra}. "
         "The answer names the client's own assignor again, and shows a leader every member without what the strategy "
         "told.",
     )
@@ -101,7 +101,7 @@ def _entry(label: str, text: str) -> list[str]:
 
 def _verdict(rule: Rule, now: DescribedGroup) -> str:
     name = rule.strategy.name
-    if problem := stands_against(rule, now):
+    if problem := rewrite_obstacle(rule, now):
         known = now.group_type is not GroupType.CLASSIC or now.assignor not in COMMON_ASSIGNORS
         condition = "" if known else " if this assignor is what its clients are configured with"
         return f"nothing is rewritten{condition}: {problem}"
@@ -113,5 +113,5 @@ def _verdict(rule: Rule, now: DescribedGroup) -> str:
 
 
 def _shown(text: str) -> str:
-    """A name from outside, harmless on a terminal."""
+    """A name from outside, escaped for a terminal."""
     return text if text.isprintable() and len(text) <= 200 else repr(text[:200])  # noqa: PLR2004 - a line's worth

@@ -1,4 +1,4 @@
-"""The shape of what handles one API's frames, and the error codes that say something of membership."""
+"""The base class of the handlers of one API's frames, and the error codes that concern membership."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
     "REBALANCE_IN_PROGRESS",
     "FrameHandler",
     "FrameResult",
-    "lose",
+    "note_loss",
 ]
 
 NO_ERROR = 0
@@ -26,14 +26,14 @@ INCONSISTENT_GROUP_PROTOCOL = 23
 REBALANCE_IN_PROGRESS = 27
 
 LOST = {22: "ILLEGAL_GENERATION", 25: "UNKNOWN_MEMBER_ID", 82: "FENCED_INSTANCE_ID", 110: "FENCED_MEMBER_EPOCH"}
-"""Answers by which a member learns that it is none any more."""
+"""Error codes that end a membership, with their names in Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameResult:
-    """What became of a request: whether its message was ``changed``, and what is to be remembered for its answer.
+    """The result of handling a request: whether its message was ``changed``, and the handler's data for its response.
 
-    Without a ``memory`` the answer is not read.
+    Without that ``memory`` the response is not read.
     """
 
     changed: bool = False
@@ -41,13 +41,13 @@ class FrameResult:
 
 
 PASS = FrameResult()
-"""It goes on as it came, and so does its answer."""
+"""The request is unchanged, and its response is not read."""
 
 
 class FrameHandler:
-    """Reads the frames of one API, by kafka-python's classes unless it says otherwise.
+    """Handles the frames of one API on one connection, by default with kafka-python's message classes.
 
-    ``STRICT``: a frame that cannot be read ends the connection; else it goes on, and the broker judges it.
+    ``STRICT``: a frame that cannot be read ends the connection; else it passes, and the broker decides.
     """
 
     REQUEST: ClassVar[Any]
@@ -57,12 +57,12 @@ class FrameHandler:
     STRICT: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
-        """Take key and versions from kafka-python's class, where there is one."""
+        """Take API key and newest version from kafka-python's class, where there is one."""
         if "REQUEST" in vars(cls):
             cls.API_KEY, cls.VERSION_MAX = cls.REQUEST.API_KEY, cls.REQUEST.max_version
 
     def open_request(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read a request.
+        """Decode a request.
 
         Raises:
             DecodeError: it breaks its schema.
@@ -70,7 +70,7 @@ class FrameHandler:
         return _without_nulls(open_request(self.REQUEST, head, frame))
 
     def open_response(self, head: RequestHead, frame: bytes) -> OpenedFrame:
-        """Read the answer to a request with ``head``.
+        """Decode the response to a request with ``head``.
 
         Raises:
             DecodeError: it breaks its schema.
@@ -78,19 +78,19 @@ class FrameHandler:
         return _without_nulls(open_response(self.RESPONSE, head, frame))
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
-        """Look at a request, and change it where that is called for."""
+        """Handle a request, and change its message where needed."""
         raise NotImplementedError
 
     def response(self, message: Any, memory: Any) -> bool:  # noqa: ANN401, ARG002
-        """Look at the answer to a request that left ``memory``; True if it was changed."""
+        """Handle the response to the request that left ``memory``; return whether the message was changed."""
         return False
 
     def unanswered(self, memory: Any) -> None:  # noqa: ANN401
-        """The connection is gone, and the answer to the request that left ``memory`` never came."""
+        """The connection was closed before the response to the request that left ``memory``."""
 
 
 def _without_nulls(opened: OpenedFrame) -> OpenedFrame:
-    """The same, after a look for null where none may be, which kafka-python reads and brokers refuse."""
+    """``opened``, after a check for nulls that kafka-python accepts and brokers refuse."""
     _refuse_nulls(opened.message, opened.version)
     return opened
 
@@ -101,15 +101,15 @@ def _refuse_nulls(message: Any, version: int) -> None:  # noqa: ANN401
             continue
         value = getattr(message, field.name)
         if value is None:
-            # An id of zeroes, and a tagged struct that was not sent, are None, too.
+            # A zero UUID and an absent tagged struct are None, too.
             if not (field.nullable_for_version_q(version) or field.type_str == "uuid" or field.is_struct()):
                 raise DecodeError(f"{field.name} is null")
         elif field.is_struct_array():
-            for each in value:
-                _refuse_nulls(each, version)
+            for struct in value:
+                _refuse_nulls(struct, version)
 
 
-def lose(presence: ClientMembership, error_code: int, api: str, generation: int) -> None:
-    """The answer to a request of ``generation`` says that the member is none; of an earlier one it says nothing."""
-    if error_code in LOST and generation == presence.generation and not presence.rejoining:
-        presence.lost(f"{LOST[error_code]} in the answer to {api}")
+def note_loss(membership: ClientMembership, error_code: int, api: str, generation: int) -> None:
+    """Report the member as lost if the error code says so and ``generation`` (the request's) is the current one."""
+    if error_code in LOST and generation == membership.generation and not membership.rejoining:
+        membership.lost(f"{LOST[error_code]} in the answer to {api}")

@@ -1,4 +1,4 @@
-"""What all connections of one gateway share of their groups."""
+"""The state of groups that all connections of one gateway share."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ __all__ = ["Count", "FrameOutcome", "GatewayGroups"]
 _logger = logging.getLogger(__name__)
 
 ASSIGNING_MAX = 2
-"""Assignments that run at a time: a pod leads few groups, and they are a processor's work."""
+"""Assignments that run at a time: a pod leads few groups, and each takes a whole CPU."""
 
 COMPLAINTS_MAX = 1_000
-"""Complaints that are remembered not to be repeated; then all may be heard once more."""
+"""Complaints remembered to log each only once; beyond that all are forgotten and may be logged again."""
 
 NAME_MAX, PROBLEM_MAX = 200, 1_000
-"""Characters of a complaint that are told and remembered: names from outside may have 32 KiB each."""
+"""Characters of names and problems in a complaint: names from outside may have 32 KiB each."""
 
 
 class FrameOutcome(StrEnum):
-    """What became of one frame of a group that a rule matches. A closed set, for a counter's label."""
+    """The outcome of one frame of a group that a rule matches. A closed set, for a counter's label."""
 
     OFFERED = "offered"
     """A JoinGroup was sent with our strategy before the client's own."""
     CHOSEN = "chosen"
     """The group runs the generation by our strategy."""
     NOT_CHOSEN = "not_chosen"
-    """The group runs it by one of the client's own: some member does not offer ours."""
+    """The group runs the generation by the client's own assignor: some member does not offer ours."""
     MISFIT = "misfit"
-    """Not offered: eager strategy and cooperative client, or the other way round."""
+    """Not offered: an eager strategy and a cooperative client, or the reverse."""
     FOREIGN = "foreign"
-    """Not offered: no consumer with Kafka's own assignors (Streams, Connect, another library)."""
+    """Not offered: the client does not use Kafka's own assignors (Streams, Connect, another library)."""
     ASSIGNED = "assigned"
     """The leader's assignment was replaced by ours."""
     ASSIGN_FAILED = "assign_failed"
-    """Our assignor failed, and the client's own assignment went through."""
+    """Our assignor failed; the client's own assignment was used."""
     ASSIGN_LATE = "assign_late"
-    """Our assignor was not done in time, and the client's own assignment went through."""
+    """Our assignor exceeded its time; the client's own assignment was used."""
     SENT_BACK = "sent_back"
-    """A SyncGroup whose JoinGroup this gateway has not seen was refused; the client was told to rejoin."""
+    """A SyncGroup was refused whose JoinGroup this gateway has not seen; the client was made to rejoin."""
     FAILED = "failed"
-    """Something of ours went wrong, and the client's own bytes went on."""
+    """An error of the gateway; the client's own bytes were forwarded."""
 
 
 Count = Callable[[FrameOutcome], None]
@@ -56,16 +56,16 @@ Count = Callable[[FrameOutcome], None]
 
 
 class GatewayGroups:
-    """Rules, seats and the threads that assign."""
+    """The rules, the members, and the threads that assign."""
 
     def __init__(
         self, rules: Rules, emit: Emit, alive: Alive, clock: Clock, count: Count, assign_seconds: float, rack: str
     ) -> None:
         """``emit`` takes the members' events; a group may wait ``assign_seconds`` for our assignor.
 
-        ``rack``: of members who tell none; empty where it is not known, either.
+        ``rack``: the rack of members that send none; empty where it is unknown.
 
-        ``awaiting``: who was given something and has not begun with it. ``topic_names``: by topic id.
+        ``awaiting``: members with an assignment from which they have not fetched yet. ``topic_names``: by topic id.
         """
         self.alive = alive
         self.rules = rules
@@ -74,30 +74,30 @@ class GatewayGroups:
         self.count = count
         self.assign_seconds = assign_seconds
         self.rack = rack
-        self.seats = MemberEntries()
+        self.entries = MemberEntries()
         self.awaiting: set[ClientMembership] = set()
         self.topic_names: dict[str, str] = {}
         self.executor = ThreadPoolExecutor(ASSIGNING_MAX, thread_name_prefix="rebalance-agent-assign")
         self._complaints: set[tuple[str, str, str]] = set()
 
-    def presence(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
-        """A consumer seen for the first time."""
+    def new_membership(self, group: str, client_id: str, instance_id: str | None) -> ClientMembership:
+        """The membership of a consumer that is seen for the first time."""
         return ClientMembership(group, client_id, instance_id, self.clock, self.emit)
 
-    def await_fetch(self, presence: ClientMembership) -> None:
-        """The consumer may have been given something: look out for its first Fetch."""
-        self.awaiting.add(presence)
+    def await_fetch(self, membership: ClientMembership) -> None:
+        """Wait for the first Fetch of a consumer that may have got an assignment."""
+        self.awaiting.add(membership)
         self.tidy()
 
     def tidy(self) -> None:
-        """Look no longer for whose first Fetch has come, or will not come."""
-        for each in tuple(self.awaiting):
-            each.settle_late()
-            if not each.fetch_awaited:
-                self.awaiting.discard(each)
+        """Stop waiting for members whose first Fetch has come, or is overdue."""
+        for membership in tuple(self.awaiting):
+            membership.settle_late()
+            if not membership.fetch_awaited:
+                self.awaiting.discard(membership)
 
     def complain(self, level: int, group: str, client_id: str, problem: str) -> None:
-        """Log once for this client what is wrong with it."""
+        """Log a problem of a client, once."""
         complaint = group[:NAME_MAX], client_id[:NAME_MAX], problem[:PROBLEM_MAX]
         if complaint not in self._complaints:
             if len(self._complaints) >= COMPLAINTS_MAX:
@@ -106,5 +106,5 @@ class GatewayGroups:
             _logger.log(level, "group %r, client %r: %s", *complaint)
 
     def close(self) -> None:
-        """Assign no more."""
+        """Stop the threads that assign."""
         self.executor.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""One connection's frames of groups, each given to what handles its API."""
+"""Gives each frame of a connection that concerns groups to the handler of its API."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rebalance_agent.gateway.transport.request_head import HEAD_BYTES_MIN, Reque
 __all__ = ["WAITING_MAX", "GroupInterceptor", "GroupInterceptors"]
 
 WAITING_MAX = 1_000
-"""Requests of one connection whose answers are to be read; clients have a few under way. More pass unread."""
+"""Requests in flight on one connection whose responses are to be read; further ones pass unread."""
 
 _HANDLERS = (
     JoinGroupHandler,
@@ -47,7 +47,7 @@ _logger = logging.getLogger(__name__)
 
 
 class GroupInterceptors:
-    """The groups of one gateway: make it once, and a `talk` for each connection."""
+    """The groups of one gateway; makes a `GroupInterceptor` for each connection."""
 
     def __init__(
         self,
@@ -60,43 +60,43 @@ class GroupInterceptors:
         assign_seconds: float = ASSIGN_SECONDS,
         rack: str = "",
     ) -> None:
-        """``emit`` takes members' events, ``alive`` signs of life and ``count`` outcomes, on the event loop's thread.
+        """``emit`` takes members' events, ``alive`` heartbeats and ``count`` outcomes, on the event loop's thread.
 
-        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack`` is that of members
-        who tell none.
+        A group waits at most ``assign_seconds`` for our assignor; see `budget_seconds`. ``rack``: the rack of members
+        that send none.
         """
         self._shared = GatewayGroups(rules, emit, alive, clock, count, assign_seconds, rack)
 
     @property
     def members(self) -> int:
-        """How many members are remembered."""
-        return len(self._shared.seats)
+        """The number of remembered members."""
+        return len(self._shared.entries)
 
-    def talk(self) -> GroupInterceptor:
-        """For one more connection."""
+    def for_connection(self) -> GroupInterceptor:
+        """The interceptor of a new connection."""
         return GroupInterceptor(self._shared)
 
     def close(self) -> None:
-        """The gateway ends: tell what was still waited for, and assign no more."""
-        for seat in self._shared.seats:
-            seat.presence.settle()
+        """Publish the events that still wait for a fetch, and stop assigning."""
+        for entry in self._shared.entries:
+            entry.membership.settle()
         self._shared.close()
 
 
 class GroupInterceptor:
-    """Frames of one connection in and out. Raises nothing but `DecodeError`, for what can be read by no broker."""
+    """Handles the frames of one connection. Raises nothing but `DecodeError`, for frames that no broker can read."""
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """Share seats with the gateway's other connections."""
+        """Share members with the gateway's other connections."""
         self._shared = shared
-        self._handlers: dict[int, FrameHandler] = {each.API_KEY: each(shared) for each in _HANDLERS}
+        self._handlers: dict[int, FrameHandler] = {handler.API_KEY: handler(shared) for handler in _HANDLERS}
         self._waiting: deque[_Waiting] = deque()  # answers come in the order of their requests
 
     def wants(self, head: RequestHead) -> bool:
-        """Whether a request is to be shown.
+        """Whether a request is to be read.
 
-        Of newer versions than are known here none is: they pass. Fetches are wanted only while a member was given
-        something and has not begun with it.
+        Requests of unknown, newer versions pass unread. A Fetch is read only while some member has an assignment from
+        which it has not fetched yet.
         """
         handler = self._handlers.get(head.api_key)
         if handler is None or not 0 <= head.api_version <= handler.VERSION_MAX:
@@ -104,14 +104,14 @@ class GroupInterceptor:
         return head.api_key != FetchHandler.API_KEY or bool(self._shared.awaiting)
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether a request that is to be shown is read only for what it tells, and never changed."""
+        """Whether a request that is to be read is never changed."""
         return not self._handlers[head.api_key].STRICT
 
     def wants_answer(self, head: RequestHead) -> bool:
-        """Whether the answer to a request that was shown is to be shown, too. Never a Fetch's: it may be large.
+        """Whether the response to a request that was read is to be read, too. Never a Fetch's: it may be large.
 
-        ``head`` is the very object that the request was shown with: correlation ids are the client's, who may repeat
-        them. Asked of the newest request, and of the oldest when its answer is there.
+        ``head`` is the same object as in `request`: clients may repeat correlation ids. To be called for the newest
+        request, and for the oldest when its response has come.
         """
         return bool(self._waiting) and (self._waiting[-1][0] is head or self._waiting[0][0] is head)
 
@@ -162,7 +162,7 @@ class GroupInterceptor:
             return frame
 
     def closed(self) -> None:
-        """The connection is gone; its members may come back by another."""
+        """The connection was closed; its members may come back by another one."""
         while self._waiting:
             _, handler, memory = self._waiting.popleft()
             handler.unanswered(memory)
@@ -174,7 +174,7 @@ class GroupInterceptor:
 
 
 def _client_id(frame: bytes) -> str:
-    """Of a request whose header is known to be whole."""
+    """The client id of a request whose header is complete."""
     (length,) = _LENGTH.unpack_from(frame, HEAD_BYTES_MIN)
     start = HEAD_BYTES_MIN + _LENGTH.size
     return frame[start : start + max(0, length)].decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""The leader's part: what the group's topics are, asked on the client's own connection, and our assignor, run aside.
+"""Assigns for a group leader: asks for its topics on the client's own connection, and runs our assignor in a thread.
 
-The whole group waits meanwhile, and so does what the client sends after its SyncGroup: all of it is done within a time
-budget, or not at all.
+The whole group waits meanwhile, and so do the frames that the client sends after its SyncGroup: so the assignment is
+done within a time budget, or not at all.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from rebalance_agent.model.subscription import TopicMetadata
 __all__ = ["LeaderDecision", "budget_seconds", "decide", "topics_of"]
 
 METADATA_VERSION = 4
-"""The first version that does not create the topics it asks for; every broker since 0.11 has it."""
+"""The first Metadata version that need not create the topics it asks for; every broker since 0.11 has it."""
 
 NO_ERROR, LEADER_NOT_AVAILABLE = 0, 5
-"""In the second case the partitions are there, and one of them has no leader at the moment."""
+"""Error codes of usable topics; with the second one, some partition has no leader at the moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderDecision:
-    """A decision, and the seconds that the assignor itself took for it."""
+    """A decision, the members' assignments as bytes, and the seconds that the assignor itself took."""
 
     decision: AssignDecision
     answers: dict[str, bytes]
@@ -41,10 +41,10 @@ class LeaderDecision:
 
 
 def budget_seconds(configured: float, rebalance_seconds: float, session_seconds: float) -> float:
-    """The time budget: as configured, but no more than a part of what the coordinator waits for the leader.
+    """The time budget in seconds: as configured, but within the coordinator's timeouts.
 
-    A quarter of the rebalance timeout, after which it gives up; and a third of the session timeout, since the client's
-    heartbeats wait behind its SyncGroup.
+    At most a quarter of the rebalance timeout, after which the coordinator gives up; and a third of the session
+    timeout, since the client's heartbeats wait behind its SyncGroup.
     """
     return max(0.0, min(configured, rebalance_seconds / 4, session_seconds / 3))
 
@@ -55,7 +55,7 @@ async def decide(
     """Assign for the group of ``election``.
 
     Raises:
-        ConnectionError: the connection is gone.
+        ConnectionError: the connection was closed.
         RebalanceAgentError: the assignor fails.
     """
     topics = await _ask_topics(election, ask)
@@ -84,16 +84,16 @@ async def _ask_topics(election: Election, ask: Ask) -> dict[str, TopicMetadata]:
 
 
 def topics_of(response: Any, names: Collection[str], *, racks: bool) -> dict[str, TopicMetadata]:  # noqa: ANN401
-    """Those of ``names`` that a Metadata answer knows; with their replicas' racks, if they are wanted and known."""
-    wanted = set(names)
+    """The topics of a Metadata response that are in ``names``; with replicas' racks if ``racks``, where known."""
+    asked = set(names)
     rack_of = {broker.node_id: broker.rack for broker in response.brokers or () if broker.rack} if racks else {}
-    found: dict[str, TopicMetadata] = {}
+    topics: dict[str, TopicMetadata] = {}
     for topic in response.topics or ():
-        if topic.name in wanted and topic.error_code in (NO_ERROR, LEADER_NOT_AVAILABLE) and topic.partitions:
-            partitions = sorted(topic.partitions, key=lambda each: each.partition_index)
+        if topic.name in asked and topic.error_code in (NO_ERROR, LEADER_NOT_AVAILABLE) and topic.partitions:
+            partitions = sorted(topic.partitions, key=lambda partition: partition.partition_index)
             near = tuple(
-                tuple(sorted({rack_of[node] for node in each.replica_nodes or () if node in rack_of}))
-                for each in partitions
+                tuple(sorted({rack_of[node] for node in partition.replica_nodes or () if node in rack_of}))
+                for partition in partitions
             )
-            found[topic.name] = TopicMetadata(len(partitions), near if rack_of else None)
-    return found
+            topics[topic.name] = TopicMetadata(len(partitions), near if rack_of else None)
+    return topics

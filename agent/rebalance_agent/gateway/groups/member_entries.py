@@ -1,4 +1,4 @@
-"""What each member behind this gateway offers and was given: for as long as its next JoinGroup may need it."""
+"""What each member behind this gateway offers and owns, kept for its next JoinGroup."""
 
 from __future__ import annotations
 
@@ -11,84 +11,84 @@ from rebalance_agent.gateway.groups.client_answers import Election
 from rebalance_agent.gateway.groups.client_membership import ClientMembership
 from rebalance_agent.gateway.groups.offered_protocols import Offer
 
-__all__ = ["SEATS_MAX", "MemberEntries", "MemberEntry"]
+__all__ = ["ENTRIES_MAX", "MemberEntries", "MemberEntry"]
 
-SEATS_MAX = 1_000
-"""Members remembered: a pod has a few consumers; of those that went without a word the longest silent are forgotten."""
+ENTRIES_MAX = 1_000
+"""Members remembered: a pod has a few consumers. Beyond that the least recently used are forgotten."""
 
 
 @dataclass(slots=True)
 class MemberEntry:
     """One member of one group.
 
-    ``offer`` is what was put before its own assignors in its last JoinGroup, and is ``chosen`` if the generation that
-    it is in runs by it; ``election`` if it leads that generation. Timeouts in seconds. Where the coordinator assigns:
-    ``unnamed`` is what the member was given of topics whose names are not known yet, by topic id; ``blind``: it was in
-    the group before anybody here saw it. ``foreign``: it is no consumer, and is only remembered not to be asked about.
+    ``offer``: what its last JoinGroup offered before its own assignors; ``chosen``: its generation uses that;
+    ``election``: set if it leads the generation. Timeouts are in seconds. For groups whose coordinator assigns:
+    ``pending_target`` is an assignment by topic id, of topics whose names are not known yet; ``unseen_before``: it
+    joined before the gateway saw it. ``foreign``: it is no consumer, and is remembered so as not to ask for it again.
     """
 
-    presence: ClientMembership
+    membership: ClientMembership
     participant: Participant | None = None
     offer: Offer | None = None
     chosen: bool = False
     election: Election | None = None
     rack: str | None = None
-    unnamed: Mapping[str, Sequence[int]] | None = None
-    blind: bool = False
+    pending_target: Mapping[str, Sequence[int]] | None = None
+    unseen_before: bool = False
     foreign: bool = False
     session_seconds: float = 10.0
     rebalance_seconds: float = 10.0
 
     @property
-    def ours(self) -> Offer | None:
-        """The offer, if the group runs by it."""
+    def active_offer(self) -> Offer | None:
+        """The offer, if the generation uses it."""
         return self.offer if self.chosen else None
 
 
 class MemberEntries:
-    """Seats by group and member: a static one by its instance id, under which it comes back, else by its member id."""
+    """Entries by group and member: a static member by its instance id, with which it returns, else by member id."""
 
-    def __init__(self, most: int = SEATS_MAX) -> None:
-        """Remember at most ``most``."""
-        self._most = most
-        self._seats: OrderedDict[tuple[str, bool, str], MemberEntry] = OrderedDict()
+    def __init__(self, entries_max: int = ENTRIES_MAX) -> None:
+        """Remember ``entries_max`` members at most."""
+        self._entries_max = entries_max
+        self._entries: OrderedDict[tuple[str, bool, str], MemberEntry] = OrderedDict()
 
     def __iter__(self) -> Iterator[MemberEntry]:
-        """Everyone who is remembered, the longest silent first."""
-        return iter(tuple(self._seats.values()))
+        """All entries, the least recently used first."""
+        return iter(tuple(self._entries.values()))
 
     def __len__(self) -> int:
-        """How many are remembered."""
-        return len(self._seats)
+        """The number of entries."""
+        return len(self._entries)
 
     def find(self, group: str, member_id: str, instance_id: str | None) -> MemberEntry | None:
-        """The seat of a member, which is used now.
+        """The entry of a member, which becomes the most recently used; None if there is none.
 
-        A static member's is found without a member id, too, by which it comes back; but not by another id: that is of
-        a process whose place it took.
+        A static member is also found without a member id, as it returns; but not with another member id, which belongs
+        to a former process.
         """
         key = _key(group, member_id, instance_id)
-        seat = self._seats.get(key)
-        if seat is None or seat.foreign or (member_id and seat.presence.member_id not in ("", member_id)):
+        entry = self._entries.get(key)
+        if entry is None or entry.foreign or (member_id and entry.membership.member_id not in ("", member_id)):
             return None
-        self._seats.move_to_end(key)
-        return seat
+        self._entries.move_to_end(key)
+        return entry
 
     def vacant(self, group: str, member_id: str, instance_id: str | None) -> bool:
-        """Whether nobody is remembered under these names."""
-        return _key(group, member_id, instance_id) not in self._seats
+        """Whether there is no entry with this key."""
+        return _key(group, member_id, instance_id) not in self._entries
 
-    def put(self, group: str, member_id: str, instance_id: str | None, seat: MemberEntry) -> None:
-        """Remember a member under these names only."""
-        for key in [key for key, each in self._seats.items() if each is seat]:
-            del self._seats[key]
-        self._seats[_key(group, member_id, instance_id)] = seat
-        while len(self._seats) > self._most:
-            self._seats.popitem(last=False)
+    def put(self, group: str, member_id: str, instance_id: str | None, entry: MemberEntry) -> None:
+        """Remember a member with this key only."""
+        for key in [key for key, other in self._entries.items() if other is entry]:
+            del self._entries[key]
+        self._entries[_key(group, member_id, instance_id)] = entry
+        while len(self._entries) > self._entries_max:
+            self._entries.popitem(last=False)
 
     def forget(self, group: str, member_id: str, instance_id: str | None) -> None:
-        """The member is gone."""
-        self._seats.pop(_key(group, member_id, instance_id), None)
+        """Remove a member's entry."""
+        self._entries.pop(_key(group, member_id, instance_id), None)
 
 
 def _key(group: str, member_id: str, instance_id: str | None) -> tuple[str, bool, str]:

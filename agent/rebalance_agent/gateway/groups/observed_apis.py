@@ -1,4 +1,4 @@
-"""Heartbeat, LeaveGroup, commits of offsets and Fetch: read for what they tell, and never changed."""
+"""Handlers that read Heartbeat, LeaveGroup, commits and Fetch, and never change them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rebalance_agent.gateway.groups.frame_handler import (
     REBALANCE_IN_PROGRESS,
     FrameHandler,
     FrameResult,
-    lose,
+    note_loss,
 )
 from rebalance_agent.gateway.groups.gateway_groups import GatewayGroups
 from rebalance_agent.gateway.groups.member_entries import MemberEntry
@@ -41,143 +41,144 @@ STALE_MEMBER_EPOCH = 113
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """Whose request it was: by its answer another process may have taken a static member's seat."""
+    """The membership of a request: by its response another process may have taken over a static member's entry."""
 
-    presence: ClientMembership
+    membership: ClientMembership
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class _Leaving:
-    presence: ClientMembership
+    membership: ClientMembership
     group: str
     member_id: str
     instance_id: str | None
 
 
 class HeartbeatHandler(FrameHandler):
-    """What a member is told: that the group rebalances, or that it is in it no more."""
+    """Reads from heartbeats' responses that the group rebalances, or that the member was removed."""
 
     REQUEST = HeartbeatRequest
     RESPONSE = HeartbeatResponse
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """A connection's first."""
+        """The handler of one connection."""
         self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401 - kafka-python is untyped
-        """Of a member that nobody here knows, learn what it has."""
+        """Note that the member is alive; recover what an unknown one owns."""
         names = message.group_id, message.member_id, message.group_instance_id
-        seat = self._shared.seats.find(*names)
-        if self._shared.seats.vacant(*names) and message.generation_id >= 0 and self._shared.rules.of(message.group_id):
-            seat = await self._recovered(message, client_id, ask)
-        if seat is None:
+        entry = self._shared.entries.find(*names)
+        vacant = self._shared.entries.vacant(*names)
+        if vacant and message.generation_id >= 0 and self._shared.rules.of(message.group_id):
+            entry = await self._recovered(message, client_id, ask)
+        if entry is None:
             return PASS
-        seat.presence.settle()
-        seat.presence.beat(self._shared.alive)
-        return FrameResult(memory=_Sent(seat.presence, message.generation_id))
+        entry.membership.settle()
+        entry.membership.beat(self._shared.alive)
+        return FrameResult(memory=_Sent(entry.membership, message.generation_id))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """Note what it says."""
+        """Note a rebalance or the loss of the membership."""
         if message.error_code == REBALANCE_IN_PROGRESS:
-            memory.presence.announced()
-        lose(memory.presence, message.error_code, "Heartbeat", memory.generation)
+            memory.membership.announced()
+        note_loss(memory.membership, message.error_code, "Heartbeat", memory.generation)
         return False
 
     async def _recovered(self, message: Any, client_id: str, ask: Ask) -> MemberEntry | None:  # noqa: ANN401
         group, member_id, instance_id = message.group_id, message.member_id, message.group_instance_id
-        seat = MemberEntry(self._shared.presence(group, client_id, instance_id))
-        seat.presence.member_id = member_id
-        # Whatever comes of it, it is asked once.
-        self._shared.seats.put(group, member_id, instance_id, seat)
+        entry = MemberEntry(self._shared.new_membership(group, client_id, instance_id))
+        entry.membership.member_id = member_id
+        # Put first, so that it is asked for only once.
+        self._shared.entries.put(group, member_id, instance_id, entry)
         with contextlib.suppress(TimeoutError, ConnectionError, DecodeError):
-            owned, seat.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
+            owned, entry.foreign = await asyncio.wait_for(recover(ask, group, member_id), DESCRIBE_SECONDS)
             if owned is not None:
-                seat.presence.generation, seat.presence.owned = message.generation_id, owned
-        return None if seat.foreign else seat
+                entry.membership.generation, entry.membership.owned = message.generation_id, owned
+        return None if entry.foreign else entry
 
 
 class LeaveGroupHandler(FrameHandler):
-    """Members that leave on purpose, and why (KIP-800)."""
+    """Reads which members leave on purpose, and why (KIP-800)."""
 
     REQUEST = LeaveGroupRequest
     RESPONSE = LeaveGroupResponse
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """A connection's first."""
-        self._seats = shared.seats
+        """The handler of one connection."""
+        self._entries = shared.entries
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Who asks, and when; told when the coordinator has answered."""
-        members = [(each.member_id, each.group_instance_id, each.reason) for each in message.members or ()]
+        """Note which members ask to leave, and when."""
+        members = [(member.member_id, member.group_instance_id, member.reason) for member in message.members or ()]
         leaving = []
         for member_id, instance_id, reason in members or [(message.member_id, None, None)]:
             names = message.group_id, member_id or "", instance_id
-            if seat := self._seats.find(*names):
-                seat.presence.leaving(reason)
-                leaving.append(_Leaving(seat.presence, *names))
+            if entry := self._entries.find(*names):
+                entry.membership.leaving(reason)
+                leaving.append(_Leaving(entry.membership, *names))
         return FrameResult(memory=tuple(leaving)) if leaving else PASS
 
     def response(self, message: Any, memory: tuple[_Leaving, ...]) -> bool:  # noqa: ANN401
-        """Those that the coordinator let go have left. Who it does not know was expelled before; others stay."""
-        codes = {(each.member_id, each.group_instance_id): each.error_code for each in message.members or ()}
-        for each in memory:
-            code = message.error_code or codes.get((each.member_id, each.instance_id), NO_ERROR)
+        """Report members that have left. Members unknown to the coordinator were removed before; others stay."""
+        codes = {(member.member_id, member.group_instance_id): member.error_code for member in message.members or ()}
+        for leaving in memory:
+            code = message.error_code or codes.get((leaving.member_id, leaving.instance_id), NO_ERROR)
             if code == NO_ERROR:
-                self._left(each)
+                self._left(leaving)
             elif code in LOST:
-                each.presence.lost(f"{LOST[code]} in the answer to LeaveGroup")
+                leaving.membership.lost(f"{LOST[code]} in the answer to LeaveGroup")
             else:
-                each.presence.kept()
+                leaving.membership.kept()
         return False
 
     def unanswered(self, memory: tuple[_Leaving, ...]) -> None:
-        """Clients close the connection without waiting for long: what reached the coordinator was done."""
-        for each in memory:
-            self._left(each)
+        """Report the members as left: clients close the connection without waiting long for the response."""
+        for leaving in memory:
+            self._left(leaving)
 
     def _left(self, leaving: _Leaving) -> None:
-        leaving.presence.left()
-        self._seats.forget(leaving.group, leaving.member_id, leaving.instance_id)
+        leaving.membership.left()
+        self._entries.forget(leaving.group, leaving.member_id, leaving.instance_id)
 
 
 class OffsetCommitHandler(FrameHandler):
-    """Commits that came too late."""
+    """Reads which commits the coordinator refused because of a rebalance."""
 
     REQUEST = OffsetCommitRequest
     RESPONSE = OffsetCommitResponse
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """A connection's first."""
-        self._seats = shared.seats
+        """The handler of one connection."""
+        self._entries = shared.entries
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Whose it is."""
-        seat = self._seats.find(message.group_id, message.member_id, message.group_instance_id)
-        return PASS if seat is None else FrameResult(memory=_Sent(seat.presence, self._generation(message)))
+        """Note the member of the commit."""
+        entry = self._entries.find(message.group_id, message.member_id, message.group_instance_id)
+        return PASS if entry is None else FrameResult(memory=_Sent(entry.membership, self._generation(message)))
 
     def response(self, message: Any, memory: _Sent) -> bool:  # noqa: ANN401
-        """What was refused for the sake of a rebalance."""
+        """Count partitions whose commit was refused because of a rebalance."""
         codes = [partition.error_code for topic in message.topics for partition in topic.partitions]
         refused = sum(code in LOST or code in (REBALANCE_IN_PROGRESS, STALE_MEMBER_EPOCH) for code in codes)
         if refused:
-            memory.presence.commit_rejected(refused)
-            self._heard(memory, codes)
+            memory.membership.commit_rejected(refused)
+            self._note_errors(memory, codes)
         return False
 
     def _generation(self, message: Any) -> int:  # noqa: ANN401
         return int(message.generation_id_or_member_epoch)
 
-    def _heard(self, sent: _Sent, codes: list[int]) -> None:
-        """The consumer itself is told, and acts on it."""
+    def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
+        """Take the errors as seen by the consumer itself, which acts on them."""
         if REBALANCE_IN_PROGRESS in codes:
-            sent.presence.announced()
+            sent.membership.announced()
         for code in LOST.keys() & codes:
-            lose(sent.presence, code, "OffsetCommit", sent.generation)
+            note_loss(sent.membership, code, "OffsetCommit", sent.generation)
 
 
 class TxnOffsetCommitHandler(OffsetCommitHandler):
-    """Commits within a producer's transaction: the producer is told of their refusal, and the consumer is not."""
+    """Commits within a producer's transaction: the producer gets their errors, the consumer does not."""
 
     REQUEST = TxnOffsetCommitRequest
     RESPONSE = TxnOffsetCommitResponse
@@ -185,25 +186,25 @@ class TxnOffsetCommitHandler(OffsetCommitHandler):
     def _generation(self, message: Any) -> int:  # noqa: ANN401
         return int(message.generation_id)
 
-    def _heard(self, sent: _Sent, codes: list[int]) -> None:
-        """Nothing: the consumer learns of it by its next heartbeat."""
+    def _note_errors(self, sent: _Sent, codes: list[int]) -> None:
+        """Do nothing: the consumer gets the error by its next heartbeat."""
 
 
 class FetchHandler(FrameHandler):
-    """The first Fetch of partitions that a member was given: it comes by another connection than the group's."""
+    """Reads the first Fetch from newly assigned partitions, which comes by another connection than the group's."""
 
     REQUEST = FetchRequest
     RESPONSE = FetchResponse
 
     def __init__(self, shared: GatewayGroups) -> None:
-        """A connection's first."""
+        """The handler of one connection."""
         self._shared = shared
 
     async def request(self, message: Any, client_id: str, ask: Ask) -> FrameResult:  # noqa: ANN401, ARG002
-        """Members are told apart by client id and partitions; newer versions name topics by their ids only."""
-        asked = {(topic.topic or None, each.partition) for topic in message.topics for each in topic.partitions}
-        for presence in self._shared.awaiting:
-            if presence.client_id == client_id:
-                presence.fetching(asked)
+        """Match the Fetch with members by client id and partitions; newer versions have topic ids only."""
+        asked = {(topic.topic or None, part.partition) for topic in message.topics for part in topic.partitions}
+        for membership in self._shared.awaiting:
+            if membership.client_id == client_id:
+                membership.fetching(asked)
         self._shared.tidy()
         return PASS

@@ -1,4 +1,4 @@
-"""What a JoinGroup offers, and our strategy put before it: functions over kafka-python's messages."""
+"""Reads what a JoinGroup offers, and puts our strategy before it; for kafka-python's messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_agent.groupprotocol.consumer_protocol import NEWEST_VERSION, deco
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.subscription import ConsumerSubscription
 
-__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "OwnProtocol", "offer", "own_protocols", "serves"]
+__all__ = ["COMMON_ASSIGNORS", "CONSUMER", "Offer", "OwnProtocol", "mismatch", "offer", "own_protocols"]
 
 CONSUMER = "consumer"
 """The protocol type of consumers, and of Kafka Streams."""
@@ -21,45 +21,46 @@ CONSUMER = "consumer"
 COOPERATIVE_STICKY = "cooperative-sticky"
 
 COMMON_ASSIGNORS = frozenset({"range", "roundrobin", "sticky", COOPERATIVE_STICKY, "RoundRobinAssigner"})
-"""Kafka's own assignors, which clients know by these names, and what KafkaJS has instead of all of them. A member with
-another one has a reason for it: Streams' ``stream``, an assignor of its own, our library."""
+"""Names of Kafka's own assignors, and of KafkaJS's only one. A member with another assignor has a reason for it: it is
+Streams' ``stream``, an assignor of the application, or our library."""
 
 _STREAMS = "stream"
 
 
 @dataclass(frozen=True, slots=True)
 class OwnProtocol:
-    """What a client offers by itself: its assignors' names in its order, and the first one's subscription."""
+    """A client's own offer: its assignors' names in its order, and the first one's subscription."""
 
     names: tuple[str, ...]
     subscription: ConsumerSubscription
 
     @property
     def common(self) -> bool:
-        """Whether everybody's assignors are all that it offers, so that another may be put before them."""
+        """Whether it offers Kafka's own assignors only, so that another one may be put before them."""
         return COMMON_ASSIGNORS.issuperset(self.names)
 
     @property
     def protocol(self) -> RebalanceProtocol:
-        """How the client gives partitions up."""
+        """The client's rebalance protocol: eager or cooperative."""
         return _protocol(self.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """``strategy`` was put before what the client offers, which is told ``told`` if the group chooses it.
+    """An offer of ``strategy`` before the client's own assignors.
 
-    ``version``: of the subscriptions that the client writes, and so can read.
+    ``client_name``: the assignor that the client is shown if the group chooses ``strategy``. ``version``: that of the
+    subscriptions that the client writes, and so can read.
     """
 
     strategy: Strategy
-    told: str
+    client_name: str
     version: int
 
 
 def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-python is untyped
-    """What the client of this JoinGroup offers; None where it is no consumer, or its subscription cannot be read."""
-    names = tuple(each.name for each in request.protocols or ())
+    """The client's own offer in a JoinGroup; None where it is no consumer, or its subscription cannot be read."""
+    names = tuple(protocol.name for protocol in request.protocols or ())
     if request.protocol_type != CONSUMER or not names:
         return None
     try:
@@ -68,7 +69,7 @@ def own_protocols(request: Any) -> OwnProtocol | None:  # noqa: ANN401 - kafka-p
         return None
 
 
-def serves(strategy: Strategy, names: Collection[str]) -> str:
+def mismatch(strategy: Strategy, names: Collection[str]) -> str:
     """Why ``strategy`` cannot serve a client that offers ``names``, and what to set; empty if it can."""
     offered = ", ".join(names)
     if strategy.protocol is _protocol(names):
@@ -91,9 +92,9 @@ def _protocol(names: Collection[str]) -> RebalanceProtocol:
 
 
 def offer(request: Any, own: OwnProtocol, strategy: Strategy, metadata: bytes) -> Offer:  # noqa: ANN401
-    """Put ``strategy`` with ``metadata`` before what the client offers; in place of its own of that name, if any."""
-    kept = [each for each in request.protocols if each.name != strategy.name]
+    """Put ``strategy`` with ``metadata`` before the client's assignors; it replaces an own one of the same name."""
+    kept = [protocol for protocol in request.protocols if protocol.name != strategy.name]
     kind = type(request.protocols[0])
     request.protocols = [kind(version=request.version, name=strategy.name, metadata=metadata), *kept]
-    told = strategy.name if strategy.name in own.names else own.names[0]
-    return Offer(strategy, told, min(own.subscription.version, NEWEST_VERSION))
+    client_name = strategy.name if strategy.name in own.names else own.names[0]
+    return Offer(strategy, client_name, min(own.subscription.version, NEWEST_VERSION))

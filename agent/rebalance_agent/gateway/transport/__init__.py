@@ -1,10 +1,10 @@
 """The gateway's transport: connections between consumers and brokers, frame by frame.
 
-- ``links``, ``splice``: both ends of a connection, plaintext or TLS; ``broker_connections`` opens them.
-- ``connection_relay``: one client's connection joined to one broker's; ``frame_forwarder``: one direction of it.
-- ``broker_listeners``, ``free_ports``: a port for every broker.
-- ``request_head``, ``produce_acks``, ``kafka_messages``, ``bounded``: what is read of a frame.
-- ``addresses``, ``api_versions``: the responses that the transport rewrites.
+- ``connection_relay``: joins one client's connection and one broker's; ``frame_forwarder``: one direction of it.
+- ``links``: a connection, plaintext or TLS; ``splice``: moves bytes in the kernel; ``broker_connections`` connects.
+- ``broker_listeners``: a port for every broker; ``free_ports``: its sockets.
+- ``request_head``, ``produce_acks``: read the first bytes of a frame; ``kafka_messages``, ``bounded``: whole frames.
+- ``addresses``, ``api_versions``: rewrite the responses with brokers' addresses and API versions.
 - ``frame_memory``: the byte budget of all connections; ``close_reason``: why the gateway closes a connection.
 
 It knows no group: ``gateway.groups`` does.

@@ -1,4 +1,4 @@
-"""Answers that say where brokers are, made to say where the gateway listens for each of them."""
+"""Rewrites responses with brokers' addresses to the addresses where the gateway listens for each broker."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["NODES_MAX", "Address", "Nodes", "localized", "names_addresses"]
 
 NODES_MAX = 2_000
-"""Brokers of a cluster: Kafka's own tests end at some hundreds, and each gets a port here."""
+"""Brokers of a cluster, each with a port here: Kafka's own tests end at some hundreds."""
 
 Address = tuple[str, int]
 """Host and port."""
@@ -26,39 +26,39 @@ Address = tuple[str, int]
 _ENDPOINTS_SINCE = 10
 _COORDINATORS_SINCE = 4
 _CONTROLLERS = 2
-"""``endpoint_type`` of DescribeCluster: not brokers, and no addresses of this listener (KIP-919)."""
+"""``endpoint_type`` of DescribeCluster for controllers, which no listener here is for (KIP-919)."""
 
 
 class Nodes(Protocol):
-    """Where the gateway listens for brokers."""
+    """Gives the gateway's own address for each broker."""
 
     async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
-        """For each node id with its real address, the address to give to clients; listeners are opened at need.
+        """Node id -> the address for clients, given the real addresses; opens listeners as needed.
 
-        One that has no listener gets an address that takes no connections. ``complete``: these are all the brokers
-        that the cluster has now.
+        A broker without a listener gets an address that takes no connections. ``complete``: ``nodes`` are all brokers
+        of the cluster.
         """
         ...
 
 
 def names_addresses(head: RequestHead) -> bool:
-    """Whether the answer to this request may name a broker's address."""
+    """Whether the response to this request may contain a broker's address."""
     if head.api_key == ProduceResponse.API_KEY:
         return head.api_version >= _ENDPOINTS_SINCE
     return head.api_key in _REWRITES
 
 
 async def localized(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """The answer to ``head`` with our addresses for brokers' own; the same bytes where it names none.
+    """The response to ``head`` with the gateway's addresses instead of brokers'; unchanged where it has none.
 
     Raises:
-        DecodeError: it cannot be read, so that real addresses might be in it.
+        DecodeError: it cannot be read, so it might contain real addresses.
     """
     return await _REWRITES[head.api_key](head, frame, nodes)
 
 
 async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
-    """Only the brokers are read, which stand at the beginning: what follows grows with topics and partitions."""
+    """Rewrite the brokers at the beginning only: the rest grows with topics and partitions, and is not read."""
     version, kind = head.api_version, MetadataResponse
     if not 0 <= version <= kind.max_version:
         raise DecodeError(f"Metadata v{version}: known are versions up to {kind.max_version}")
@@ -82,8 +82,8 @@ async def _metadata(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
 async def _coordinators(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
     opened = open_response(FindCoordinatorResponse, head, frame)
     message = opened.message
-    found = message.coordinators if head.api_version >= _COORDINATORS_SINCE else [message]
-    return opened.frame() if await _set(found, nodes) else frame
+    coordinators = message.coordinators if head.api_version >= _COORDINATORS_SINCE else [message]
+    return opened.frame() if await _set(coordinators, nodes) else frame
 
 
 async def _cluster(head: RequestHead, frame: bytes, nodes: Nodes) -> bytes:
@@ -107,13 +107,17 @@ _REWRITES: Mapping[int, Callable[[RequestHead, bytes, Nodes], Awaitable[bytes]]]
 }
 
 
-async def _set(said: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
-    """Give each that names a broker our address for it; whether any did. An error has node id -1 and no host."""
-    named = {getattr(each, identified): each for each in said or () if getattr(each, identified) >= 0 and each.host}
+async def _set(brokers: Iterable[Any], nodes: Nodes, *, complete: bool = False, identified: str = "node_id") -> bool:
+    """Set the gateway's address on each broker; return whether there are any. Errors have node id -1 and no host."""
+    named = {
+        getattr(broker, identified): broker
+        for broker in brokers or ()
+        if getattr(broker, identified) >= 0 and broker.host
+    }
     if len(named) > NODES_MAX:
         raise DecodeError(f"an answer names {len(named)} brokers; at most {NODES_MAX} are listened for")
-    local = await nodes.local({node: (each.host, each.port) for node, each in named.items()}, complete=complete)
-    for each in said or ():
-        if (node := getattr(each, identified)) in named:
-            each.host, each.port = local[node]
+    local = await nodes.local({node: (broker.host, broker.port) for node, broker in named.items()}, complete=complete)
+    for broker in brokers or ():
+        if (node := getattr(broker, identified)) in named:
+            broker.host, broker.port = local[node]
     return bool(named)

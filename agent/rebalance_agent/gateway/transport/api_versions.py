@@ -1,4 +1,4 @@
-"""What of a broker's APIs is offered to a client: those that the gateway rewrites in the versions it knows."""
+"""Limits the API versions that a client is offered to those that the gateway can read where it must."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from kafka.protocol.producer import ProduceResponse
 from rebalance_agent.gateway.transport.kafka_messages import open_response
 from rebalance_agent.gateway.transport.request_head import RequestHead
 
-__all__ = ["API_VERSIONS", "NEWEST", "NOT_OFFERED", "asked_as_known", "offered"]
+__all__ = ["API_VERSIONS", "NEWEST", "NOT_OFFERED", "with_known_version", "with_offered_versions"]
 
 API_VERSIONS: int = ApiVersionsResponse.API_KEY
 
 _FETCH_WITHOUT_ADDRESSES = 15
-"""Fetch names brokers' addresses since v16 (KIP-951), in answers that are to pass unread."""
+"""Newest Fetch version without brokers' addresses in responses (KIP-951): these are to pass unread."""
 
 _READ = (
     ProduceResponse,
@@ -34,36 +34,36 @@ NEWEST: Mapping[int, int] = {
     **{kind.API_KEY: kind.max_version for kind in _READ},
     FetchResponse.API_KEY: _FETCH_WITHOUT_ADDRESSES,
 }
-"""API key -> newest version that is offered. Every other API is offered as the broker does."""
+"""API key -> newest version offered to clients. Other APIs are offered as by the broker."""
 
 NOT_OFFERED = frozenset({78, 79})
-"""ShareFetch and ShareAcknowledge: their answers name brokers' addresses, and kafka-python has no class for them."""
+"""ShareFetch and ShareAcknowledge: responses have brokers' addresses, and kafka-python has no class for them."""
 
 _NO_SUCH_VERSION = 0x7FFF
 
 
-def asked_as_known(head: RequestHead, frame: bytes) -> bytes:
-    """An ApiVersions request that the broker's answer to can be read.
+def with_known_version(head: RequestHead, frame: bytes) -> bytes:
+    """An ApiVersions request whose response the gateway can read.
 
-    One of a newer version than is known here becomes one of a version that no broker knows: it answers with an error
-    in version 0 then (KIP-511), and the client asks again in an older version.
+    A request in a version that is too new for the gateway gets a version that no broker knows: the broker answers with
+    an error in version 0 (KIP-511), and the client asks again in an older version.
     """
     if head.api_version <= NEWEST[API_VERSIONS]:
         return frame
     return frame[:2] + _NO_SUCH_VERSION.to_bytes(2, "big") + frame[4:]
 
 
-def offered(head: RequestHead, frame: bytes) -> bytes:
-    """An ApiVersions answer without what is not offered; ``head`` is the request's.
+def with_offered_versions(head: RequestHead, frame: bytes) -> bytes:
+    """An ApiVersions response with only the offered APIs and versions; ``head`` is the request's.
 
     Raises:
         DecodeError: it cannot be read.
     """
     opened = open_response(ApiVersionsResponse, _readable(head), frame)
-    apis = opened.message.api_keys or ()  # kafka-python reads null where the schema has none
-    before = [(each.api_key, each.max_version) for each in apis]
-    opened.message.api_keys = [each for each in apis if _cap(each)]
-    after = [(each.api_key, each.max_version) for each in opened.message.api_keys]
+    apis = opened.message.api_keys or ()  # kafka-python accepts null where the schema does not
+    before = [(api.api_key, api.max_version) for api in apis]
+    opened.message.api_keys = [api for api in apis if _cap(api)]
+    after = [(api.api_key, api.max_version) for api in opened.message.api_keys]
     return frame if before == after else opened.frame()
 
 

@@ -1,4 +1,4 @@
-"""Bytes that do not let a decoder read past their end, or work on them for longer than they are worth."""
+"""Bytes that bound a decoder: it cannot read past their end, nor spend too long on hostile input."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Any
 __all__ = ["PARTS_MAX", "REREAD_TIMES_MAX", "BoundedBytes"]
 
 VARINT_BYTES_MAX = 5
-"""A varint of 32 bits."""
+"""Bytes of a varint of 32 bits."""
 
 REREAD_TIMES_MAX = 64
-"""How often a frame may be copied while it is read. kafka-python copies all that is left for every struct that has
-tagged fields, which real messages have once or twice, and hostile ones in each of a million elements."""
+"""Times that a frame's bytes may be copied while it is read. kafka-python copies the rest of the frame for every struct
+with tagged fields; real messages have one or two of these, hostile ones one in each of a million elements."""
 
 PARTS_MAX = 100_000
-"""Texts and bytes in a frame: a group of ten thousand members has three or four of each. Every other connection waits
-while they are read; those of a JoinGroup of 16 MiB may be millions, which takes ten seconds."""
+"""Slices (strings and bytes) read of a frame: a group of ten thousand members has three or four for each. All other
+connections wait meanwhile, and a JoinGroup of 16 MiB may have millions, which take ten seconds."""
 
 _HIGH_BIT = 0x80
 
 
 class BoundedBytes(bytes):
-    """Raises where ``bytes`` would give less than was asked for, or a decoder go on for ever."""
+    """Bytes that raise where a slice goes past the end, and after too many slices or copies."""
 
     _high = 0
     _copied = 0
     _parts = 0
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401 - as bytes has it
-        """One byte, which decoders read of varints alone, or a slice, of which all must be there.
+        """One byte, which decoders read for varints alone, or a slice, which must be complete.
 
         Raises:
-            IndexError: there is less.
-            ValueError: this was too long a varint, or one of too many parts or copies.
+            IndexError: the slice goes past the end.
+            ValueError: the varint is too long, or there are too many slices or copies.
         """
         value = super().__getitem__(key)
         if isinstance(key, slice):

@@ -1,4 +1,4 @@
-"""Connections to brokers: TCP, and TLS with the broker's own name verified."""
+"""Connects to brokers by TCP, or by TLS with the broker's host name verified."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 from rebalance_agent.gateway.transport.links import COPY_BYTES, Link, PlainLink, TlsLink, tuned
 
-__all__ = ["CONNECT_SECONDS_MAX", "connected"]
+__all__ = ["CONNECT_SECONDS_MAX", "connect"]
 
 CONNECT_SECONDS_MAX = 10.0
-"""For one address to take a connection, TLS included: what Kafka's clients give one (socket.connection.setup...)."""
+"""Longest connect to one host, TLS included, as in Kafka's clients (socket.connection.setup.timeout.ms)."""
 
 
-async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) -> Link:
-    """A link to the first of ``addresses`` that takes a connection.
+async def connect(addresses: Sequence[Address], tls: ssl.SSLContext | None) -> Link:
+    """A link to the first of ``addresses`` that accepts a connection.
 
     Raises:
-        RefusedError: none does; the text says why the last did not.
+        RefusedError: none accepts; the text says why the last one did not.
     """
     problem = "no address is known"
     for host, port in addresses:
         try:
             async with asyncio.timeout(CONNECT_SECONDS_MAX):
-                return await _linked(host, port, tls)
+                return await _connect_host(host, port, tls)
         except TimeoutError:
             problem = f"{host} port {port} did not answer within {CONNECT_SECONDS_MAX:.0f} s"
         except ssl.SSLCertVerificationError as error:
@@ -38,22 +38,22 @@ async def connected(addresses: Sequence[Address], tls: ssl.SSLContext | None) ->
     raise RefusedError(CloseReason.UNREACHABLE, problem)
 
 
-async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+async def _connect_host(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    # One that does not answer leaves time for the others: next time it would be the first again.
-    seconds = CONNECT_SECONDS_MAX / max(1, len(found))
-    for number, (family, kind, protocol, _, address) in enumerate(found, 1):
+    resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    # Each IP address gets a share of the time: one that does not answer would be tried first again next time.
+    seconds = CONNECT_SECONDS_MAX / max(1, len(resolved))
+    for number, (family, kind, protocol, _, address) in enumerate(resolved, 1):
         with contextlib.ExitStack() as unless_linked:
             sock = unless_linked.enter_context(tuned(socket.socket(family, kind, protocol)))
             try:
                 async with asyncio.timeout(seconds):
                     await loop.sock_connect(sock, address)
-                    link = await _spoken(sock, host, port, tls)
+                    link = await _with_tls(sock, host, port, tls)
             except ssl.SSLError:
-                raise  # it answers, and so would the others
+                raise  # the host answers, and its other IP addresses would answer alike
             except OSError:
-                if number == len(found):
+                if number == len(resolved):
                     raise
             else:
                 unless_linked.pop_all()
@@ -61,7 +61,7 @@ async def _linked(host: str, port: int, tls: ssl.SSLContext | None) -> Link:
     raise OSError(f"{host} has no address")
 
 
-async def _spoken(sock: socket.socket, host: str, port: int, tls: ssl.SSLContext | None) -> Link:
+async def _with_tls(sock: socket.socket, host: str, port: int, tls: ssl.SSLContext | None) -> Link:
     if tls is None:
         return PlainLink(sock, f"{host}:{port}")
     streams = await asyncio.open_connection(sock=sock, ssl=tls, server_hostname=host, limit=COPY_BYTES)

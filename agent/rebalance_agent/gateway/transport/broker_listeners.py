@@ -1,4 +1,4 @@
-"""A port for every broker: opened when an answer names it, closed when it is gone for good."""
+"""A listening port for every broker: opened when a response names the broker, closed when the broker is gone."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ from rebalance_agent.gateway.transport.addresses import NODES_MAX, Address
 from rebalance_agent.gateway.transport.free_ports import (
     PORT_MAX,
     address_problem,
-    bound,
     broker_port,
     ephemeral_ports,
-    held,
+    listening_socket,
+    reserved_socket,
 )
 
 __all__ = ["GONE_SECONDS", "AcceptLoop", "Accepted", "BrokerListener", "BrokerListeners", "Opened"]
 
 GONE_SECONDS = 300.0
-"""A broker that Metadata does not name for so long is gone, not restarting; its port may then be closed."""
+"""Seconds after which a broker that Metadata does not name is gone, not restarting; its port is closed."""
 
-NO_ROOM_SECONDS = 0.2
-"""Pause when the process has no descriptor left for a connection that waits."""
+NO_DESCRIPTOR_SECONDS = 0.2
+"""Pause of accepting while the process has no file descriptor left."""
 
 _log = logging.getLogger(__name__)
 
 
 class AcceptLoop:
-    """A listening socket whose connections are handed on."""
+    """Accepts connections of a listening socket and passes them to ``accepted``."""
 
-    def __init__(self, sock: socket.socket, accepted: Callable[[socket.socket], None], told: RateLimitedLog) -> None:
-        """``accepted`` owns each connection it is given. Made inside the running event loop."""
+    def __init__(
+        self, sock: socket.socket, accepted: Callable[[socket.socket], None], warnings: RateLimitedLog
+    ) -> None:
+        """``accepted`` must close each connection. To be made inside the running event loop."""
         self.port: int = sock.getsockname()[1]
-        self._socket, self._accepted, self._told = sock, accepted, told
+        self._socket, self._accepted, self._warnings = sock, accepted, warnings
         self._loop = asyncio.get_running_loop()
         self._pause: asyncio.TimerHandle | None = None
         self._watch()
 
     def close(self) -> None:
-        """Take no more."""
+        """Close the listening socket."""
         if self._pause:
             self._pause.cancel()
         if self._socket.fileno() >= 0:
@@ -54,15 +56,15 @@ class AcceptLoop:
         self._loop.add_reader(self._socket, self._ready)
 
     def _ready(self) -> None:
-        # Not by a task that accepts: cancelled in the wrong moment it would lose a connection that nobody then closes.
+        # Not in a task: one that is cancelled at the wrong moment would leave an accepted connection open.
         try:
             connection, _ = self._socket.accept()
         except (BlockingIOError, InterruptedError):
             return
-        except OSError as error:  # it broke before it was taken, or there are no descriptors
-            self._told.warn("accept", "a connection to port %s was not taken: %s", self.port, error.strerror)
+        except OSError as error:  # it broke before it was accepted, or there are no descriptors
+            self._warnings.warn("accept", "a connection to port %s was not taken: %s", self.port, error.strerror)
             self._loop.remove_reader(self._socket)
-            self._pause = self._loop.call_later(NO_ROOM_SECONDS, self._watch)
+            self._pause = self._loop.call_later(NO_DESCRIPTOR_SECONDS, self._watch)
             return
         connection.setblocking(False)
         self._accepted(connection)
@@ -70,15 +72,17 @@ class AcceptLoop:
 
 @dataclass(slots=True)
 class BrokerListener:
-    """One broker's: where it really is, who is connected to it, and when it was last named.
+    """The gateway's port for one broker.
 
-    ``problem``: why clients cannot reach it through here; without a ``door`` or at an address that is none.
+    ``address``: the broker's real address; ``seen``: when a response last named it (monotonic seconds);
+    ``connections``: clients connected to it. ``problem``: why clients cannot reach the broker: there is no
+    ``accept_loop``, or its address is invalid; empty if they can.
     """
 
     node: int
     address: Address
     seen: float
-    door: AcceptLoop | None = None
+    accept_loop: AcceptLoop | None = None
     problem: str = ""
     connections: int = 0
 
@@ -86,78 +90,82 @@ class BrokerListener:
 Accepted = Callable[[socket.socket, BrokerListener], None]
 
 Opened = Callable[[int, Mapping[int, str]], None]
-"""Told how many brokers have a port here, and of each that clients cannot reach why."""
+"""Called with the number of brokers that have a port, and node id -> problem of those that clients cannot reach."""
 
 
 class BrokerListeners:
-    """Those of one gateway; see `rebalance_agent.gateway.transport.addresses.Nodes`.
+    """The ports of all brokers of one gateway; the `Nodes` of `rebalance_agent.gateway.transport.addresses`.
 
-    A broker that has no port here must neither be left out of an answer, which clients would take for its end, nor end
-    the answer for all the others. It gets the address of a port that takes no connection, and so is down to clients,
-    who try again; another program's port it never gets, since they would send their credentials there.
+    A broker without a port must not be left out of a response, since clients would take it for removed; nor may the
+    response fail for its sake. It gets the address of a port that accepts no connection, so it is down to clients,
+    which try again. It never gets another program's port: clients would send their credentials there.
     """
 
     def __init__(
         self, host: str, port_base: int, advertised: str, accepted: Accepted, opened: Opened, clock: Clock
     ) -> None:
-        """Port ``port_base`` plus node id, or any free one with base 0; ``advertised`` is the host told to clients."""
+        """Use port ``port_base`` plus node id, or any free one with 0; ``advertised`` is the host in responses."""
         self._host, self._port_base, self._advertised = host, port_base, advertised
         self._accepted, self._opened, self._clock = accepted, opened, clock
         self._listeners: dict[int, BrokerListener] = {}
         self._warnings = RateLimitedLog(_log, clock)
-        self._told = clock.monotonic()
+        self._named_at = clock.monotonic()
         self._ephemeral = ephemeral_ports()
-        self._nowhere: socket.socket | None = None
-        self._shut = 0
+        self._refusing_socket: socket.socket | None = None
+        self._refusing_port = 0
         self._closed = False
 
     def start(self) -> None:
-        """Hold the port that takes no connection. Raises OSError where ``host`` has none to give."""
-        self._nowhere = held(self._host)
-        self._shut = int(self._nowhere.getsockname()[1])
+        """Reserve the port that accepts no connection. Raises OSError where ``host`` has no free port."""
+        self._refusing_socket = reserved_socket(self._host)
+        self._refusing_port = int(self._refusing_socket.getsockname()[1])
 
     async def local(self, nodes: Mapping[int, Address], *, complete: bool = False) -> Mapping[int, Address]:
         """See `Nodes`."""
         now = self._clock.monotonic()
         if complete and nodes:
-            self._told = now
+            self._named_at = now
         ports = {node: (self._advertised, self._port(node, address, now)) for node, address in nodes.items()}
-        self._tell()
+        self._report()
         return ports
 
     def ports(self) -> Mapping[int, int]:
-        """Node id -> port, of those that are listened for."""
-        return {node: each.door.port for node, each in sorted(self._listeners.items()) if each.door}
+        """Node id -> port of each broker that has one."""
+        return {
+            node: listener.accept_loop.port
+            for node, listener in sorted(self._listeners.items())
+            if listener.accept_loop
+        }
 
     def sweep(self) -> None:
-        """Close the ports of brokers that are gone, and that nobody is connected to; try again what was not opened."""
+        """Close the ports of brokers that are gone and have no connections; try again to open missing ports."""
         for node, listener in list(self._listeners.items()):
-            # Only what was told since then proves that it is gone: without any client nothing is told.
-            if self._told - listener.seen > GONE_SECONDS and not listener.connections:
+            # Only a later Metadata response proves that the broker is gone; without clients there is none.
+            if self._named_at - listener.seen > GONE_SECONDS and not listener.connections:
                 del self._listeners[node]
                 _log.info("broker %s is gone: its port is closed", node)
-                if listener.door:
-                    listener.door.close()
+                if listener.accept_loop:
+                    listener.accept_loop.close()
             else:
                 self._open(listener)
-        self._tell()
+        self._report()
 
     def close(self) -> None:
-        """Close all of them, and open no more; connections go on, and may still be told of brokers."""
+        """Close all ports, and open no more; open connections go on, and still get brokers' addresses."""
         self._closed = True
-        if self._nowhere:
-            self._nowhere.close()
+        if self._refusing_socket:
+            self._refusing_socket.close()
         listeners, self._listeners = list(self._listeners.values()), {}
         for listener in listeners:
-            if listener.door:
-                listener.door.close()
+            if listener.accept_loop:
+                listener.accept_loop.close()
 
     def _port(self, node: int, address: Address, now: float) -> int:
         listener = self._listeners.get(node)
         if listener is None:
             if len(self._listeners) >= NODES_MAX:
                 self._warnings.warn("room", "broker %s gets no port: %s others have one", node, NODES_MAX)
-                return self._shut
+                return self._refusing_port
             listener = self._listeners[node] = BrokerListener(node, address, now)
         if listener.address != address:
             if not address_problem(address):
@@ -165,12 +173,12 @@ class BrokerListeners:
             listener.address = address
         listener.seen = now
         self._open(listener)
-        return self._shut if listener.problem or listener.door is None else listener.door.port
+        return self._refusing_port if listener.problem or listener.accept_loop is None else listener.accept_loop.port
 
     def _open(self, listener: BrokerListener) -> None:
         """Open the broker's port, if it is not; or note why that cannot be."""
         before, listener.problem = listener.problem, address_problem(listener.address)
-        if listener.door is None and not listener.problem:
+        if listener.accept_loop is None and not listener.problem:
             listener.problem = self._listen(listener, broker_port(self._port_base, listener.node))
         if listener.problem and listener.problem != before:
             self._warnings.warn("shut", "broker %s is down to clients here: %s", listener.node, listener.problem)
@@ -181,11 +189,11 @@ class BrokerListeners:
         if port > PORT_MAX:
             return f"it would have port {port}: choose a lower gateway_port_base, or 0 for any port"
         try:
-            sock = bound(self._host, port)
+            sock = listening_socket(self._host, port)
         except OSError as error:
             return f"cannot listen on {self._host} port {port}: {error.strerror or error}"
-        listener.door = AcceptLoop(sock, lambda connection: self._accepted(connection, listener), self._warnings)
-        _log.info("broker %s is reached through port %s", listener.node, listener.door.port)
+        listener.accept_loop = AcceptLoop(sock, lambda connection: self._accepted(connection, listener), self._warnings)
+        _log.info("broker %s is reached through port %s", listener.node, listener.accept_loop.port)
         if port in self._ephemeral:
             text = (
                 "port %s of broker %s is among those that this system gives to any connection (%s to %s): at a restart "
@@ -195,6 +203,8 @@ class BrokerListeners:
             self._warnings.warn("ephemeral", text, port, listener.node, *ends)
         return ""
 
-    def _tell(self) -> None:
-        problems = {node: each.problem for node, each in sorted(self._listeners.items()) if each.problem}
-        self._opened(sum(1 for each in self._listeners.values() if each.door and not each.problem), problems)
+    def _report(self) -> None:
+        problems = {node: listener.problem for node, listener in sorted(self._listeners.items()) if listener.problem}
+        self._opened(
+            sum(1 for listener in self._listeners.values() if listener.accept_loop and not listener.problem), problems
+        )

@@ -1,4 +1,4 @@
-"""Why the gateway ends a connection by itself: a closed set, for a metric's label and one line of the log."""
+"""Why the gateway closes a connection: a closed set, for a metric's label and a line of the log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["CloseReason", "RefusedError"]
 
 
 class CloseReason(StrEnum):
-    """What was wrong with a connection."""
+    """Reasons, as label values."""
 
     FAILED = "failed"
     MALFORMED = "malformed"
@@ -26,9 +26,9 @@ class CloseReason(StrEnum):
 
 
 class RefusedError(RebalanceAgentError):
-    """A connection cannot go on; others do."""
+    """The gateway closes one connection; others go on."""
 
     def __init__(self, refusal: CloseReason, text: str) -> None:
-        """``text`` says what was seen, and where it helps what to do; never a payload."""
+        """``text`` says what was wrong, and what to do where that helps; it never has payload."""
         super().__init__(text)
         self.refusal = refusal

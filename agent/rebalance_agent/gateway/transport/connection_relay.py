@@ -1,4 +1,4 @@
-"""One client's connection and one to a broker, joined: requests one way, answers the other, matched by their order."""
+"""Joins a client's connection and one to a broker: forwards requests and responses, which it matches by order."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ __all__ = [
 ]
 
 REQUEST_BYTES_MAX = 256 * 1024 * 1024
-"""Brokers take 100 MiB unless they are told otherwise (socket.request.max.bytes). What TLS or HTTP begin with, read as
-a length, is more than 350 MiB."""
+"""Bytes of a request. Brokers accept 100 MiB by default (socket.request.max.bytes). The first bytes of TLS or HTTP,
+read as a length, are more than 350 MiB."""
 
 READ_REQUEST_BYTES_MAX = 16 * 1024 * 1024
-"""Of a request that is read: brokers store what a group's members send in one record, which is far smaller."""
+"""Bytes of a request that is read: brokers store a group's subscriptions in one record, which is far smaller."""
 
 OBSERVED_BYTES_MAX = 1024 * 1024
-"""Of a request that is read only for what it tells; a larger one passes unread. All other connections wait for a third
-of a second while so many bytes of a Fetch or a commit are read."""
+"""Bytes of a request that is read but never changed; larger ones pass unread. Reading a Fetch or commit of this size
+makes all other connections wait for a third of a second."""
 
 READ_ANSWER_BYTES_MAX = 128 * 1024 * 1024
-"""Of an answer that is read: Metadata of a million partitions has some 80 MiB."""
+"""Bytes of a response that is read: Metadata of a million partitions has some 80 MiB."""
 
 IN_FLIGHT_MAX = 1_000
-"""Requests of one connection that wait for their answers; with more, its requests wait. Clients stop at five or so."""
+"""Requests in flight on one connection; with more, further requests wait. Clients send about five."""
 
 STUCK_CHECK_SECONDS = 5.0
-"""How often it is looked whether a client has gone while its requests cannot be given to the broker."""
+"""Seconds between two checks whether a client is gone while the broker accepts none of its requests."""
 
 END_SECONDS_MAX = 60.0
-"""How long one direction goes on after the other has ended: brokers and clients end both at once."""
+"""Seconds for which one direction goes on after the other has ended: brokers and clients end both at once."""
 
 SASL_HANDSHAKE = 17
 _CORRELATION = struct.Struct(">i")
@@ -64,74 +64,80 @@ _log = logging.getLogger(__name__)
 
 
 class Interceptor(Protocol):
-    """What is done to the frames of one connection that are read."""
+    """Decides which frames of one connection are read, and may change these."""
 
     def reads_request(self, head: RequestHead) -> bool:
-        """Whether this request is to be shown."""
+        """Whether this request is to be read, and passed to `request`."""
         ...
 
     def observes(self, head: RequestHead) -> bool:
-        """Whether this request, which is to be shown, may as well pass unread: it is never changed."""
+        """Whether this request, which is to be read, is never changed, and may pass unread if it is large."""
         ...
 
     def reads_answer(self, head: RequestHead) -> bool:
-        """Whether the answer to this request is to be shown; asked when the request has been."""
+        """Whether the response to this request is to be read, and passed to `response`; called after `request`."""
         ...
 
     async def request(self, head: RequestHead, frame: bytes, ask: Ask) -> bytes:
-        """The frame to send to the broker instead. Raises DecodeError where it cannot be read."""
+        """The frame to send to the broker instead. Raises DecodeError where ``frame`` cannot be read."""
         ...
 
     async def response(self, head: RequestHead, frame: bytes) -> bytes:
-        """The frame to send to the client instead. There is no ``ask`` here: its answer would have to come first.
+        """The frame to send to the client instead. There is no ``ask``: its response would come only after this one.
 
-        Raises DecodeError where it cannot be read, RefusedError where what is needed for it cannot be had.
+        Raises DecodeError where ``frame`` cannot be read, RefusedError where the connection cannot go on.
         """
         ...
 
     def closed(self) -> None:
-        """The connection is gone."""
+        """The connection was closed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A request that waits for its answer; ``asked``: it was ours."""
+    """A request in flight. ``shown``: its response is to be read; ``own_answer``: the gateway itself sent it."""
 
     head: RequestHead
     shown: bool = False
-    asked: asyncio.Future[bytes] | None = None
+    own_answer: asyncio.Future[bytes] | None = None
 
 
 class ConnectionRelay:
-    """Runs until both sides have ended. Nothing of another connection is touched, whatever comes here."""
+    """Forwards frames until both sides have ended. No bytes of this connection affect other connections."""
 
     def __init__(
         self,
         client: Link,
         broker: Link,
-        talk: Interceptor,
+        interceptor: Interceptor,
         pipes: Pipes,
         memory: FrameMemoryBudget,
         counts: GatewayCounters,
         clock: Clock,
     ) -> None:
-        """Both links are this relay's from now on."""
-        self._client, self._broker, self._talk, self._counts, self._clock = client, broker, talk, counts, clock
+        """The relay owns both links from now on, and closes them."""
+        self._client, self._broker, self._interceptor, self._counts, self._clock = (
+            client,
+            broker,
+            interceptor,
+            counts,
+            clock,
+        )
         self._memory = memory
         self._up = FrameForwarder(client, broker, pipes, counts.up, clock)
         self._down = FrameForwarder(broker, client, pipes, counts.down, clock)
         self._in_flight: deque[_Sent] = deque()
-        self._room = asyncio.Event()
-        self._ours = itertools.count(1)
+        self._slot_freed = asyncio.Event()
+        self._own_ids = itertools.count(1)
         self._answered = False
 
     async def run(self) -> None:
-        """Join them until they end.
+        """Forward frames until both links end.
 
         Raises:
-            RefusedError: the gateway had to end it; both are aborted.
-            ConnectionError: one of them broke; both are aborted.
+            RefusedError: the gateway had to close the connection; both links are aborted.
+            ConnectionError: one link broke; both are aborted.
         """
         requests = asyncio.create_task(self._requests())
         answers = asyncio.create_task(self._answers())
@@ -139,7 +145,7 @@ class ConnectionRelay:
             await self._both(requests, answers)
             await self._close()
         except asyncio.CancelledError:
-            await self._close()  # the gateway ends: as brokers do, not as networks break
+            await self._close()  # the gateway ends: close in order, as brokers do
             raise
         except DecodeError as error:
             raise RefusedError(CloseReason.MALFORMED, str(error)) from None
@@ -149,8 +155,8 @@ class ConnectionRelay:
             self._client.abort()
             self._broker.abort()
             await asyncio.gather(requests, answers, return_exceptions=True)
-            self._forsake()
-            self._talk.closed()
+            self._fail_pending()
+            self._interceptor.closed()
 
     async def _close(self) -> None:
         await self._client.close()
@@ -174,7 +180,7 @@ class ConnectionRelay:
             blocked = self._still_blocked(blocked)
 
     def _still_blocked(self, before: int) -> int:
-        """Notice a client that is gone while a broker takes nothing: its end cannot be read behind its requests."""
+        """Detect a client that is gone while the broker accepts nothing: unread requests hide the end of its stream."""
         now = self._up.blocked
         if now >= 0 and now == before and self._client.hung_up():
             raise RefusedError(CloseReason.STUCK, "the client is gone, and the broker takes nothing")
@@ -189,26 +195,28 @@ class ConnectionRelay:
                 text = "SaslHandshake v0 is followed by bytes that are no frames; use a client of this decade"
                 raise RefusedError(CloseReason.SASL_V0, text)
             while len(self._in_flight) >= IN_FLIGHT_MAX:
-                self._room.clear()
+                self._slot_freed.clear()
                 await self._up.flush()
-                await self._room.wait()
-            if self._talk.reads_request(head) and not (size > OBSERVED_BYTES_MAX and self._talk.observes(head)):
+                await self._slot_freed.wait()
+            if self._interceptor.reads_request(head) and not (
+                size > OBSERVED_BYTES_MAX and self._interceptor.observes(head)
+            ):
                 await self._show_request(head, size)
             elif head.api_key == PRODUCE and await wants_no_answer(head, self._up.first):
                 await self._up.pass_on()
             else:
-                await self._up.pass_on(self._registered(_Sent(head, self._talk.reads_answer(head))))
+                await self._up.pass_on(self._registered(_Sent(head, self._interceptor.reads_answer(head))))
         self._broker.end()
 
     async def _show_request(self, head: RequestHead, size: int) -> None:
         if size > READ_REQUEST_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"a request of API {head.api_key} has {size} bytes")
-        await self._up.flush()  # what came before does not wait for room
+        await self._up.flush()  # earlier frames do not wait for memory
         async with self._memory.taken(size):
             frame = await self._up.whole()
             start = self._clock.monotonic()
-            changed = await self._talk.request(head, frame, self._ask)
-            await self._up.put(changed, self._registered(_Sent(head, self._talk.reads_answer(head))))
+            changed = await self._interceptor.request(head, frame, self._ask)
+            await self._up.put(changed, self._registered(_Sent(head, self._interceptor.reads_answer(head))))
         self._counts.read(head.api_key, self._clock.monotonic() - start)
 
     async def _answers(self) -> None:
@@ -219,39 +227,39 @@ class ConnectionRelay:
             if not self._in_flight or self._in_flight[0].head.correlation_id != correlation_id:
                 raise RefusedError(CloseReason.MISMATCHED, "the broker sent an answer to no request that waits for one")
             sent = self._in_flight.popleft()
-            self._room.set()
-            if sent.shown or sent.asked:
+            self._slot_freed.set()
+            if sent.shown or sent.own_answer:
                 await self._show_answer(sent, size)
             else:
                 await self._down.pass_on()
-        self._forsake()
+        self._fail_pending()
         self._client.end()
 
     async def _show_answer(self, sent: _Sent, size: int) -> None:
         if size > READ_ANSWER_BYTES_MAX:
             raise RefusedError(CloseReason.OVERSIZED, f"an answer of API {sent.head.api_key} has {size} bytes")
         await self._down.flush()
-        async with self._memory.taken(size, urgent=bool(sent.asked)):
+        async with self._memory.taken(size, urgent=bool(sent.own_answer)):
             frame = await self._down.whole()
-            if sent.asked:
-                if not sent.asked.done():
-                    sent.asked.set_result(frame)
+            if sent.own_answer:
+                if not sent.own_answer.done():
+                    sent.own_answer.set_result(frame)
                 return
             start = self._clock.monotonic()
-            await self._down.put(await self._talk.response(sent.head, frame))
+            await self._down.put(await self._interceptor.response(sent.head, frame))
         self._counts.read(sent.head.api_key, self._clock.monotonic() - start)
 
     async def _ask(self, message: Any) -> Any:  # noqa: ANN401 - kafka-python is untyped
-        head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._ours))
+        head = RequestHead(message.API_KEY, message.API_VERSION, -next(self._own_ids))
         message.with_header(correlation_id=head.correlation_id, client_id="rebalance-agent-gateway")
         kind = message.header.get_response_class().mro()[1]
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         if self._answered:
             raise ConnectionAbortedError("the broker has ended the connection")
         frame = bytes(message.encode(header=True))
-        sending = asyncio.create_task(self._up.put(frame, self._registered(_Sent(head, asked=answer))))
-        sending.add_done_callback(_noted)
-        # Who asks may give up, but not in the middle of a frame: the next one would be read as its rest.
+        sending = asyncio.create_task(self._up.put(frame, self._registered(_Sent(head, own_answer=answer))))
+        sending.add_done_callback(_retrieve_error)
+        # The caller may be cancelled, but not within a frame: the next frame would be read as its rest.
         await asyncio.wait((sending,))
         sending.result()
         return open_response(kind, head, await answer).message
@@ -259,17 +267,17 @@ class ConnectionRelay:
     def _registered(self, sent: _Sent) -> Callable[[], None]:
         return lambda: self._in_flight.append(sent)
 
-    def _forsake(self) -> None:
-        """No answer comes any more."""
+    def _fail_pending(self) -> None:
+        """Fail the gateway's own requests that are in flight: no response will come."""
         self._answered = True
         for sent in self._in_flight:
-            if sent.asked and not sent.asked.done():
-                sent.asked.set_exception(ConnectionAbortedError("the connection is gone"))
-                sent.asked.exception()  # who asked may be gone, too
+            if sent.own_answer and not sent.own_answer.done():
+                sent.own_answer.set_exception(ConnectionAbortedError("the connection is gone"))
+                sent.own_answer.exception()  # marks it as retrieved: the caller may be gone, too
 
 
-def _noted(sending: asyncio.Task[None]) -> None:
-    """Who asked may not be there any more to hear that the connection broke."""
+def _retrieve_error(sending: asyncio.Task[None]) -> None:
+    """Mark the error as retrieved: the caller may have been cancelled before the connection broke."""
     if not sending.cancelled():
         sending.exception()
 

@@ -1,4 +1,4 @@
-"""One direction of a connection: frames from a link to another, in their order, read only where they must be."""
+"""Forwards one direction of a connection: frames from one link to another, in order, most of them unread."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from rebalance_agent.gateway.transport.splice import Pipes
 __all__ = ["READ_BYTES", "WHOLE_SECONDS_MAX", "FrameForwarder"]
 
 READ_BYTES = 64 * 1024
-"""Asked of a link at a time: dozens of small frames, or the beginning of a large one that is then moved."""
+"""Bytes per read of a link: dozens of small frames, or the beginning of a large one that is then moved."""
 
 WHOLE_SECONDS_MAX = 30.0
-"""For a frame that is read to arrive: it takes memory here while it does not. Clients' request timeouts are as long."""
+"""Longest time for a whole frame to arrive, which takes memory meanwhile. Clients' request timeouts are as long."""
 
 _LENGTH = struct.Struct(">i")
 
 
 class FrameForwarder:
-    """Frames that pass go on with as few writes as their bytes came in reads.
+    """Forwards frames from ``source`` to ``target``, with no more writes than there were reads.
 
-    What is `put` may come from anywhere; it goes between two frames. Everything else is for one task.
+    `put` may be called by any task, and writes between two frames; all other methods are for one task.
     """
 
     def __init__(self, source: Link, target: Link, pipes: Pipes, direction: Direction, clock: Clock) -> None:
-        """``direction`` is told what was written, and how long after it had come."""
+        """``direction`` counts bytes that were written, and how long after their arrival."""
         self._source, self._target, self._pipes, self._direction = source, target, pipes, direction
         self._clock = clock
-        self._came_at = 0.0  # the newest bytes
+        self._came_at = 0.0  # when the newest bytes came, in monotonic seconds
         self._held = b""
-        self._run = 0  # where what passes, and is not written yet, begins in what is held
-        self._at = 0  # where the next frame begins: up to here it passes
+        self._run = 0  # start of the frames in _held that pass and are not written yet
+        self._at = 0  # start of the next frame in _held: the end of those that pass
         self._size = 0
         self._writing = asyncio.Lock()
         self._writes = 0
 
     @property
     def blocked(self) -> int:
-        """The number of the write that has not ended yet, or -1: the same number twice is a target without room."""
+        """The number of the write under way, or -1: the same number twice means that the target accepts nothing."""
         return self._writes if self._writing.locked() else -1
 
     async def next(self) -> int | None:
-        """Bytes of the next frame after its length; None if the source ended before it."""
+        """The size of the next frame in bytes, without its length field; None if the source ended before it."""
         if not await self._have(_LENGTH.size):
             if len(self._held) > self._at:
                 raise RefusedError(CloseReason.TRUNCATED, "the connection ended inside a frame's length")
@@ -56,7 +56,7 @@ class FrameForwarder:
         return self._size
 
     async def first(self, size: int) -> bytes:
-        """The first ``size`` bytes of the next frame, or all of a shorter one. They are not taken."""
+        """Peek at the first ``size`` bytes of the next frame, or all of a shorter one."""
         size = min(size, self._size)
         if not await self._have(_LENGTH.size + size):
             raise self._truncated()
@@ -64,7 +64,7 @@ class FrameForwarder:
         return self._held[start : start + size]
 
     async def whole(self) -> bytes:
-        """Take the next frame: it does not pass."""
+        """Take the whole next frame out: it is not forwarded."""
         end = self._at + _LENGTH.size + self._size
         if end > len(self._held):
             return await self._collected()
@@ -74,7 +74,7 @@ class FrameForwarder:
         return frame
 
     async def pass_on(self, registered: Callable[[], None] | None = None) -> None:
-        """Let the next frame pass as it is; ``registered`` is called when its place among the others is certain."""
+        """Forward the next frame unchanged; ``registered`` is called once its order among all frames is fixed."""
         end = self._at + _LENGTH.size + self._size
         if end <= len(self._held):
             if registered:
@@ -95,7 +95,7 @@ class FrameForwarder:
         self._passed()
 
     async def put(self, frame: bytes, registered: Callable[[], None] | None = None) -> None:
-        """Send a frame of our own, or one that was taken and changed; ``registered`` as in `pass_on`."""
+        """Send a frame of the gateway, or one that was taken out and changed; ``registered`` as in `pass_on`."""
         async with self._writing:
             await self._flush()
             if registered:
@@ -103,7 +103,7 @@ class FrameForwarder:
             await self._write(_LENGTH.pack(len(frame)) + frame)
 
     async def flush(self) -> None:
-        """Write what has passed."""
+        """Write the frames that pass and are not written yet."""
         if self._run < self._at:
             async with self._writing:
                 await self._flush()
@@ -123,7 +123,7 @@ class FrameForwarder:
     async def _have(self, size: int) -> bool:
         while len(self._held) - self._at < size:
             await self.flush()
-            # Nothing is held while nothing is under way: most connections are idle most of the time.
+            # Keep no buffer while nothing is under way: most connections are idle most of the time.
             self._held, self._run, self._at = self._held[self._at :], 0, 0
             data = await self._source.read(READ_BYTES)
             if not data:

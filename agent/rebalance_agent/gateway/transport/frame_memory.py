@@ -1,4 +1,4 @@
-"""Memory for the frames that are read whole, of all connections together."""
+"""Bounds the memory for frames that are read whole, over all connections together."""
 
 from __future__ import annotations
 
@@ -9,39 +9,40 @@ from collections.abc import AsyncIterator
 
 from rebalance_agent.gateway.transport.close_reason import CloseReason, RefusedError
 
-__all__ = ["HOLD_SECONDS_MAX", "ROOM_BYTES", "SMALL_BYTES", "WAIT_SECONDS_MAX", "FrameMemoryBudget"]
+__all__ = ["BUDGET_BYTES", "HOLD_SECONDS_MAX", "SMALL_BYTES", "WAIT_SECONDS_MAX", "FrameMemoryBudget"]
 
-ROOM_BYTES = 64 * 1024 * 1024
-"""For large frames together: some dozens of answers that name every partition of a large cluster."""
+BUDGET_BYTES = 64 * 1024 * 1024
+"""Bytes of all large frames together: some dozens of responses with every partition of a large cluster."""
 
 SMALL_BYTES = 64 * 1024
-"""Up to here a frame comes in one read, and takes no room: a thousand connections have as much in their buffers."""
+"""Bytes up to which a frame is not counted: it comes in one read, and each connection's buffer is as large."""
 
 WAIT_SECONDS_MAX = 30.0
-"""For room. Clients' request timeouts are as long."""
+"""Longest wait for memory. Clients' request timeouts are as long."""
 
 HOLD_SECONDS_MAX = 20.0
-"""Of room that others wait for: shorter than they do, so that one client that does not read ends alone."""
+"""Longest use of memory that others wait for: below `WAIT_SECONDS_MAX`, so a client that does not read ends alone."""
 
 
 class FrameMemoryBudget:
-    """So many bytes; who finds too little waits, in order. One frame alone may be larger than all of it.
+    """A byte budget shared by all connections; waiters are served first come, first served.
 
-    Who has room keeps it for as long as it takes, until others wait for it: then there is a limit.
+    One frame alone may exceed the budget. Memory may be used for any time while none waits for it, and for
+    `HOLD_SECONDS_MAX` after that.
     """
 
-    def __init__(self, bytes_max: int = ROOM_BYTES) -> None:
-        """All of it is free."""
+    def __init__(self, bytes_max: int = BUDGET_BYTES) -> None:
+        """Allow ``bytes_max`` bytes."""
         self._max, self._taken = bytes_max, 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._holds: set[asyncio.Timeout] = set()
 
     @contextlib.asynccontextmanager
     async def taken(self, size: int, *, urgent: bool = False) -> AsyncIterator[None]:
-        """Hold room for a frame of ``size`` bytes; ``urgent``: at once, since others wait for what it says.
+        """Use memory for a frame of ``size`` bytes; ``urgent``: without waiting, since others wait for this frame.
 
         Raises:
-            RefusedError: there was none for long; or it was held for long while others waited for it.
+            RefusedError: there was no memory for `WAIT_SECONDS_MAX`; or the block held it too long while others waited.
         """
         if size <= SMALL_BYTES:
             yield
@@ -67,7 +68,7 @@ class FrameMemoryBudget:
             self._admit()
 
     def _limit(self) -> None:
-        """Set a limit to who has room, if others wait for it; else take it away."""
+        """Set a deadline for all holders if others wait; else remove it."""
         at = asyncio.get_running_loop().time() + HOLD_SECONDS_MAX if self._waiting else None
         for hold in self._holds:
             if not hold.expired() and (at is None or hold.when() is None):
@@ -88,7 +89,7 @@ class FrameMemoryBudget:
             if admitted.done() and not admitted.cancelled():
                 self._taken -= size
             else:
-                with contextlib.suppress(ValueError):  # it was passed over
+                with contextlib.suppress(ValueError):  # it was skipped already
                     self._waiting.remove(entry)
             self._admit()
             if isinstance(error, TimeoutError):

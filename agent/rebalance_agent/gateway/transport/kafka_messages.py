@@ -1,9 +1,9 @@
-"""Frames to kafka-python's message objects and back, for the few APIs that are read.
+"""Decodes frames into kafka-python's message objects and encodes them again, for the few APIs that are read.
 
-A frame is what stands after its length: header and body. Its header is kept as it came.
+A frame is a header and a body, without its length field. The header is kept as it came.
 
-What kafka-python does not give back as it came: tagged fields that this build does not know (KIP-482 makes them
-optional for whoever receives them). So a frame in which nothing had to be changed goes on as it came, not encoded anew.
+Encoding drops tagged fields that this kafka-python does not know (receivers may ignore them, KIP-482). So a frame that
+needs no change is forwarded as it came, not encoded again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["Ask", "OpenedFrame", "open_request", "open_response"]
 
 Ask = Callable[[Any], Awaitable[Any]]
-"""Sends a request of our own (a kafka-python message with its version) on this connection, as the client that is
-connected; gives the answer, which the client never sees. Raises ConnectionError once the connection is gone, and
-DecodeError where the answer cannot be read."""
+"""Sends a request of the gateway (a kafka-python message with its version) on the client's connection, and so with its
+rights; returns the response, which the client never gets. Raises ConnectionError once the connection is closed, and
+DecodeError where the response cannot be read."""
 
 _API_VERSIONS = 18
 _NO_SUCH_VERSION = (35).to_bytes(2, "big")
@@ -33,28 +33,28 @@ _BROKEN = (ValueError, IndexError, AssertionError, OverflowError, struct.error)
 
 @dataclass(frozen=True, slots=True)
 class OpenedFrame:
-    """A frame that was read: ``message`` may be changed, and ``frame()`` is then what to send instead."""
+    """A decoded frame; ``message`` may be changed, and `frame` encodes it again."""
 
     header: bytes
     message: Any
     version: int
 
     def frame(self) -> bytes:
-        """Header as it came, and the message as it is now, encoded in the version that it has."""
+        """The header as it came, and the message encoded as it is now, in the same version."""
         return self.header + bytes(self.message.encode())
 
 
 def open_request(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401 - kafka-python is untyped
-    """Read a request; ``kind`` is kafka-python's class of it.
+    """Decode a request; ``kind`` is kafka-python's class for it.
 
     Raises:
-        DecodeError: the bytes do not follow their schema, or something is left over.
+        DecodeError: the bytes do not follow their schema, or bytes are left over.
     """
     return _open(kind, head.api_version, frame)
 
 
 def open_response(kind: Any, head: RequestHead, frame: bytes) -> OpenedFrame:  # noqa: ANN401
-    """Read the response to a request with ``head``.
+    """Decode the response to a request with ``head``.
 
     Raises:
         DecodeError: as `open_request`.
@@ -68,7 +68,7 @@ def _open(kind: Any, version: int, frame: bytes) -> OpenedFrame:  # noqa: ANN401
         kind.parse_header(stream, version=version)
         header = stream.tell()
         if kind.API_KEY == _API_VERSIONS and not kind.is_request() and frame[header : header + 2] == _NO_SUCH_VERSION:
-            version = 0  # which every client can read (KIP-511); other errors come in the version that was asked for
+            version = 0  # which every client can read (KIP-511); other errors come in the requested version
         message, end = _decoder(kind, version)(BoundedBytes(frame), header)
     except _BROKEN as error:
         raise DecodeError(f"{kind.name} v{version} of {len(frame)} bytes breaks its schema: {error}") from None
@@ -78,7 +78,7 @@ def _open(kind: Any, version: int, frame: bytes) -> OpenedFrame:  # noqa: ANN401
 
 
 def _decoder(kind: Any, version: int) -> Callable[[bytes, int], tuple[Any, int]]:  # noqa: ANN401
-    """The function behind ``kind.decode``, which tells how far it read, and takes bytes that watch over it."""
+    """The function behind ``kind.decode``: it also returns the end position, and accepts `BoundedBytes`."""
     if not 0 <= version <= kind.max_version:
         raise ValueError(f"known are versions 0 to {kind.max_version}")
     flexible = kind.flexible_version_q(version)

@@ -1,4 +1,4 @@
-"""Both ends of what the gateway joins, plaintext or TLS, behind one interface; and bulk moved between them."""
+"""The gateway's connections, plaintext or TLS, behind one interface; and moving of bytes between two of them."""
 
 from __future__ import annotations
 
@@ -15,62 +15,62 @@ from rebalance_agent.gateway.transport.splice import Pipe, Pipes
 __all__ = ["COPY_BYTES", "SPLICE_BYTES_MIN", "Link", "PlainLink", "TlsLink", "move", "tuned"]
 
 COPY_BYTES = 256 * 1024
-"""Read at a time where bytes must be copied: with less, system calls cost more than the copying."""
+"""Bytes per read where bytes are copied: with fewer, system calls cost more than copying."""
 
 SPLICE_BYTES_MIN = 32 * 1024
-"""Below, two copies cost less than the four system calls of a splice."""
+"""Bytes from which on splice(2) is used: for fewer, two copies cost less than its four system calls."""
 
 WORTH_BYTES_MAX = 256 * 1024
-"""Of a frame that is moved, wait for so much, or its rest, at a time: a wake costs as much as moving some 100 KiB. Who
-reads the other end needs the whole frame before it can do anything with it."""
+"""Bytes of a moved frame to wait for before the next move: waking up costs as much as moving some 100 KiB, and the
+receiver needs the whole frame anyway."""
 
 TURNS_MAX = 8
-"""Reads or moves that find everything ready, before other connections get their turn."""
+"""Reads or moves without waiting before other connections get their turn."""
 
 CLOSE_SECONDS_MAX = 5.0
-"""For the last bytes and TLS' own good-bye; who takes longer is gone."""
+"""Longest wait for the last bytes and TLS' close_notify."""
 
 _HUNG_UP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
 
 _RESET = struct.pack("ii", 1, 0)
-"""SO_LINGER on, no seconds: close sends RST."""
+"""SO_LINGER on with 0 seconds: close sends RST."""
 
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""A peer that is gone without a word is noticed after two minutes; brokers end idle connections after ten."""
+"""TCP keep-alive: a vanished peer is detected after two minutes; brokers close idle connections after ten."""
 
 
 class Link(Protocol):
-    """One end: bytes in, bytes out. A read and a write may wait at the same time, but not two of a kind."""
+    """One connection. A read and a write may wait at the same time, but not two reads or two writes."""
 
     peer: str
 
     async def read(self, size_max: int) -> bytes:
-        """What is there, at most ``size_max`` bytes; empty at the end. Raises ConnectionError when it broke."""
+        """The next bytes, at most ``size_max``; empty at the end. Raises ConnectionError when the connection broke."""
         ...
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Return when the peer's side has room for all of it. Raises ConnectionError when it broke."""
+        """Write all of ``data`` to the socket's buffer. Raises ConnectionError when the connection broke."""
         ...
 
     def end(self) -> None:
-        """Nothing more will be written; reading goes on."""
+        """Close the writing direction; reading goes on."""
         ...
 
     def abort(self) -> None:
-        """End both directions as a connection breaks: what waits to be sent is lost."""
+        """Break the connection: unsent bytes are lost."""
         ...
 
     async def close(self) -> None:
-        """Let go of it; what was written still arrives."""
+        """Close the connection; written bytes still arrive."""
         ...
 
     def hung_up(self) -> bool:
-        """Whether the peer has ended, though there may be bytes of it to read."""
+        """Whether the peer has closed the connection, even if there are bytes left to read."""
         ...
 
 
 def tuned(sock: socket.socket) -> socket.socket:
-    """A TCP socket that sends at once, notices a peer that vanished, and never blocks."""
+    """Set a TCP socket to non-blocking, no delay, and keep-alive; return it."""
     sock.setblocking(False)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -84,7 +84,7 @@ class PlainLink:
     """A TCP connection without TLS."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
-        """``sock`` is `tuned` and from now on this link's. Made inside the running event loop."""
+        """Take over ``sock``, which is `tuned`. To be made inside the running event loop."""
         self.peer = peer
         self._socket = sock
         self._loop = asyncio.get_running_loop()
@@ -111,7 +111,7 @@ class PlainLink:
                 continue
             except OSError as error:
                 raise _break(error) from None
-            # Less than was asked for: most likely there is no more, and asking the kernel would be in vain.
+            # Fewer bytes than requested: most likely there are no more, and another recv would be in vain.
             self._drained = len(data) < size_max
             await self.turn()
             return data
@@ -129,14 +129,14 @@ class PlainLink:
                     raise _break(error) from None
 
     async def turn(self) -> None:
-        """Called after work for which nothing had to be waited: now and then others go first."""
+        """Yield to other tasks after every `TURNS_MAX` calls; to be called after work without waiting."""
         self._turns += 1
         if self._turns >= TURNS_MAX:
             self._turns = 0
             await asyncio.sleep(0)
 
     async def readable(self, worth: int = 1) -> None:
-        """Wait until there is something to read, or the end; of ``worth`` bytes to come, until it is worth a wake."""
+        """Wait for bytes or the end; with ``worth`` bytes to come, until there are as many, up to `WORTH_BYTES_MAX`."""
         low = min(worth, WORTH_BYTES_MAX)
         if low != self._low:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, low)
@@ -144,7 +144,7 @@ class PlainLink:
         await self._wait("reader")
 
     async def writable(self) -> None:
-        """Wait until there is room to write."""
+        """Wait until the socket accepts bytes."""
         await self._wait("writer")
 
     def end(self) -> None:
@@ -179,7 +179,7 @@ class PlainLink:
                 wait.set_exception(ConnectionAbortedError("the gateway closed this connection"))
 
     async def _wait(self, way: str) -> None:
-        """The descriptor stays watched between two waits of a kind: most answers are waited for."""
+        """Wait for a ``reader`` or ``writer`` event. The descriptor stays registered between two waits of a kind."""
         if self._socket.fileno() < 0:
             raise ConnectionAbortedError("the gateway closed this connection")
         self._turns = 0
@@ -198,7 +198,7 @@ class PlainLink:
         if wait and not wait.done():
             wait.set_result(None)
         else:
-            self._unwatch(way)  # nobody waits: it would be told again and again
+            self._unwatch(way)  # no task waits: the event would fire again and again
 
     def _unwatch(self, way: str) -> None:
         if way in self._watched:
@@ -207,10 +207,10 @@ class PlainLink:
 
 
 class TlsLink:
-    """A connection on asyncio's TLS."""
+    """A TLS connection by asyncio's streams."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: str) -> None:
-        """After the handshake."""
+        """Take over the streams of a connection after its handshake."""
         self.peer = peer
         self._reader = reader
         self._writer = writer
@@ -219,7 +219,7 @@ class TlsLink:
         """See `Link`."""
         try:
             return await self._reader.read(size_max)
-        except OSError as error:  # TLS' errors are such, too
+        except OSError as error:  # includes ssl.SSLError
             raise ConnectionResetError(str(error)) from None
 
     async def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -231,7 +231,7 @@ class TlsLink:
             raise ConnectionResetError(str(error)) from None
 
     def end(self) -> None:
-        """See `Link`; TLS has no half-close, and brokers answer nobody who has ended."""
+        """See `Link`; TLS has no half-close, so this closes both directions."""
         self._writer.close()
 
     def abort(self) -> None:
@@ -239,7 +239,7 @@ class TlsLink:
         self._writer.transport.abort()
 
     def hung_up(self) -> bool:
-        """See `Link`; behind TLS only asyncio knows."""
+        """See `Link`; only asyncio knows it for TLS."""
         return self._reader.at_eof() or self._writer.transport.is_closing()
 
     async def close(self) -> None:
@@ -253,10 +253,10 @@ class TlsLink:
 
 
 async def move(source: Link, target: Link, size: int, pipes: Pipes, came: Callable[[], None]) -> int:
-    """Move the next ``size`` bytes, with no more of them here at a time than a pipe or `COPY_BYTES` holds.
+    """Move the next ``size`` bytes, buffering at most a pipe's or `COPY_BYTES` bytes; return how many were moved.
 
-    ``came`` is called whenever some of them have come. Gives how many were moved: less than ``size`` only if ``source``
-    ended. Raises ConnectionError when one broke.
+    That is less than ``size`` only if ``source`` ended. ``came`` is called whenever some bytes have arrived. Raises
+    ConnectionError when a connection broke.
     """
     if size >= SPLICE_BYTES_MIN and isinstance(source, PlainLink) and isinstance(target, PlainLink):
         with pipes.pipe() as pipe:
@@ -277,7 +277,7 @@ async def move(source: Link, target: Link, size: int, pipes: Pipes, came: Callab
 
 
 def _break(error: OSError) -> ConnectionError:
-    """How a connection broke. Not all that ends one is a ConnectionError to Python: a peer that vanished is none."""
+    """The error as a ConnectionError, which not every error is that breaks a connection (a timed-out peer is none)."""
     return error if isinstance(error, ConnectionError) else ConnectionResetError(error.errno, error.strerror)
 
 

@@ -1,4 +1,4 @@
-"""Whether a Produce request will be answered, from its first bytes: all that is read of it."""
+"""Reads from the first bytes of a Produce request whether it gets a response (``acks`` is not 0)."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _TRANSACTIONAL_SINCE = 3
 
 _OFTEN_ENOUGH_BYTES = 512
 _ALWAYS_ENOUGH_BYTES = 70_000
-"""What can stand before ``acks``: a client id and a transactional id of at most 32,767 bytes each, lengths and tags."""
+"""Bytes that can precede ``acks``: client id and transactional id of at most 32,767 bytes each, lengths and tags."""
 
 
 async def wants_no_answer(head: RequestHead, first: Callable[[int], Awaitable[bytes]]) -> bool:
-    """Whether ``acks`` is 0. ``first`` gives the first so many bytes of the request, or all of a shorter one.
+    """Whether ``acks`` is 0. ``first(size)`` returns the first ``size`` bytes of the request, or all of a shorter one.
 
     Raises:
-        DecodeError: it breaks its schema, or is of a version that no broker has been offered.
+        DecodeError: the request breaks its schema, or its version was not offered.
     """
     if not 0 <= head.api_version <= ProduceRequest.max_version:
         raise DecodeError(f"Produce v{head.api_version}: known are versions up to {ProduceRequest.max_version}")

@@ -1,4 +1,4 @@
-"""The head of a request: all that is read of a frame that passes untouched."""
+"""Reads the head of a request, the only part that is read of a frame that passes unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIXED = struct.Struct(">hhi")
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """What a request is: by these the answer is known again, and read if it must be."""
+    """API, version and correlation id of a request, by which its response is matched and decoded."""
 
     api_key: int
     api_version: int
@@ -25,10 +25,10 @@ class RequestHead:
 
 
 def read_head(frame: bytes | bytearray | memoryview) -> RequestHead:
-    """The head of ``frame``, which begins after the length and may end where the head does.
+    """The head of ``frame``, which begins after its length field and may end after the head.
 
     Raises:
-        DecodeError: it is shorter than every request.
+        DecodeError: the frame is shorter than `HEAD_BYTES_MIN`.
     """
     if len(frame) < HEAD_BYTES_MIN:
         raise DecodeError(f"a request of {len(frame)} bytes has no header")

@@ -1,4 +1,4 @@
-"""Bytes from one socket to another inside the kernel, through a pipe: splice(2) of Linux."""
+"""Moves bytes from one socket to another inside the kernel, through a pipe (splice(2) of Linux)."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from collections.abc import Iterator
 __all__ = ["PIPE_BYTES", "Pipe", "Pipes"]
 
 PIPE_BYTES = 1 << 20
-"""Room of a pipe: what an unprivileged process may ask for (/proc/sys/fs/pipe-max-size)."""
+"""Capacity of a pipe: the most for an unprivileged process (/proc/sys/fs/pipe-max-size)."""
 
 IDLE_MAX = 8
-"""Pipes that are kept for the next frame: each takes two descriptors and no memory while it is empty."""
+"""Idle pipes that are kept for the next frames: each takes two descriptors, and no memory while empty."""
 
 _FLAGS = getattr(os, "SPLICE_F_NONBLOCK", 0) | getattr(os, "SPLICE_F_MOVE", 0)
 
 
 class Pipe:
-    """A pipe that is empty between two moves."""
+    """A pipe, which is empty between two moves; ``held``: bytes in it."""
 
     def __init__(self) -> None:
-        """Raises OSError when the process may open no more."""
+        """Open it. Raises OSError when the process has no descriptors left."""
         self._out, self._in = os.pipe()
         os.set_blocking(self._out, False)
         os.set_blocking(self._in, False)
         self.held = 0
-        with contextlib.suppress(OSError):  # a user's pipes are limited in sum: a small one works, too
+        with contextlib.suppress(OSError):  # the total of a user's pipes is limited: a small one works, too
             fcntl.fcntl(self._in, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
     def fill(self, source: int, size: int) -> int | None:
-        """Take up to ``size`` bytes from a socket: how many, 0 at its end, None if nothing is there yet."""
+        """Take up to ``size`` bytes from a socket; return how many: 0 at its end, None if there are none yet."""
         try:
             self.held = os.splice(source, self._in, min(size, PIPE_BYTES), flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
@@ -39,7 +39,7 @@ class Pipe:
         return self.held
 
     def drain(self, target: int) -> bool:
-        """Give what is held to a socket, as far as it has room; whether there was any."""
+        """Write held bytes to a socket, as many as it accepts; return whether it accepted any."""
         try:
             self.held -= os.splice(self._out, target, self.held, flags=_FLAGS)
         except (BlockingIOError, InterruptedError):
@@ -47,33 +47,33 @@ class Pipe:
         return True
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close both ends."""
         os.close(self._in)
         os.close(self._out)
 
 
 class Pipes:
-    """Pipes of one thread."""
+    """A pool of pipes for one thread."""
 
     def __init__(self) -> None:
-        """None is open yet. On other systems than Linux there never is one."""
+        """Begin with no open pipe. On systems other than Linux there never is one."""
         self._idle: list[Pipe] = []
         self._usable = hasattr(os, "splice")
 
     @contextlib.contextmanager
     def pipe(self) -> Iterator[Pipe | None]:
-        """An empty pipe for one move, or None where there is none to be had: then bytes must be copied."""
+        """An empty pipe for one move, or None where none can be opened: then bytes must be copied."""
         pipe = self._idle.pop() if self._idle else self._opened()
         try:
             yield pipe
         finally:
             if pipe and (pipe.held or len(self._idle) >= IDLE_MAX):
-                pipe.close()  # a broken move left bytes in it, or there are enough
+                pipe.close()  # a failed move left bytes in it, or the pool is full
             elif pipe:
                 self._idle.append(pipe)
 
     def close(self) -> None:
-        """Close those that are idle."""
+        """Close the idle pipes."""
         while self._idle:
             self._idle.pop().close()
 

@@ -1,7 +1,7 @@
 """Snapshots of the offsets topic's partitions, kept in a compacted topic, for restarts and takeovers.
 
 - ``codec``: a snapshot as records; ``store``: writes them; ``reader``: reads them back and checks them.
-- ``snapshot_schedule``: when a snapshot is due; ``partition``: what one partition still has to write.
-- ``coverage``: up to which offset all conclusions have been published.
+- ``snapshot_schedule``: decides when a snapshot is due; ``partition``: what one partition still has to write.
+- ``coverage``: the offsets before which all conclusions have been published.
 - ``rebase``: reads a partition again for its snapshot alone; ``snapshot_producer``: the producer.
 """

@@ -1,11 +1,11 @@
 """A snapshot of one partition of the offsets topic, as records of a compacted topic. Pure.
 
-The snapshot of a partition is what compaction would leave of its group records before a *position*: of each key the
-last record, with its offset, timestamp and value, under a key of its own; plus one *marker* that names the position and
-sums up what belongs to it. Keys change in place while a newer snapshot is written, so a reader takes what stands before
-the last marker, and takes it only if number and digest agree: a record that is missing, altered, or of another writer,
-shows. That is no signature: who may write to the topic can write a marker that fits, too.
-Snapshots that follow each other form a *series*; what an older series left over is told, so that it can be deleted.
+The snapshot of a partition is what compaction would leave of its group records before a *position*: the last record of
+each key, with its offset, timestamp and value, under a key of its own; plus one *marker* with the position, and the
+number and digest of these records. Keys change in place while a newer snapshot is written, so a reader takes the
+records before the last marker, and uses them only if number and digest agree. So missing and altered records, and those
+of another writer, are detected. It is no signature: anyone who may write to the topic can write a valid marker.
+Snapshots that follow each other form a *series*; records that an older series left are reported, to be deleted.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ __all__ = [
 ]
 
 VERSION = 2
-"""Raised when the meaning of a value or a marker changes: snapshots of other versions are not used but written over."""
+"""Version of values and markers: snapshots of other versions are not used, and overwritten."""
 
 KEY_VERSION = 1
-"""Raised when that of a key changes. Beside `VERSION`: under other keys, what an older one left would stay for ever."""
+"""Version of keys, apart from `VERSION`: with new keys the records under the old ones would never be overwritten."""
 
 MARKER_BYTES_MAX = 4_096
-"""A marker has a few hundred bytes."""
+"""Bytes of a marker that are read; real ones have a few hundred."""
 
 OWNER_BYTES_MAX = 32_767
-"""Bytes of a group id in Kafka."""
+"""Bytes of an owner, which is a group id: Kafka's limit."""
 
 _KEY = struct.Struct(">BBHi")  # key version, kind, length of the owner, partition
 _VALUE = struct.Struct(">Bqqq")  # version, series, offset, timestamp
@@ -53,9 +53,9 @@ _RECORD, _MARKER = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What a snapshot covers and was made from; a reader whose own facts differ from ``made_from`` ignores it.
+    """What a snapshot covers and what it was made from; a reader with another ``made_from`` ignores the snapshot.
 
-    ``position``: the first offset that is not covered. ``records`` and ``digest``: of all records that belong to it.
+    ``position``: the first offset that is not covered. ``records``, ``digest``: the number and digest of its records.
     """
 
     version: int
@@ -69,7 +69,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class StoredRecord:
-    """A record of the offsets topic that was kept elsewhere; read like one of the topic itself."""
+    """A record of the offsets topic as kept in a snapshot, with the methods of `TopicRecord`."""
 
     from_partition: int
     at_offset: int
@@ -78,31 +78,31 @@ class StoredRecord:
     value_bytes: bytes | None
 
     def __len__(self) -> int:
-        """Bytes of its value."""
+        """The length of the value in bytes."""
         return len(self.value_bytes or b"")
 
     def partition(self) -> int:
-        """Its partition in the offsets topic."""
+        """The partition in the offsets topic."""
         return self.from_partition
 
     def offset(self) -> int:
-        """Its offset there."""
+        """The offset in the offsets topic."""
         return self.at_offset
 
     def key(self) -> bytes:
-        """Its key."""
+        """The key."""
         return self.key_bytes
 
     def value(self) -> bytes | None:
-        """Its value."""
+        """The value; None for a tombstone."""
         return self.value_bytes
 
     def headers(self) -> None:
-        """None: the offsets topic uses none."""
+        """None: records of the offsets topic have no headers."""
         return
 
     def timestamp(self) -> tuple[int, int]:
-        """Kind of timestamp (its creation), and epoch milliseconds."""
+        """The timestamp's type (create time), and epoch milliseconds."""
         return (1, self.timestamp_ms)
 
 
@@ -113,20 +113,20 @@ class _Entry:
 
 
 class Digest:
-    """Sums up the last record of each key: offset, timestamp and value; the order in which they come does not matter.
+    """A digest of the last record of each key (offset, timestamp and value), whatever the order of keys.
 
-    ``summands``: by key, what its record adds. A record is hashed once and not held: values may have a megabyte each.
+    ``summands``: key -> hash of its record. Records are hashed once and not kept: values may have a megabyte each.
     """
 
     def __init__(self, records: Iterable[TopicRecord] = ()) -> None:
-        """Begin with ``records``."""
+        """Digest ``records``."""
         self.summands: dict[bytes, int] = {}
         self._sum = 0
         for record in records:
             self.put(record)
 
     def put(self, record: TopicRecord) -> None:
-        """It is the last one of its key now; without a value: the key is gone."""
+        """Take the record as the last one of its key; a tombstone removes the key."""
         key, summand = record.key() or b"", _summand(record)
         self._sum ^= self.summands.pop(key, 0)
         if summand is not None:
@@ -134,12 +134,12 @@ class Digest:
             self._sum ^= summand
 
     def holds(self, record: TopicRecord) -> bool:
-        """Whether it is the last one of its key."""
+        """Whether the record is the last one of its key."""
         return self.summands.get(record.key() or b"") == _summand(record)
 
     @property
     def text(self) -> str:
-        """Sixteen hexadecimal digits."""
+        """The digest as sixteen hexadecimal digits."""
         return f"{self._sum:016x}"
 
 
@@ -153,30 +153,30 @@ def _summand(record: TopicRecord) -> int | None:
 
 
 def record_key(owner: bytes, partition: int, key: bytes) -> bytes:
-    """Where ``owner`` keeps the last record of ``key`` of a partition."""
+    """The key under which ``owner`` keeps the last record of ``key`` of a partition."""
     return _KEY.pack(KEY_VERSION, _RECORD, len(owner), partition) + owner + key
 
 
 def record_value(series: int, offset: int, timestamp_ms: int, value: bytes) -> bytes:
-    """That record; a deleted one has no value at all."""
+    """The value of a kept record; a deleted record is written as a tombstone instead."""
     return _VALUE.pack(VERSION, series, offset, timestamp_ms) + value
 
 
 def marker_key(owner: bytes, partition: int) -> bytes:
-    """Where ``owner`` keeps the marker of a partition."""
+    """The key under which ``owner`` keeps the marker of a partition."""
     return _KEY.pack(KEY_VERSION, _MARKER, len(owner), partition) + owner
 
 
 def marker_value(marker: Marker) -> bytes:
-    """The marker as JSON, for people who look."""
+    """The marker as JSON, readable by people."""
     return json.dumps(value_to_json(marker), separators=(",", ":"), sort_keys=True).encode()
 
 
 class SnapshotAssembly:
-    """Puts the records of the snapshots' topic together again, for some partitions of one ``owner``."""
+    """Assembles snapshots of some partitions of one ``owner`` from the records of the snapshots' topic."""
 
     def __init__(self, owner: bytes, partitions: Iterable[int]) -> None:
-        """Begin with nothing."""
+        """Begin with no record."""
         self.size_bytes = 0
         self._owner = owner
         self._unmarked: dict[int, dict[bytes, _Entry | None]] = {number: {} for number in partitions}
@@ -185,7 +185,7 @@ class SnapshotAssembly:
         self._kept: dict[int, set[bytes]] = {number: set() for number in partitions}
 
     def add(self, key: bytes, value: bytes | None) -> None:
-        """Take the next record, in the order of the topic; others' are passed over."""
+        """Take the next record, in the order of the topic; records of other owners and partitions are skipped."""
         if len(key) < _KEY.size:
             return
         version, kind, length, partition = _KEY.unpack_from(key)
@@ -209,10 +209,10 @@ class SnapshotAssembly:
         return marker
 
     def records(self, partition: int, marker: Marker) -> list[StoredRecord]:
-        """What stands before that last marker, in the order of the offsets topic.
+        """The records before the last marker, in the order of the offsets topic.
 
         Raises:
-            InvalidInputError: it is not what the marker sums up.
+            InvalidInputError: the records are not those of the marker.
         """
         marked = [entry.record for entry in self._marked[partition].values() if entry.series == marker.series]
         if (len(marked), Digest(marked).text) != (marker.records, marker.digest):
@@ -222,7 +222,7 @@ class SnapshotAssembly:
         return sorted(marked, key=StoredRecord.offset)
 
     def keys(self, partition: int) -> frozenset[bytes]:
-        """Of all that is kept of a partition, whether or not it belongs to its snapshot, or can be read at all."""
+        """Keys of all records of a partition, also of those that are malformed or outside its snapshot."""
         return frozenset(self._kept[partition])
 
     def _mark(self, partition: int, value: bytes | None) -> None:
@@ -240,7 +240,7 @@ class SnapshotAssembly:
         self._unmarked[partition].clear()
 
     def _write(self, partition: int, key: bytes, value: bytes | None) -> None:
-        # What is malformed counts as gone: then the sum is another one than the marker's. It is kept all the same.
+        # A malformed record counts as deleted, so the digest differs from the marker's; its key is kept all the same.
         kept, written = self._kept[partition], self._unmarked[partition]
         if key not in kept and key not in written:
             self.size_bytes += len(key)

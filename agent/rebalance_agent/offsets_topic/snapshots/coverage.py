@@ -1,7 +1,7 @@
-"""Up to where the offsets topic need not be read again, since all that its records lead to has been said. Pure.
+"""The offsets before which the offsets topic need not be read again: all that follows from it was reported. Pure.
 
-An observer that starts from the last record of each key before such a position, and reads on from there, concludes what
-comes after it exactly as an observer does that never stopped: at that position no group is in the middle of anything.
+An observer that starts from the last record of each key before such a position, and reads on from there, concludes the
+same as an observer that never stopped: at that position no group is in the middle of a rebalance.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from rebalance_agent.tracking.observations import EpochRecord, GroupRecord, Obse
 __all__ = ["HELD_MAX", "SPANS_MAX", "Coverage"]
 
 HELD_MAX = 1_000
-"""Records of one group that are told apart while it is unsettled; what comes later is let go together with the last."""
+"""Records of one unsettled group that are tracked one by one; later ones are released together with the last."""
 
 SPANS_MAX = 1_000
-"""Rebalances of one partition that are told apart while an older one holds it back; then the oldest become one."""
+"""Rebalances of one partition that are tracked one by one while an older one is unsettled; then the oldest merge."""
 
 
 class _Held:
-    """A group's records from the first one on that has not led to all that will be said: (offset, timestamp)."""
+    """A group's records as (offset, timestamp), from the first one on whose rebalance is not settled."""
 
     def __init__(self, partition: int) -> None:
         self.partition = partition
@@ -45,7 +45,7 @@ class _Held:
             self._records[-1] = (self._records[-1][0], max(self._records[-1][1], timestamp_ms))
 
     def release(self, until_ms: int) -> tuple[int, int] | None:
-        """Records up to ``until_ms`` are told: the first and the last of them."""
+        """Remove records up to ``until_ms``; return the offsets of the first and the last of them."""
         gone = []
         while self._records and self._records[0][1] <= until_ms:
             gone.append(self._records.popleft()[0])
@@ -53,28 +53,28 @@ class _Held:
 
 
 class Coverage:
-    """Follows what goes into a tracker and what comes out. Called with each event, then with what led to it.
+    """Follows the observations of a tracker and its events. Called with each event, then with its observation.
 
-    Nobody may begin in the middle of a rebalance, told or not: so besides the records that still matter (``held``) it
-    knows from where to where the told ones went (``spans``), as long as an older record of another group holds back.
-    Nor between records that the coordinator wrote as one: they have one timestamp.
+    No snapshot may end inside a rebalance, settled or not. So besides the records of unsettled groups (``held``) it
+    keeps the offset ranges of settled rebalances (``spans``) while an older record of another group is held. Nor may it
+    end between records that the coordinator wrote as one batch: they have one timestamp.
     """
 
     def __init__(self, unsettled: Callable[[str], bool]) -> None:
-        """``unsettled``: whether the tracker has still to say something about records of a group."""
+        """``unsettled``: whether the tracker has still events to report about a group's records."""
         self._unsettled = unsettled
         self._held: dict[str, _Held] = {}
         self._spans: dict[int, list[tuple[int, int]]] = {}
         self._batches: dict[str, tuple[int, int, int]] = {}
 
     def event(self, event: Event) -> None:
-        """The tracker said something: the rebalance that this closes, and all before it, are told."""
+        """Take an event of the tracker: the rebalance that it closes, and all before it, are settled."""
         held = self._held.get(event.group)
         if held and isinstance(event, GenerationEvent) and event.closes_episode:
             self._release(event.group, held, event.timestamp_ms)
 
     def observed(self, observation: Observation) -> None:
-        """The tracker took an observation."""
+        """Take an observation that the tracker has processed."""
         if not isinstance(observation, GroupRecord | EpochRecord) or not observation.live:
             return
         group = observation.group
@@ -89,13 +89,13 @@ class Coverage:
             self._release(group, held, FOREVER_MS)
 
     def drop(self, keep: Collection[int]) -> None:
-        """Only these partitions matter from now on."""
+        """Forget all partitions but these."""
         self._held = {group: held for group, held in self._held.items() if held.partition in keep}
         self._spans = {partition: spans for partition, spans in self._spans.items() if partition in keep}
         self._batches = {group: batch for group, batch in self._batches.items() if batch[0] in keep}
 
     def covered(self, positions: Mapping[int, int]) -> dict[int, int]:
-        """Partition -> the first offset that must be read again, where all before ``positions`` has been observed."""
+        """Partition -> the first offset that must be read again; all before ``positions`` has been observed."""
         for group, held in list(self._held.items()):
             if not self._unsettled(group):
                 self._release(group, held, FOREVER_MS)
@@ -108,7 +108,7 @@ class Coverage:
         return first
 
     def _join(self, record: GroupRecord | EpochRecord) -> None:
-        """A record of the same moment as the group's last one belongs to that."""
+        """Join a record to the group's last one if they have the same timestamp: they are one batch."""
         partition, begun, at_ms = self._batches.get(record.group, (-1, -1, -1))
         if (partition, at_ms) == (record.partition, record.timestamp_ms):
             self._add_span(partition, (begun, record.offset))
@@ -132,10 +132,10 @@ class Coverage:
             spans[:2] = [(spans[0][0], max(spans[0][1], spans[1][1]))]
 
     def _outside(self, partition: int, offset: int) -> int:
-        """The offset, or the beginning of what it is in the middle of."""
+        """The offset, or the start of the span that it lies in."""
         spans = self._spans.get(partition, [])
         while (start := min((first for first, last in spans if first < offset <= last), default=offset)) < offset:
             offset = start
-        # What lies before it altogether is of no interest any more: the next one will not be earlier.
+        # Spans before it are not needed any more: the next offset will not be lower.
         self._spans[partition] = [span for span in spans if span[1] >= offset]
         return offset

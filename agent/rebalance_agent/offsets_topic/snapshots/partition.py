@@ -1,4 +1,4 @@
-"""One partition of the offsets topic as its snapshot needs it: what is covered, written, and still to write. Pure."""
+"""The state of one partition's snapshot: what is covered, written, and still to write. Pure."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from rebalance_agent.offsets_topic.snapshots.reader import Snapshot
 __all__ = ["MARKED_AGAIN_MS", "SnapshotPartition"]
 
 MARKED_AGAIN_MS = 3_600_000
-"""A snapshot that is old is not built on: where nothing comes for long, it is written down that it is still true."""
+"""Milliseconds after which the marker of an unchanged snapshot is written again: readers refuse old snapshots."""
 
 RECORD_BYTES = 200
-"""Of a record besides its key and value, about: one that deletes a key takes memory, too."""
+"""Estimated bytes of a record besides its key and value: tombstones take memory, too."""
 
 
 @dataclass(slots=True)
 class SnapshotPartition:
-    """``seen``: what the tail read and no snapshot covers; ``due``: what is covered and has still to be written.
+    """What one partition's snapshot covers and has still to write.
 
+    ``seen``: records that the tail read and no snapshot covers; ``due``: covered records that are still to be written.
     Offsets: all before ``position`` is covered, all before ``written`` is in the snapshot, all before ``reached`` read.
-    ``stored``: Kafka has a snapshot of it. ``marked_ms``: when it was last written. ``begun``: it is known as a whole.
-    ``missed``: something of it was not kept, so nothing more can be said of it until it begins anew, which is worth it
-    once all before ``missed_at`` is covered (``restartable``).
+    ``stored``: Kafka has a snapshot of it. ``marked_ms``: when its marker was last written (epoch ms). ``begun``: all
+    its old records are known. ``missed``: some record was not kept, so there is no new snapshot until it begins anew,
+    which makes sense once all before ``missed_at`` is covered (``restartable``).
     """
 
     number: int
@@ -48,9 +49,9 @@ class SnapshotPartition:
     def begin(
         self, base: Iterable[TopicRecord], snapshot: Snapshot | None, series: int, kept: frozenset[bytes]
     ) -> None:
-        """It is known as a whole: by ``snapshot``, else ``base`` begins a ``series``.
+        """All old records are known: by ``snapshot``, or else ``base`` begins a new ``series``.
 
-        ``kept``: keys of all that the topic of the snapshots has of it.
+        ``kept``: keys of all records that the snapshots' topic has of this partition.
         """
         self.begun = True
         if snapshot:
@@ -62,24 +63,24 @@ class SnapshotPartition:
             self.series = series
         for record in base:
             self._take(record)
-            # No snapshot may end before what it holds.
+            # No snapshot may end before a record that it holds.
             self.position = max(self.position, record.offset() + 1)
-        # What no snapshot holds on to would stay in the topic for ever.
+        # Keys of no snapshot would stay in the topic for ever.
         for key in kept - self.digest.summands.keys():
             self.due[key] = StoredRecord(self.number, -1, 0, key, None)
 
     def see(self, record: TopicRecord) -> None:
-        """The tail read it."""
+        """Take a record that the tail read."""
         self.seen.append(record)
         self.seen_bytes += _size_bytes(record)
 
     def covers(self, position: int) -> bool:
-        """Whether all before ``position`` may be called covered."""
-        # Beyond what was read, it is said of an earlier time that this observer had the partition.
+        """Whether the offsets before ``position`` can become covered now."""
+        # A position beyond what was read is of an earlier time in which this observer had the partition.
         return self.begun and self.position <= position <= self.reached
 
     def cover(self, position: int) -> None:
-        """All before ``position``, which it `covers`, need not be read again."""
+        """Cover all before ``position`` (see `covers`): it need not be read again."""
         self.position = position
         while self.seen and self.seen[0].offset() < position:
             record = self.seen.popleft()
@@ -87,7 +88,7 @@ class SnapshotPartition:
             self._take(record)
 
     def miss(self, *, restartable: bool) -> None:
-        """Keep nothing more. ``restartable``: nothing that is still to be covered hinders a new beginning."""
+        """Discard all records. ``restartable``: it may begin anew at once, with nothing to be covered before."""
         self.missed, self.begun, self.restartable = True, False, restartable
         self.missed_at = self.reached
         self.seen.clear()
@@ -96,23 +97,23 @@ class SnapshotPartition:
         self.seen_bytes = 0
 
     def holds(self, record: TopicRecord) -> bool:
-        """Whether ``record`` is the last one of its key, as far as it is covered."""
+        """Whether ``record`` is the last covered one of its key."""
         return self.begun and self.digest.holds(record)
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether there is something to write, were it only that nothing came."""
+        """Whether there is something to write: records, a position, or the marker of an old snapshot."""
         old = self.position == self.reached and now_ms - self.marked_ms >= MARKED_AGAIN_MS
         return self.position > self.written or bool(self.due) or old
 
     @property
     def deletions_bytes(self) -> int:
-        """Of what is due and deletes a key."""
-        return sum(_size_bytes(each) for each in self.due.values() if each.value() is None)
+        """Estimated bytes of the due records that delete a key."""
+        return sum(_size_bytes(record) for record in self.due.values() if record.value() is None)
 
     def _take(self, record: TopicRecord) -> None:
         key = record.key() or b""
         if record.value() is None and key not in self.digest.summands:
-            return  # there is nothing to delete
+            return  # the key is in no snapshot
         self.digest.put(record)
         self.due[key] = record
 

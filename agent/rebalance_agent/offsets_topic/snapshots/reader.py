@@ -1,4 +1,4 @@
-"""Reads back what was snapshotted of the offsets topic, and decides whether it can be built on."""
+"""Reads snapshots of the offsets topic back, and decides whether they can be used."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ __all__ = [
 ]
 
 SNAPSHOT_BYTES_MAX = 512 * 1024 * 1024
-"""Of all partitions that are read at once: ten thousand groups of twenty members have a tenth of it."""
+"""Bytes of all snapshots read at once: ten thousand groups of twenty members have a tenth of it."""
 
 LOAD_MAX_S = 30.0
-"""A gigabyte from a near broker takes ten seconds; whoever waits longer reads the offsets topic itself."""
+"""Seconds for reading snapshots: a gigabyte takes ten. After that the offsets topic itself is read."""
 
 UNREADABLE_MAX_S = 60.0
-"""So long brokers that do not answer are asked again: what happened since a snapshot is told from it alone."""
+"""Seconds for which unanswered reads are retried: only a snapshot tells which events were missed since it."""
 
 TOMBSTONES_KEPT_MS = 86_400_000
-"""Brokers' default of ``delete.retention.ms``. What was deleted longer ago may have left no sign after compaction, and
-what a snapshot holds of it would stay for ever."""
+"""Brokers' default of ``delete.retention.ms``. Older tombstones may be compacted away, and a key that an older snapshot
+holds would stay for ever."""
 
 TUNING = {"fetch.wait.max.ms": "50", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "16384"}
 
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A partition's group records before ``position``, the last of each key, in their order; see `snapshot_codec`."""
+    """The last group record of each key of a partition before ``position``, by offset; see `snapshots.codec`."""
 
     position: int
     written_ms: int
@@ -50,45 +50,45 @@ class Snapshot:
 
 
 class Snapshots(Protocol):
-    """What the tail needs of a store of snapshots. Called from one thread."""
+    """A store of snapshots, as the tail uses it. Called from one thread."""
 
     def load(self, bounds: Mapping[int, tuple[int, int]]) -> dict[int, Snapshot]:
-        """The snapshots that can be built on; ``bounds``: partition -> first offset, and the one after the last.
+        """The usable snapshots by partition; ``bounds``: partition -> start offset and end offset.
 
         Raises:
-            ClusterError: brokers do not answer: ask again.
+            ClusterError: brokers do not answer; the caller is to try again.
         """
         ...
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
-        """The partition is known as a whole: by ``snapshot``, else ``base`` is the last old record of each key."""
+        """All old records of a partition are known: by ``snapshot``, else ``base`` is the last one of each key."""
         ...
 
     def see(self, record: TopicRecord) -> None:
-        """The tail read a record of a group."""
+        """Take a record of a group that the tail read."""
         ...
 
     def reached(self, positions: Mapping[int, int]) -> None:
-        """The tail has read these partitions, which are known as a whole, up to before these offsets."""
+        """The tail has read these partitions (partition -> next offset), whose old records are all known."""
         ...
 
     def missing(self, partitions: Collection[int]) -> frozenset[int]:
-        """Which of these must `begin` again, as of all that was read so far: they are seen from now on."""
+        """Those of ``partitions`` that must `begin` again, with all records read so far."""
         ...
 
     def drop(self, partitions: Collection[int]) -> None:
-        """These partitions are somebody else's now."""
+        """Forget these partitions: another observer owns them now."""
         ...
 
 
 class SnapshotReader:
-    """Loads snapshots from ``topic``. Where one is of no use, the offsets topic itself is read.
+    """Loads snapshots from ``topic``. Where one cannot be used, the offsets topic itself is read.
 
-    ``kept``: the keys of all that was found, by partition, also of snapshots that are of no use.
+    ``kept``: partition -> keys of all records in ``topic``, also of snapshots that cannot be used.
     """
 
     def __init__(self, context: CollectorContext, topic: str, owner: bytes) -> None:
-        """``owner``: whose snapshots."""
+        """Read snapshots of ``owner`` (an observer's group id) in ``topic``."""
         self.kept: dict[int, frozenset[bytes]] = {}
         self._context = context
         self._topic = topic
@@ -96,18 +96,18 @@ class SnapshotReader:
         self._unreadable_since: float | None = None
 
     def load(self, bounds: Mapping[int, tuple[int, int]], made_from: str) -> dict[int, Snapshot]:
-        """See `Snapshots`; ``made_from``: what a snapshot must have been made from to be of use here.
+        """See `Snapshots`; snapshots with another ``made_from`` are not used.
 
         Raises:
             ClusterError: brokers do not answer, and have not for `UNREADABLE_MAX_S` yet.
         """
-        # Of other partitions, which may still wait to begin, it stays.
+        # Other partitions, which may still wait to begin, keep their keys.
         self.kept = {partition: keys for partition, keys in self.kept.items() if partition not in bounds}
         assembly = self._readable(bounds)
         if assembly is None:
             return {}
         self.kept |= {partition: assembly.keys(partition) for partition in bounds}
-        found = {}
+        snapshots = {}
         for partition, (start, end) in bounds.items():
             try:
                 marker = assembly.marker(partition)
@@ -123,10 +123,10 @@ class SnapshotReader:
                     self._ignored("out_of_range", partition, reason)
                 else:
                     records = tuple(assembly.records(partition, marker))
-                    found[partition] = Snapshot(marker.position, marker.written_ms, marker.series, records)
+                    snapshots[partition] = Snapshot(marker.position, marker.written_ms, marker.series, records)
             except InvalidInputError as error:
                 self._ignored("malformed", partition, str(error))
-        return found
+        return snapshots
 
     def _readable(self, partitions: Collection[int]) -> SnapshotAssembly | None:
         try:
@@ -153,7 +153,7 @@ class SnapshotReader:
             for batch in records_before(ends, reader, clock):
                 for record in batch:
                     assembly.add(record.key() or b"", record.value())
-                # `records_before` tells of brokers that fell silent.
+                # Brokers that stop sending make `records_before` raise.
                 if assembly.size_bytes > SNAPSHOT_BYTES_MAX or (batch and clock.monotonic() > until):
                     read_mib = assembly.size_bytes >> 20
                     self._ignored("too_large", None, f"{read_mib} MiB were read and not all of it")

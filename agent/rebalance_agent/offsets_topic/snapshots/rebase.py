@@ -1,4 +1,4 @@
-"""Reads partitions again for the sake of their snapshots alone, beside a tail that goes on and notices nothing."""
+"""Reads partitions again for their snapshots alone, beside the tail, which goes on unchanged."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["SnapshotRebase"]
 
 
 class SnapshotRebase:
-    """What a store of snapshots needs to begin anew where it has none: the last old record of each key."""
+    """Gives a store the last old record of each key of partitions whose snapshots must begin anew."""
 
     def __init__(self, snapshots: Snapshots, backfill: BackfillReader) -> None:
-        """``backfill`` reads for ``snapshots`` alone."""
+        """``backfill`` is used for ``snapshots`` alone."""
         self._snapshots = snapshots
         self._backfill = backfill
 
     def look(self, positions: Mapping[int, int]) -> None:
-        """Ask what is missing of partitions that are known as a whole and read up to ``positions``."""
+        """Begin to read the partitions that the store misses, of those read up to ``positions``."""
         missing = self._snapshots.missing(positions.keys() - self._backfill.pending)
         for partition in missing:
             if positions[partition] == 0:
@@ -27,14 +27,14 @@ class SnapshotRebase:
         self._backfill.expect({partition: positions[partition] for partition in missing})
 
     def read(self) -> None:
-        """Read on, for a moment; nothing is done where nothing is missing."""
+        """Read one batch, if there is anything to read."""
         for partition, base in self._backfill.read().items():
             self._snapshots.begin(partition, base, None)
 
     def drop(self, partitions: Iterable[int]) -> None:
-        """These partitions are somebody else's now."""
+        """Stop reading these partitions: another observer owns them now."""
         self._backfill.drop(partitions)
 
     def close(self) -> None:
-        """Leave, whatever is still to be read."""
+        """Stop reading all partitions."""
         self._backfill.drop(self._backfill.pending)

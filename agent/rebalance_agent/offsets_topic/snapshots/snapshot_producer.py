@@ -1,4 +1,4 @@
-"""A producer that is replaced when it can go on no more, and that forgets no record which Kafka may not have."""
+"""A producer that is replaced after a fatal error, and reports each record that Kafka may not have."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["SnapshotProducer"]
 
 
 class SnapshotProducer:
-    """Used by one thread. Never waits, and never raises what Kafka or librdkafka say: that goes to ``failed``."""
+    """Sends records. Used by one thread; never blocks, and reports Kafka's errors to ``failed`` instead of raising."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class SnapshotProducer:
         failed: Callable[[str], None],
         make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
     ) -> None:
-        """``failed`` is on_done why a record was not taken, or why there is no producer for now."""
+        """``failed`` is called with the reason why a record was not queued, or why there is no producer for now."""
         self._settings = {**settings, "logger": SILENT}
         self._clock = clock
         self._failed = failed
@@ -45,15 +45,16 @@ class SnapshotProducer:
 
     @property
     def working(self) -> bool:
-        """Whether there is one to send with; else `serve` makes one in time."""
+        """Whether there is a producer; else `serve` makes one after a back-off."""
         return self._producer is not None
 
     def send(
         self, topic: str, partition: int, key: bytes, value: bytes | None, on_done: Callable[[str | None], None]
     ) -> bool:
-        """Queue a record; False: not now. ``on_done`` hears, from `serve` or `close`, why it was lost; None: Kafka has it.
+        """Queue a record; False where that is not possible now.
 
-        What was queued at `close` and is not on_done by then may be there or not.
+        ``on_done`` is called by `serve` or `close`: with None when Kafka has the record, else with why it was lost.
+        Records that are still queued after `close` may be in Kafka or not.
         """
         if self._producer is None:
             return False
@@ -70,7 +71,7 @@ class SnapshotProducer:
         return True
 
     def serve(self) -> None:
-        """Take what Kafka has acknowledged."""
+        """Run the callbacks of acknowledged and lost records; replace a failed producer."""
         if self._producer is None:
             if self._clock.monotonic() >= self._reopen_at:
                 self._open()
@@ -78,26 +79,26 @@ class SnapshotProducer:
         try:
             self._producer.poll(0)
         except KafkaException as error:
-            # Fatal errors come out of poll(). A producer that lost its sequence, or that may not write, can do no
-            # more; a new one can, once the right is there.
+            # poll() raises fatal errors. A producer that lost its sequence, or that may not write, cannot go on; a new
+            # one can, once it has the right.
             self._give_up(self._producer, _reason(error))
 
     def close(self, timeout: float) -> None:
-        """Send what waits, ``timeout`` seconds at most."""
+        """Send the queued records, ``timeout`` seconds at most."""
         if self._producer is not None:
             flush(self._producer, timeout)
 
     def _open(self) -> None:
         try:
             self._producer = self._make(self._settings)
-        except KafkaException as error:  # a certificate's file is away, for one
+        except KafkaException as error:  # such as a missing certificate file
             self._wait(_reason(error))
 
     def _give_up(self, producer: KafkaProducer, reason: str) -> None:
         self._producer = None
         self._wait(reason)
         flush(producer, 0)
-        # librdkafka tells nothing more of what it still held.
+        # librdkafka runs no callback for the records that it still had.
         left, self._callbacks = self._callbacks, {}
         for on_done in left.values():
             on_done(reason)
@@ -110,7 +111,7 @@ class SnapshotProducer:
         def delivered(error: KafkaError | None, _message: object) -> None:
             on_done = self._callbacks.pop(number, None)
             if on_done is None:
-                return  # it was given up with its producer
+                return  # lost with its producer, and reported then
             if error is None:
                 self._backoff.reset()
                 on_done(None)

@@ -13,42 +13,42 @@ from rebalance_agent.tracking.observations import Backfilled, Observation, Parti
 __all__ = ["EVERY_S", "CoverageSource", "PublishProgress", "SnapshotSchedule"]
 
 EVERY_S = 5.0
-"""Between two snapshots: about what a restart has to read again, besides what had not settled."""
+"""Seconds between two snapshots: about what a restart has to read again, besides unsettled rebalances."""
 
 
 class PublishProgress(Protocol):
-    """What is asked of `Publisher`."""
+    """How far the publisher of events has come (see `Publisher`)."""
 
     @property
     def queued(self) -> int:
-        """How many messages were ever queued."""
+        """The number of messages ever queued."""
         ...
 
     @property
     def completed(self) -> int:
-        """How many of them, from the first on, are all acknowledged or given up."""
+        """The number of messages, from the first on, that are all acknowledged or given up."""
         ...
 
 
 class CoverageSource(Protocol):
-    """What is told to `SnapshotStore`."""
+    """The methods of `SnapshotStore` that the schedule calls."""
 
     def cover(self, positions: Mapping[int, int]) -> None:
-        """All before ``positions`` need not be read again."""
+        """All offsets before ``positions`` need not be read again."""
         ...
 
     def serve(self) -> None:
-        """Take what Kafka has acknowledged."""
+        """Process what Kafka has acknowledged."""
         ...
 
 
 class SnapshotSchedule:
-    """Hears all that the tracker hears, after it, and each event before that. Used by the tracker's thread."""
+    """Takes each event of the tracker, then the observation that led to it. Used by the tracker's thread."""
 
     def __init__(
         self, store: CoverageSource, coverage: Coverage, progress: PublishProgress | None, clock: Clock
     ) -> None:
-        """``progress`` of the events; None where none are published."""
+        """``progress``: that of publishing events; None where no events are published."""
         self._store = store
         self._coverage = coverage
         self._progress = progress
@@ -58,11 +58,11 @@ class SnapshotSchedule:
         self._last: Mapping[int, int] = {}
 
     def on_event(self, event: Event) -> None:
-        """The tracker said this, and it is on its way."""
+        """Take an event of the tracker, which is queued for publishing already."""
         self._coverage.event(event)
 
     def on_observation(self, observation: Observation) -> None:
-        """The tracker took this, and what it said of it is on its way."""
+        """Take an observation that the tracker has processed; its events are queued for publishing already."""
         self._coverage.observed(observation)
         if isinstance(observation, PartitionsOwned):
             self._coverage.drop(observation.partitions)
@@ -72,9 +72,9 @@ class SnapshotSchedule:
             self._reached(observation.positions)
 
     def end(self, owned: Collection[int]) -> None:
-        """Nothing more will be said: the last snapshot, of all whose events are told by now.
+        """Write the last snapshot, of all records whose events are published by now.
 
-        ``owned``: the partitions that are still ours. Of another one its new owner may have written a newer snapshot.
+        ``owned``: the partitions that are still owned. The new owner of another one may have written a newer snapshot.
         """
         self._store.serve()
         if self._progress is None or self._progress.completed >= self._progress.queued:

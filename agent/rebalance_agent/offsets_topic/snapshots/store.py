@@ -1,7 +1,7 @@
-"""Keeps snapshots of the partitions of the offsets topic in a compacted topic, so that a restart or a takeover goes on.
+"""Keeps snapshots of the offsets topic's partitions in a compacted topic, for restarts and takeovers.
 
-What a snapshot covers is decided by `Coverage`, and only counts once Kafka has acknowledged every event that it led to:
-an event that was lost with its observer comes out again at the next one.
+`Coverage` decides what a snapshot covers. It is written only after Kafka has acknowledged all events that the covered
+records led to: an event that was lost with its observer is reported again by the next one.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from rebalance_agent.offsets_topic.snapshots.snapshot_producer import SnapshotPr
 __all__ = ["PENDING_BYTES_MAX", "TOPIC_CONFIG", "SnapshotStore"]
 
 PENDING_BYTES_MAX = 64 * 1024 * 1024
-"""Records of one partition that wait to be covered: more means that events cannot be published for a long time."""
+"""Bytes of one partition's records that wait to be covered: more wait only if events cannot be published for long."""
 
 PARTITIONS = 50
-"""Of a topic that we create before there is an offsets topic; else as many as that has."""
+"""Partitions of the created topic where there is no offsets topic yet; else it gets as many as that has."""
 
 AGAIN_S = 60.0
-"""Least time between two times that partitions are read anew for their snapshots' sake."""
+"""Minimum seconds between two times that partitions are read again for their snapshots."""
 
 QUEUE_KILOBYTES_MAX = 32 * 1024
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
-"""A group's record of a megabyte, which is what the offsets topic takes by default, must fit with what we add."""
+"""Bytes of a message: a group's record of a megabyte, the offsets topic's default limit, must fit with what we add."""
 
 TOPIC_CONFIG = {
     "cleanup.policy": "compact",
     "max.message.bytes": str(MESSAGE_BYTES_MAX),
-    # Only closed segments are compacted, and all that is left is read at every start.
+    # Only closed segments are compacted, and every start reads all that is left.
     "segment.bytes": str(16 * 1024 * 1024),
     "min.cleanable.dirty.ratio": "0.1",
 }
 
 
 class SnapshotStore:
-    """Thread-safe: the tail's thread brings records, the tracker's says what is covered."""
+    """Writes and loads snapshots. Thread-safe: the tail's thread adds records, the tracker's thread covers offsets."""
 
     def __init__(
         self,
@@ -66,10 +66,10 @@ class SnapshotStore:
         make: Callable[[dict[str, Any]], KafkaProducer] | None = None,
         reader: SnapshotReader | None = None,
     ) -> None:
-        """Keep them in ``topic`` for ``owner``; ``made_from`` says of which cluster's which groups.
+        """Keep snapshots in ``topic`` for ``owner``; ``made_from`` names the cluster and the filter of groups.
 
-        ``written(now_ms, size_bytes)`` is on_done of every snapshot that Kafka acknowledged, and of the bytes of records
-        that were sent for it.
+        ``written(now_ms, size_bytes)`` is called for each snapshot that Kafka has acknowledged, with the bytes of the
+        records that were sent for it.
         """
         self._context = context
         self._topic = topic
@@ -91,7 +91,7 @@ class SnapshotStore:
             "message.timeout.ms": 30_000,
             **context.properties,
             "acks": "all",
-            # A marker must not overtake the records that it sums up.
+            # A marker must not overtake its records.
             "enable.idempotence": True,
         }
         self._producer = SnapshotProducer(settings, context.clock, self._failed, make)
@@ -106,28 +106,28 @@ class SnapshotStore:
             "snapshots_loaded",
             partitions=len(snapshots),
             of=len(bounds),
-            records=sum(len(each.records) for each in snapshots.values()),
+            records=sum(len(snapshot.records) for snapshot in snapshots.values()),
             seconds=round(self._context.clock.monotonic() - begun, 3),
         )
         return snapshots
 
     def _prepare(self) -> bool:
-        """Find the topic, or create it where that is allowed; and say what a snapshot is made from now.
+        """Find the topic, or create it where that is allowed, and set what snapshots are made from.
 
-        Whether it was there, and so may hold something.
+        Returns whether the topic existed, and so may have snapshots.
         """
         cluster = self._context.cluster
         cluster_id, counts = cluster.identify()
         self._made_from = f"cluster {cluster_id}, {OFFSETS_TOPIC} {cluster.topic_id(OFFSETS_TOPIC)}, {self._filter}"
-        found = count = counts.get(self._topic, 0)
-        if not found:
+        existing = count = counts.get(self._topic, 0)
+        if not existing:
             size = counts.get(OFFSETS_TOPIC, PARTITIONS)
             effect = "no snapshots until it is there: each start reads the whole offsets topic"
             if create_topic(cluster, self._topic, size, TOPIC_CONFIG, effect):
                 count = size
         with self._lock:
             self._count = count
-        return bool(found)
+        return bool(existing)
 
     def begin(self, partition: int, base: Iterable[TopicRecord], snapshot: Snapshot | None) -> None:
         """See `offsets_topic.snapshots.reader.Snapshots`."""
@@ -174,10 +174,10 @@ class SnapshotStore:
             for partition in partitions:
                 self._partitions.pop(partition, None)
 
-    # The thread of the membership
+    # The thread of the ownership
 
     def stored(self, partitions: Collection[int]) -> bool:
-        """Whether each of ``partitions`` that can have a snapshot has one."""
+        """Whether each of ``partitions`` that can get a snapshot has one."""
         with self._lock:
             states = [self._partitions[number] for number in partitions if number in self._partitions]
             return not self._producer.working or all(state.stored or state.missed for state in states)
@@ -191,7 +191,7 @@ class SnapshotStore:
     # The thread of the topics' poll
 
     def on_topics(self, partitions: Mapping[str, int]) -> None:
-        """Partition counts of topics were read: ours may be among them now."""
+        """Take the partition counts of all topics: the snapshots' topic may exist now."""
         count = partitions.get(self._topic, 0)
         with self._lock:
             if self._count or not (count and self._made_from):
@@ -202,7 +202,7 @@ class SnapshotStore:
     # The tracker's thread
 
     def cover(self, positions: Mapping[int, int]) -> None:
-        """All that lies before ``positions`` (by partition) need not be read again: write down what it was."""
+        """Write snapshots up to ``positions`` (partition -> offset): all before need not be read again."""
         with self._lock:
             if not self._count:
                 return
@@ -215,16 +215,16 @@ class SnapshotStore:
                 elif state.covers(position):
                     state.cover(position)
                     self._write(state)
-                    # Values are as many as the offsets topic has; what is to be deleted would become ever more.
+                    # Values are bounded by the offsets topic's own keys; tombstones are not.
                     if state.deletions_bytes > PENDING_BYTES_MAX:
                         self._too_large(state, "what is to be deleted waits to be written")
 
     def serve(self) -> None:
-        """Take what Kafka has acknowledged."""
+        """Process what Kafka has acknowledged."""
         self._producer.serve()
 
     def close(self, timeout: float) -> None:
-        """Send what waits, ``timeout`` seconds at most. What is left is read again by whoever comes next."""
+        """Send the queued records, ``timeout`` seconds at most; the next observer reads again what is left."""
         self._producer.close(timeout)
 
     def _write(self, state: SnapshotPartition) -> None:
@@ -238,7 +238,7 @@ class SnapshotStore:
                 None if value is None else record_value(state.series, record.offset(), record.timestamp()[1], value)
             )
             if not self._send(partition, record_key(self._owner, partition, key), stored, self._requeue(record)):
-                return  # the queue is full: the rest follows
+                return  # the queue is full: the rest follows later
             del state.due[key]
             size_bytes += len(key) + len(stored or b"")
         digest = state.digest
@@ -251,7 +251,7 @@ class SnapshotStore:
                 self._failing, state.stored = False, True
                 self._written(now_ms, size_bytes)
             else:
-                state.written = -1  # it is due again
+                state.written = -1  # due again
 
         if self._send(partition, marker_key(self._owner, partition), marker_value(marker), on_done):
             state.written, state.marked_ms = state.position, now_ms
@@ -260,7 +260,7 @@ class SnapshotStore:
         return self._producer.send(self._topic, partition % self._count, key, value, on_done)
 
     def _requeue(self, record: TopicRecord) -> Callable[[str | None], None]:
-        """What was not written is due again, unless a newer record of its key is, or the partition went."""
+        """A callback that makes a lost record due again, unless a newer one of its key is, or the partition is gone."""
 
         def on_done(lost: str | None) -> None:
             if lost is None:
@@ -273,7 +273,7 @@ class SnapshotStore:
         return on_done
 
     def _too_large(self, state: SnapshotPartition, reason: str) -> None:
-        """What was written stays true; it only covers less than it could."""
+        """Stop the partition's snapshot; the written one stays valid, and covers less than it could."""
         state.miss(restartable=False)
         self._context.meters.snapshot_problem("too_large")
         self._log.warning(

@@ -11,10 +11,10 @@ from rebalance_agent.clock import Clock
 from rebalance_agent.cluster.admin_client import Cluster
 from rebalance_agent.errors import ClusterError, InvalidInputError
 from rebalance_agent.gateway.gateway_server import ListenAddresses
-from rebalance_agent.gateway.groups import Rules, parse_rules, stands_against
+from rebalance_agent.gateway.groups import Rules, parse_rules, rewrite_obstacle
 from rebalance_agent.gateway.transport.addresses import Address
 from rebalance_agent.gateway.transport.api_versions import API_VERSIONS
-from rebalance_agent.gateway.transport.broker_connections import connected
+from rebalance_agent.gateway.transport.broker_connections import connect
 from rebalance_agent.gateway.transport.close_reason import RefusedError
 from rebalance_agent.gateway.transport.free_ports import PORT_MAX, address_problem, ephemeral_ports
 from rebalance_agent.model.group import GroupState
@@ -97,7 +97,7 @@ def _groups(cluster: Cluster, rules: Rules) -> Iterator[Finding]:
         if now.state is GroupState.DEAD or (rule := rules.of(now.group)) is None:
             continue
         name, purpose = f"group {now.group[:200]!r}", f"gets {rule.strategy.name}"
-        if problem := stands_against(rule, now):
+        if problem := rewrite_obstacle(rule, now):
             yield Finding(name, FindingStatus.FAILED, purpose, problem, fix="correct --gateway-groups, or the clients")
         else:
             yield Finding(
@@ -142,7 +142,7 @@ async def _trouble(address: Address, tls: ssl.SSLContext | None) -> str:
     if problem := address_problem(address):
         return problem
     try:
-        link = await connected([address], tls)
+        link = await connect([address], tls)
     except RefusedError as error:
         return str(error)
     try:

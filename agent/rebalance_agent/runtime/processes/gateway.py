@@ -144,7 +144,7 @@ class GatewayRole:
             assign_seconds=self._settings.gateway_assign_seconds,
             rack=self._settings.gateway_rack,
         )
-        gateway = Gateway(self._places, groups.talk, self._counts, self._sidecar.health, self._clock)
+        gateway = Gateway(self._places, groups.for_connection, self._counts, self._sidecar.health, self._clock)
         await gateway.start()
         self._gateway = gateway
         self._log.info("gateway_listening", port=gateway.port, port_base=self._places.port_base)
@@ -172,7 +172,7 @@ class GatewayRole:
                 self._log.info("brokers_unknown", reason=str(error), help="known as soon as a client asks for them")
                 await asyncio.sleep(backoff.next())
                 continue
-            await gateway.known(brokers)
+            await gateway.open_ports(brokers)
             return
 
     def _emit(self, event: Event | Sequence[Event]) -> None:
