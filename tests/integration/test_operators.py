@@ -106,7 +106,7 @@ def test_what_was_read_and_not_committed_is_told_when_it_goes(kafka, names, stra
 def test_a_sidecar_hears_that_a_quiet_process_lives(kafka, names):
     bootstrap, (topic, group, _) = kafka.bootstrap_servers, names
     create_topic(bootstrap, topic, PARTITIONS)
-    beating = Heartbeat(reporter._beat_all, period_seconds=0.1)
+    beating = Heartbeat(reporter._beat_reporters, period_seconds=0.1)
     with beside(None) as sidecar:
         member = Member(bootstrap, group, topic, f"http://127.0.0.1:{sidecar.role.events_port}", "quiet")
         eventually(lambda: sidecar.metric("kafka_rebalance_member_partitions", consumergroup=group, client_id="quiet"))
