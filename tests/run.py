@@ -106,6 +106,7 @@ STATIC = Tier(
 )
 # Files that take long come early, for all wait for what is begun last.
 FAST = ("tests/properties", "tests/golden", "tests/fuzz", "tests/soak", "tests/contracts", "tests/unit")
+QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
@@ -145,12 +146,12 @@ TIERS = (
 
 LOOP = (
     STATIC,
-    Tier("fast", (pytest(*FAST, processes=2, coverage=False),)),
-    Tier("peers", (pytest("tests/peers", coverage=False),)),
+    Tier("fast", (pytest(*FAST, QUICK, processes=2, coverage=False),)),
+    Tier("peers", (pytest("tests/peers", QUICK, coverage=False),)),
     Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),), HELM_PROGRAMS),
     Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
 )
-"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane."""
+"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane, and fewer examples."""
 
 ON_REQUEST = (
     # Soaks of many minutes, and many more examples of each rule.
@@ -158,11 +159,7 @@ ON_REQUEST = (
         "slow",
         (
             pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),
-            pytest(
-                *("tests/properties", "tests/peers", "--hypothesis-profile=deep", "--timeout=3600"),
-                lane=ALONE,
-                coverage=False,
-            ),
+            pytest("tests/properties", "tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
         ),
     ),
     # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
