@@ -159,7 +159,8 @@ ON_REQUEST = (
         "slow",
         (
             pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),
-            pytest("tests/properties", "tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
+            pytest("tests/properties", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
+            pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
         ),
     ),
     # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
