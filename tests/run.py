@@ -6,9 +6,10 @@ is the loop of change and try, as ``make test-fast`` runs it: no coverage, no Sp
 end. Under ``CI=true`` a missing tool is an error; elsewhere the tests that need it are skipped and listed at the end.
 
 Two lanes keep the processors busy. Tests that watch real sockets and real time wait for most of theirs: they have the
-normal priority. All that computes runs beside them with a lower one, of the processor time that they leave. Processes
-of one tier share its files (`support.runner.shares`), so that they end together. The output of each command comes when
-it is done. What a tier can have built beforehand is built from the start on, at the lowest priority.
+normal priority, two processes at once, or one where a timetable has to be kept. All that computes runs beside them with
+a lower priority, of the processor time that they leave. Processes of one tier share its files
+(`support.runner.shares`), so that they end together. The output of each command comes when it is done. What a tier can
+have built beforehand is built from the start on, at the lowest priority.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ ALONE = Lane(1)
 class Command:
     """A program of the environment; ``pytest`` if it is one that takes pytest's arguments.
 
-    ``processes``: how many run at once, and share the test files.
+    ``processes``: how many run at once, and share the test files. ``slots``: how much room each takes in its lane.
     """
 
     name: str
@@ -62,6 +63,7 @@ class Command:
     lane: Lane = COMPUTING
     pytest: bool = False
     processes: int = 1
+    slots: int = 1
 
 
 @dataclass(frozen=True)
@@ -81,14 +83,16 @@ def tool(*arguments: str) -> Command:
     return Command(" ".join(arguments), (str(BIN / arguments[0]), *arguments[1:]))
 
 
-def pytest(*arguments: str, lane: Lane = COMPUTING, processes: int = 1, coverage: bool = True) -> Command:
+def pytest(
+    *arguments: str, lane: Lane = COMPUTING, processes: int = 1, slots: int = 1, coverage: bool = True
+) -> Command:
     """A pytest process, which counts the lines that it runs: pure Python takes two to three times as long by that.
 
     Tests that are marked ``no_cover`` run without that: others count the same lines.
     """
     counting = ("--cov", "--cov-report=") if coverage else ()
     name = " ".join(("pytest", *arguments))
-    return Command(name, (*PYTEST, *counting, *arguments), lane, pytest=True, processes=processes)
+    return Command(name, (*PYTEST, *counting, *arguments), lane, pytest=True, processes=processes, slots=slots)
 
 
 STATIC = Tier(
@@ -102,6 +106,7 @@ STATIC = Tier(
 )
 # Files that take long come early, for all wait for what is begun last.
 FAST = ("tests/properties", "tests/golden", "tests/fuzz", "tests/soak", "tests/contracts", "tests/unit")
+QUICK, DEEP = "--hypothesis-profile=quick", "--hypothesis-profile=deep"
 HELM_PROGRAMS = tool("python", "-m", "support.cluster.kube_tools")
 
 TIERS = (
@@ -124,22 +129,29 @@ TIERS = (
     Tier(
         "live",
         (
-            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, coverage=False),
+            pytest("tests/alerts", "tests/dashboards", "-m", "live", lane=WAITING, slots=2, coverage=False),
             pytest("tests/alerts", "tests/dashboards", "-m", "not live", coverage=False),
         ),
     ),
-    # Each process has a broker of its own.
-    Tier("integration", (pytest("tests/integration", lane=WAITING, processes=2),)),
+    Tier(
+        "integration",
+        (
+            # What has to keep up with a timetable or a model.
+            pytest("tests/integration", "-m", "timed", lane=WAITING, slots=2),
+            # Each process has a broker of its own.
+            pytest("tests/integration", "-m", "not timed", lane=WAITING, processes=2),
+        ),
+    ),
 )
 
 LOOP = (
     STATIC,
-    Tier("fast", (pytest(*FAST, processes=2, coverage=False),)),
-    Tier("peers", (pytest("tests/peers", coverage=False),)),
+    Tier("fast", (pytest(*FAST, QUICK, processes=2, coverage=False),)),
+    Tier("peers", (pytest("tests/peers", QUICK, coverage=False),)),
     Tier("helm", (pytest("tests/helm", "-m", "not api_server", "--timeout=1800", coverage=False),), HELM_PROGRAMS),
     Tier("integration", (pytest("tests/integration", "-m", "end_to_end", lane=WAITING, coverage=False),)),
 )
-"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane."""
+"""Tiers of ``--fast``: the same tests, without those that need minutes or a control plane, and fewer examples."""
 
 ON_REQUEST = (
     # Soaks of many minutes, and many more examples of each rule.
@@ -147,11 +159,8 @@ ON_REQUEST = (
         "slow",
         (
             pytest("tests/slow", "--timeout=3600", lane=ALONE, coverage=False),
-            pytest(
-                *("tests/properties", "tests/peers", "--hypothesis-profile=deep", "--timeout=3600"),
-                lane=ALONE,
-                coverage=False,
-            ),
+            pytest("tests/properties", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
+            pytest("tests/peers", DEEP, "--timeout=3600", lane=ALONE, coverage=False),
         ),
     ),
     # A real node: root on Linux, packages of the system, and all the rest of Kubernetes to build.
@@ -289,7 +298,7 @@ def jobs_of(tier: Tier, extra: list[str], environment: dict[str, str], claims: P
             if command.processes > 1:
                 name += f" ({process + 1} of {command.processes} processes)"
             data = {"COVERAGE_FILE": str(ROOT / f".coverage.{tier.name}-{next(numbers)}")}
-            yield Job(name, arguments, {**environment, **data}, command.lane)
+            yield Job(name, arguments, {**environment, **data}, command.lane, command.slots)
 
 
 def good_ends(extra: list[str]) -> set[int]:

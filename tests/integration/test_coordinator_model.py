@@ -23,6 +23,7 @@ from support.observer.observing import create_topic, eventually
 
 pytestmark = [
     pytest.mark.integration,
+    pytest.mark.timed,  # members that are late make another history than the model's
     pytest.mark.filterwarnings("ignore:.*_text is deprecated:DeprecationWarning"),
 ]
 

@@ -22,6 +22,7 @@ RUN_SECONDS_MAX = 150
 END_SECONDS_MAX = 30
 
 
+@pytest.mark.timed
 def test_a_checked_run_of_sixty_seconds_shows_every_step_and_agrees_with_the_coordinator(tmp_path):
     summary = tmp_path / "summary.json"
     done = subprocess.run(

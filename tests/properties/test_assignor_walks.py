@@ -16,6 +16,7 @@ from rebalance_agent.assignors import STRATEGIES, judge
 from support.assignors.optimum import optimum, squares_and_moves
 from support.assignors.rules import check, valid_owners
 from support.assignors.walks import Walk
+from support.examples import examples
 
 WALKS = int(os.environ.get("REBALANCE_WALKS", "45"))
 STEPS = 8
@@ -23,7 +24,7 @@ STEPS = 8
 
 @pytest.mark.parametrize("name", ["sticky", "cooperative-sticky", "weighted-sticky"])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=WALKS)
+@settings(max_examples=examples(WALKS))
 def test_no_better_balance_and_no_fewer_moves_are_possible(name, seed):
     strategy = STRATEGIES[name]
     for stop in Walk(seed).stops(strategy, STEPS):

@@ -1,26 +1,28 @@
 """How many examples Hypothesis tries of a rule.
 
-A hundred of each core rule with every change; ``--hypothesis-profile=deep``, which ``make test-slow`` has, tries five
-times as many of each.
+A hundred of each core rule with every change. ``--hypothesis-profile=quick``, which ``make test-fast`` has, tries a
+quarter of that, and ``deep``, which ``make test-slow`` has, five times as many.
 """
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
 
+QUICK = 25
 USUAL = 100
 DEEP = 500
 
 
 def register_profiles() -> None:
-    """Make the profile for every change the one that holds, and the other known by its name."""
+    """Make the profile for every change the one that holds, and the others known by their names."""
     # How long an example takes depends on who else uses the processors; pytest's own timeout ends what hangs.
     common = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.register_profile("rebalance-agent", common, max_examples=USUAL)
+    settings.register_profile("quick", common, max_examples=QUICK)
     settings.register_profile("deep", common, max_examples=DEEP)
     settings.load_profile("rebalance-agent")
 
 
 def examples(usual: int = USUAL) -> int:
     """The number of examples in the profile that holds, of a rule that has ``usual`` ones with every change."""
-    return usual * settings().max_examples // USUAL
+    return max(1, usual * settings().max_examples // USUAL)

@@ -31,12 +31,16 @@ class Lane:
 
 @dataclass(frozen=True)
 class Job:
-    """A command, what it is called where people read, its environment, and the lane in which it runs."""
+    """A command, what it is called where people read, its environment, and the lane in which it runs.
+
+    ``slots``: how many of the lane's ``at_once`` it takes up.
+    """
 
     name: str
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     lane: Lane
+    slots: int = 1
 
 
 @dataclass(frozen=True)
@@ -86,14 +90,16 @@ def run_jobs(jobs: Sequence[Job], clock: Clock) -> list[Result]:
 
 
 def _due(jobs: Sequence[Job], runs: Mapping[int, _Run]) -> Iterator[int]:
-    """The indexes of jobs to begin now."""
+    """The indexes of jobs to begin now; a job that finds no room keeps those after it in its lane waiting."""
     free = {job.lane: job.lane.at_once for job in jobs}
     for index, run in runs.items():
-        free[jobs[index].lane] -= not run.over()
+        if not run.over():
+            free[jobs[index].lane] -= jobs[index].slots
     for index, job in enumerate(jobs):
-        if index not in runs and free[job.lane] > 0:
-            free[job.lane] -= 1
-            yield index
+        if index not in runs:
+            free[job.lane] -= job.slots
+            if free[job.lane] >= 0:
+                yield index
 
 
 class _Run:

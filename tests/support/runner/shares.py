@@ -33,14 +33,26 @@ class Claims:
         self._mine: dict[Path, bool] = {}
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
-        """Pass over a test whose file another process has claimed.
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Run the tests of the files that can be claimed, in their order."""
+        if session.testsfailed or session.config.option.collectonly:
+            return None  # there is nothing to share
+        mine = filter(self._is_mine, session.items)
+        item = next(mine, None)
+        while item is not None:
+            following = next(mine, None)  # what both need is not torn down between them
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail:
+                raise session.Failed(session.shouldfail)
+            if session.shouldstop:
+                raise session.Interrupted(session.shouldstop)
+            item = following
+        return True
 
-        Pytest has by then torn down all that belonged to the file before, so there is nothing to end.
-        """
+    def _is_mine(self, item: pytest.Item) -> bool:
         if item.path not in self._mine:
             self._mine[item.path] = self._claim(item.path)
-        return None if self._mine[item.path] else True
+        return self._mine[item.path]
 
     def _claim(self, path: Path) -> bool:
         try:

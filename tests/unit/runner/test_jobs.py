@@ -66,6 +66,16 @@ def test_no_more_of_them_than_may(tmp_path):
     assert statuses(*(job(name, alone, tmp_path / "here") for name in "abc"), at_once=1) == [0, 0, 0]
 
 
+def test_a_job_that_takes_a_whole_lane_has_it_for_itself_and_is_not_overtaken(tmp_path):
+    first, whole = tmp_path / "first", tmp_path / "whole"
+    two = Lane(2)
+    slow = job("a", "time.sleep(0.2); Path(sys.argv[1]).touch()", first, lane=two)
+    after = "sys.exit(not Path(sys.argv[1]).exists())"  # good if that has ended
+    alone = job("b", f"time.sleep(0.2); Path(sys.argv[2]).touch(); {after}", first, whole, lane=two)
+    last = job("c", after, whole, lane=two)
+    assert statuses_of(slow, replace(alone, slots=2), last) == [0, 0, 0]
+
+
 def test_a_lane_that_is_full_holds_no_other_lane_up(tmp_path):
     last = tmp_path / "last"
     other = Lane(1, niceness=1)

@@ -1,5 +1,6 @@
 """Processes that share test files: each file is run by one of them, as a whole."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,42 +25,50 @@ def test_number(alone, number):
 """
 
 
+# A process that runs the first and the third leaves a folder by a file that it does not run.
+ONE, TWO, THREE = "a/test_one.py", "a/test_two.py", "b/test_three.py"
+
+
 @pytest.fixture
 def shared(tmp_path):
     """Runs pytest on three files with one folder of claims; gives the exit status and the tests that were run."""
     files, claims = tmp_path / "files", tmp_path / "claims"
-    files.mkdir()
     claims.mkdir()
-    for name, good in (("one", True), ("two", False), ("three", True)):
-        (files / f"test_{name}.py").write_text(MODULE.format(good=good))
+    for name, good in ((ONE, True), (TWO, False), (THREE, True)):
+        (files / name).parent.mkdir(parents=True, exist_ok=True)
+        (files / name).write_text(MODULE.format(good=good))
 
     def run(*chosen, place):
         pytest_alone = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "--rootdir", str(files)]
         sharing = ["-p", "support.runner.shares", "--share-by", str(claims)]
         done = subprocess.run(
-            [*pytest_alone, *sharing, *(str(files / each) for each in chosen)],
+            [*pytest_alone, *sharing, *(each if each == "-x" else str(files / each) for each in chosen)],
             env={"PYTHONPATH": str(TESTS), "PLACE": str(tmp_path / place), "PATH": ""},
             capture_output=True,
             text=True,
             check=False,
             cwd=files,
         )
-        lines = (line.split()[0] for line in done.stdout.splitlines() if line.startswith("test_") and "::" in line)
+        lines = (line.split()[0] for line in done.stdout.splitlines() if re.match("[ab]/test_.*::", line))
         return done.returncode, sorted({line.partition("::")[0] for line in lines}), done.stdout
 
     return run
 
 
 def test_each_file_is_run_once_and_a_failure_is_that_of_who_ran_it(shared):
-    status, files, said = shared("test_two.py", place="a")
-    assert (status, files) == (1, ["test_two.py"]), said
-    status, files, said = shared("test_one.py", "test_two.py", "test_three.py", place="b")
-    assert (status, files) == (0, ["test_one.py", "test_three.py"]), said
+    status, files, said = shared(TWO, place="a")
+    assert (status, files) == (1, [TWO]), said
+    status, files, said = shared(ONE, TWO, THREE, place="b")
+    assert (status, files) == (0, [ONE, THREE]), said
     assert "6 passed" in said
 
 
 def test_who_comes_too_late_has_nothing_to_do_and_is_content(shared):
-    everything = ("test_one.py", "test_three.py")
-    assert shared(*everything, place="a")[0] == 0
-    status, files, said = shared(*everything, place="b")
+    assert shared(ONE, THREE, place="a")[0] == 0
+    status, files, said = shared(ONE, THREE, place="b")
     assert (status, files) == (0, []), said
+
+
+def test_the_first_failure_ends_it_where_that_is_asked_for(shared):
+    status, files, said = shared("-x", TWO, THREE, place="a")
+    assert (status, files) == (1, [TWO]), said
