@@ -1,7 +1,6 @@
 """The alerts' rules as the chart reads them: a chart has no access to files beside it.
 
-The boards' JSON stands once, in ``dashboards/json``: ``files/dashboards`` links to it, and Helm puts what a link names
-into the package.
+The boards' JSON stands once, in the chart; ``dashboards/json`` links to it.
 """
 
 from __future__ import annotations

@@ -30,8 +30,7 @@ def test_no_copy_is_left_over():
     assert there == {path for path in WRITTEN if path.parent.name == "rules"}
 
 
-def test_the_package_holds_the_boards_that_the_chart_links_to(tmp_path):
-    assert (CHART / "files" / "dashboards").readlink() == Path("../../../dashboards/json")
+def test_the_package_holds_the_boards(tmp_path):
     subprocess.run([program("helm"), "package", CHART, "--destination", tmp_path], check=True)
     with tarfile.open(next(tmp_path.glob("*.tgz"))) as package:
         held = {
