@@ -203,9 +203,7 @@ def _finish_all() -> None:
     clock = SystemClock()
     start = clock.monotonic()
     reporters = list(_reporters)
-    for (
-        reporter
-    ) in reporters:  # all of them first, so that the process waits for the longest grace period, not for the sum
+    for reporter in reporters:  # all first: the process waits for the longest grace period, not for the sum
         reporter.hurry()
     for reporter in reporters:
         reporter.finish(max(0.0, reporter.exit_grace_seconds - (clock.monotonic() - start)))
