@@ -72,12 +72,12 @@ class Listener:
 
     @classmethod
     def tls(cls, tls: Tls) -> Listener:
-        """A TLS listener; with ``tls.clients`` mTLS. The principal is then the certificate's subject (``User:CN=...``)."""
+        """A TLS listener; with ``tls.clients`` mTLS. The principal is the certificate's subject (``User:CN=...``)."""
         return cls("SSL", tls.properties())
 
     @classmethod
     def sasl(cls, mechanism: Mechanism, users: Mapping[str, str] | None = None, tls: Tls | None = None) -> Listener:
-        """A SASL listener; ``users``: name -> password. OAUTHBEARER accepts any unsigned token (RFC 7515, ``alg: none``).
+        """A SASL listener; ``users``: name -> password. OAUTHBEARER accepts unsigned tokens (RFC 7515, ``alg: none``).
 
         Raises:
             BrokerError: an unknown mechanism, or a name or password that a JAAS configuration cannot contain.
