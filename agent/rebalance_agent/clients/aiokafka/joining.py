@@ -33,7 +33,7 @@ class Joining:
     """
 
     def __init__(self, client: Any, topics: TopicsBeforeAssign | None = None) -> None:  # noqa: ANN401 - aiokafka is untyped
-        """Replace ``client.send``, through which all requests go. ``topics`` are fetched before a leader assigns."""
+        """Replace ``client.send``, which sends all requests. ``topics`` fetches metadata before a leader assigns."""
         self.members: dict[str, MemberSubscription] = {}
         self.complete = True
         self._client = client

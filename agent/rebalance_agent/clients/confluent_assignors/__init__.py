@@ -1,8 +1,8 @@
 """A consumer with confluent-kafka's methods and the assignors of this package. Needs ``[confluent]``.
 
-One `Consumer` is two clients, ``kafka`` and ``confluent_kafka``. kafka-python's consumer is the group member, on a thread
-of its own: it joins, sends heartbeats, assigns and commits, and fetches no records. librdkafka reads the assigned
-partitions on the application's thread.
+One `Consumer` is two clients, ``kafka`` and ``confluent_kafka``. kafka-python's consumer is the group member, on a
+thread of its own: it joins, sends heartbeats, assigns and commits, and fetches no records. librdkafka reads the
+assigned partitions on the application's thread.
 
 - ``consumer``: `Consumer`. ``group_methods``, ``data_methods``: its methods that need the member or librdkafka only.
 - ``rebalancing``: runs the user's callbacks, and assigns partitions to librdkafka.

@@ -144,9 +144,9 @@ class Consumer(GroupMethods, DataMethods):
         self._membership.subscribe(None)
 
     def poll(self, timeout: float | None = None) -> Message | None:
-        """As confluent-kafka's: one record, or an event; callbacks run in here, and what they raise comes out."""
+        """As confluent-kafka's: one record or error. Callbacks run in this call, and their exceptions are raised."""
         with self._poll_lock, self._poll_interval:
-            # Most often there is a record, and nothing else to do first.
+            # The common case: a record is available, and neither a rebalance nor a commit waits.
             if not (self._handover.waiting or self._finished or self._errors or self._closing):
                 message = self._data.poll(0)
                 if message is not None and self._offset_store.delivers(message, store=self._settings.auto_store):
@@ -155,7 +155,7 @@ class Consumer(GroupMethods, DataMethods):
             return messages[0] if messages else None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """As confluent-kafka's, but a rebalance ends it early with the records that there are."""
+        """As confluent-kafka's, but a rebalance makes it return early with the records that it has."""
         if not 0 < num_messages <= MESSAGES_MAX:
             raise ValueError(f"num_messages must be between 1 and {MESSAGES_MAX} (1M)")
         return self._consume(num_messages, timeout)

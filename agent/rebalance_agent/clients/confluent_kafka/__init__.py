@@ -1,7 +1,7 @@
 """confluent-kafka's consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``.
 
-It imports ``confluent_kafka`` and no other client; in these modules ``import confluent_kafka`` is the library. It does not
-change who is assigned what; `rebalance_agent.clients.confluent_assignors` does.
+It imports ``confluent_kafka`` and no other client; in these modules ``import confluent_kafka`` is the library.
+librdkafka assigns partitions as before; `rebalance_agent.clients.confluent_assignors` brings our strategies.
 
 - ``consumer``: `Consumer`; ``group_position``: its generation and ids; ``statistics``: librdkafka's reasons.
 """

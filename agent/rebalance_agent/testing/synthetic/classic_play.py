@@ -102,7 +102,8 @@ class ClassicPlay:
         )
 
     def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> Member:
-        planned, wanted = self._calendar_members.at(generation.joined_ms, name), generation.subscriptions[member_id]
+        planned = self._calendar_members.at(generation.joined_ms, name)
+        subscription = generation.subscriptions[member_id]
         return Member(
             member_id=member_id,
             instance_id=planned.spec.instance_id,
@@ -111,7 +112,12 @@ class ClassicPlay:
             rebalance_timeout_ms=planned.spec.rebalance_timeout_ms,
             session_timeout_ms=planned.spec.session_timeout_ms,
             subscription=ConsumerSubscription(
-                _SUBSCRIPTION_VERSION, wanted.topics, wanted.user_data, wanted.owned, wanted.generation, wanted.rack
+                _SUBSCRIPTION_VERSION,
+                subscription.topics,
+                subscription.user_data,
+                subscription.owned,
+                subscription.generation,
+                subscription.rack,
             ),
             assignment=ConsumerAssignment(_SUBSCRIPTION_VERSION, generation.assignment.get(member_id, {})),
         )

@@ -116,7 +116,7 @@ class EpochPlay:
             self._observations.append(self._topics(self._agenda.now_ms))
             self._bump()
 
-    # Members come and go
+    # Joining and leaving
 
     def _join(self, planned: PlannedMember) -> None:
         now_ms = self._agenda.now_ms

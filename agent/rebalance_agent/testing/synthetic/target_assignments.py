@@ -16,7 +16,7 @@ Targets = dict[str, set[Partition]]
 
 
 def uniform(partitions: Sequence[Partition], members: Sequence[str], previous: Mapping[str, set[Partition]]) -> Targets:
-    """A balanced assignment with few moves from ``previous``. Member order decides between equals."""
+    """A balanced assignment with as few moves from ``previous`` as possible. Member order decides between equals."""
     if not members:
         return {}
     share, larger_shares = divmod(len(partitions), len(members))
