@@ -1,7 +1,7 @@
-"""Which strategy a group uses: the coordinator's vote, and why a member is refused, in words.
+"""Selects a group's strategy as the coordinator does, and explains why a member is refused.
 
-Of the strategies that all members list, each member votes for the one that it lists first; most votes win
-(``ClassicGroup.selectProtocol`` of Kafka). A member that lists none of them is refused: ``InconsistentGroupProtocol``.
+Each member votes for the first strategy in its list that all members support; the strategy with the most votes wins
+(``ClassicGroup.selectProtocol`` of Kafka). A member that supports none of them gets ``InconsistentGroupProtocol``.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 __all__ = ["explain_inconsistent_protocols", "select_strategy"]
 
 NAMES_MAX = 5
-"""Names of one kind that an explanation spells out; a group may have thousands of members."""
+"""Maximum number of members, and of strategies, that an explanation names. A group may have thousands."""
 
-_JAVA_TABLE_SIZE = 16  # of a java.util.HashMap with at most 12 entries; it doubles when it gets fuller
+_JAVA_TABLE_SIZE = 16  # buckets of a java.util.HashMap with at most 12 entries; they double above the load factor
 _JAVA_LOAD = 0.75
 
 
 def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
-    """The strategy that members with these lists, best first, get; None where they have none in common.
+    """The strategy of a group whose members offer these lists, best first; None if they have none in common.
 
-    Kafka counts votes in a Java ``HashMap`` and takes the first of equals in its order, which has nothing to do with
-    the order of votes or names; it is the same here, so that a tie ends as in a real group.
+    Kafka counts votes in a Java ``HashMap`` and takes the first of equals in the map's order, which depends on hashes
+    only. That order is reproduced here, so that a tie ends as in a real group.
     """
     lists = Counter(map(tuple, offers))
     common: set[str] | None = None
@@ -37,20 +37,20 @@ def select_strategy(offers: Iterable[Sequence[str]]) -> str | None:
 
 
 def explain_inconsistent_protocols(member: str, offers: Sequence[str], group: Mapping[str, Sequence[str]]) -> str:
-    """Why ``member``, which offers these strategies, cannot be in ``group`` (member -> what it offers), in one line.
+    """One line on why ``member``, which offers these strategies, cannot join ``group`` (member -> its offers).
 
-    A client that was refused may know of the group only what ``DescribeGroups`` tells; any names and offers will do.
+    A refused client may know only what ``DescribeGroups`` returns, so ``group`` may hold any names and partial offers.
     """
-    of_list: dict[tuple[str, ...], list[str]] = {}
+    members_by_offer: dict[tuple[str, ...], list[str]] = {}
     for name in group:
-        of_list.setdefault(tuple(group[name]), []).append(name)
-    said = "; ".join(f"{_some(names)} {_offer(names, offered)}" for offered, names in of_list.items())
-    common = set.intersection(*map(set, of_list)) if of_list else set()
-    shared = [name for name in next(iter(of_list), ()) if name in common]
+        members_by_offer.setdefault(tuple(group[name]), []).append(name)
+    others = "; ".join(f"{_some(names)} {_offer(names, offered)}" for offered, names in members_by_offer.items())
+    common = set.intersection(*map(set, members_by_offer)) if members_by_offer else set()
+    shared = [name for name in next(iter(members_by_offer), ()) if name in common]
     advice = f"{member} must list {' or '.join(shared)}" if shared else "These have none in common themselves"
     return (
         f"InconsistentGroupProtocol: {member} {_offer([member], offers)}, and no strategy is offered by everybody: "
-        f"{said or 'nobody else is there'}. {advice}. To change a group's strategy, let all members list the old and "
+        f"{others or 'nobody else is there'}. {advice}. To change a group's strategy, let all members list the old and "
         "the new one first, then take the old one away."
     )
 

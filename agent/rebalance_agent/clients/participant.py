@@ -1,6 +1,6 @@
-"""One consumer's part in its group's assignments, whatever its client: a client's adapter translates and calls this.
+"""The strategies' side of one consumer, independent of its client: subscription, decision as leader, assignment.
 
-As a member it says in its subscription what it owns; as the leader it decides for all. What it was given stays here.
+A client's adapter translates between the client's types and these, and calls `Participant`.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ __all__ = ["Loads", "Participant", "TopicSource", "read_assignment", "read_membe
 _logger = logging.getLogger(__name__)
 
 Loads = Callable[[Mapping[str, int]], Mapping[str, Sequence[float]]]
-"""Topic -> number of partitions in, topic -> a load for each of them out (lag, records a second, ...).
+"""Takes topic -> number of partitions; returns topic -> one load per partition (lag, records per second, ...).
 
-The leader calls it while the group waits: it answers from what it knows already. A topic may be left out.
+The leader calls it while the group waits, so it must not block. Topics may be left out.
 """
 
 
 class TopicSource(TopicAdmin, Protocol):
-    """What knows topics that the group does not subscribe to, and may create them."""
+    """Looks up topics that the group does not subscribe to, and may create them."""
 
     def partitions_of(self, topics: Collection[str]) -> Mapping[str, int]:
-        """Those of ``topics`` that are there -> how many partitions they have.
+        """Topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
-            RebalanceAgentError: that cannot be known now.
+            RebalanceAgentError: the cluster cannot be asked now.
         """
         ...
 
 
 class Participant:
-    """What one consumer says, decides and was given. Its state is its own: consumers of one process share nothing.
+    """Subscription, decisions and assignment of one consumer. Consumers of one process share no state.
 
-    ``owned`` was assigned in ``generation``, with copies of ``standbys``. It stays until the next assignment: a claim
-    that is out of date does no harm, since every claim carries its generation.
+    ``owned`` was assigned in ``generation``, with copies of ``standbys``. They are kept until the next assignment. An
+    outdated claim does no harm, since each claim carries its generation.
     """
 
     def __init__(
@@ -77,17 +77,24 @@ class Participant:
         create_internal_topics: bool = False,
         held_standbys: HeldStandbys | None = None,
     ) -> None:
-        """Take part in ``group`` with ``strategies`` configured by ``config``, in ``rack``.
+        """A member of ``group``.
 
-        ``loads`` are asked for where a strategy goes by them. With ``internal_topics`` those that a strategy needs are
-        checked before anyone is assigned, and created if ``create_internal_topics``; without, nobody looks.
-        ``held_standbys`` reports which copies there are, before any assignment, too; without, those last assigned are.
+        Args:
+            strategies: those that the consumer lists.
+            config: settings of the strategies.
+            group: the consumer group.
+            rack: the consumer's rack (KIP-881).
+            loads: asked by the leader for strategies that balance loads.
+            internal_topics: looks up internal topics that a strategy needs; without it they are not checked.
+            create_internal_topics: whether missing internal topics are created.
+            held_standbys: reports the application's copies; by default those last assigned.
 
         Raises:
-            AssignmentError: a setting is not what its strategy takes.
+            AssignmentError: a setting has a value that its strategy does not accept.
+
         """
-        for each in strategies:
-            for setting in each.config:
+        for strategy in strategies:
+            for setting in strategy.config:
                 setting.of(config)
         self.owned: TopicPartitions = {}
         self.generation = UNKNOWN_GENERATION
@@ -103,9 +110,9 @@ class Participant:
     def subscription(self, strategy: Strategy, topics: Iterable[str], *, held: TopicPartitions | None = None) -> bytes:
         """The member's ``ConsumerProtocolSubscription`` for ``strategy``, encoded.
 
-        Version 3: generation (KIP-792) and rack (KIP-881) travel, and so do the owned partitions under eager
-        strategies, too, as a hint for the leader; nothing is withheld for it. Under cooperative strategies it must be
-        the truth: ``held`` is what the member has not given up before it joins (KIP-429).
+        Version 3 carries generation (KIP-792) and rack (KIP-881). Owned partitions are also sent under eager
+        strategies, as a hint for the leader, which withholds nothing because of it. Under cooperative strategies they
+        must be exact: ``held`` is what the member has not given up before it joins (KIP-429).
         """
         owned = self.owned if held is None else held
         standbys = self.standbys if strategy.copies_in is None else self._copies.held(self.standbys)
@@ -123,10 +130,11 @@ class Participant:
     def decide(
         self, strategy: Strategy, topics: Mapping[str, TopicMetadata], members: Iterable[MemberSubscription]
     ) -> AssignDecision:
-        """Assign for the group, and log what was wrong with members and topics.
+        """Assign for the group as its leader, and log invalid user data and unknown topics.
 
         Raises:
-            RebalanceAgentError: internal topics are not what ``strategy`` needs, cannot be created, or are not known.
+            RebalanceAgentError: internal topics are missing or have other partition counts than ``strategy`` needs, or
+                cannot be looked up or created.
         """
         shared = with_shared_names(members)
         group = self._prepared(strategy, GroupSubscription(topics, shared, self._group, self._config))
@@ -151,7 +159,7 @@ class Participant:
     def received(
         self, owned: TopicPartitions, generation: int, strategy: Strategy | None = None, user_data: bytes | None = None
     ) -> None:
-        """Keep what ``generation`` brought; ``user_data`` came with it and is for ``strategy``, if that is ours."""
+        """Keep the assignment of ``generation``. ``user_data`` is for ``strategy``, one of this package, if given."""
         standbys: TopicPartitions = {}
         if strategy is not None and strategy.copies_in is not None and user_data:
             try:
@@ -161,39 +169,40 @@ class Participant:
         self.owned, self.generation, self.standbys = owned, generation, standbys
 
     def _prepared(self, strategy: Strategy, group: GroupSubscription) -> GroupSubscription:
-        wanted = wanted_topics(strategy, group)
-        if self._internal_topics is None or not wanted:
+        needed = wanted_topics(strategy, group)
+        if self._internal_topics is None or not needed:
             return group
         subscribed = {topic for member in group.members for topic in member.topics}
-        if unseen := (subscribed | wanted.keys()) - group.topics.keys():
-            found = self._internal_topics.partitions_of(unseen)
-            group = replace(group, topics={**group.topics, **{name: TopicMetadata(found[name]) for name in found}})
+        if unseen := (subscribed | needed.keys()) - group.topics.keys():
+            counts = self._internal_topics.partitions_of(unseen)
+            internal = {topic: TopicMetadata(count) for topic, count in counts.items()}
+            group = replace(group, topics={**group.topics, **internal})
         return prepare(strategy, group, self._internal_topics if self._create_internal_topics else None)
 
     @staticmethod
     def _loaded(topics: Mapping[str, TopicMetadata], loads: Loads) -> Mapping[str, TopicMetadata]:
         with quietly("ask for the partitions' loads"):
-            told = loads({topic: metadata.partitions for topic, metadata in topics.items()})
-            return {topic: _with_loads(topic, metadata, told.get(topic)) for topic, metadata in topics.items()}
+            reported = loads({topic: metadata.partitions for topic, metadata in topics.items()})
+            return {topic: _with_loads(topic, metadata, reported.get(topic)) for topic, metadata in topics.items()}
         return topics
 
 
 def settings_of(strategies: Mapping[str, Strategy], configured: Mapping[str, object]) -> dict[str, str]:
-    """A consumer's ``assignor_config`` as text.
+    """A consumer's ``assignor_config`` with its values as text.
 
     Raises:
-        AssignmentError: it is no mapping, or a key is no setting of any of ``strategies``.
+        AssignmentError: ``configured`` is no mapping, or a key is no setting of any of ``strategies``.
     """
     if not isinstance(configured, Mapping):
         raise AssignmentError(f"assignor_config: must map settings to values, not be {configured!r:.80}")
-    known = {setting.name for each in strategies.values() for setting in each.config}
-    if unknown := sorted(configured.keys() - known):
+    names = {setting.name for strategy in strategies.values() for setting in strategy.config}
+    if unknown := sorted(configured.keys() - names):
         raise AssignmentError(f"assignor_config: {unknown[0]!r} is no setting of {', '.join(strategies) or 'these'}")
     return {name: str(value) for name, value in configured.items()}
 
 
 def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberSubscription | None:
-    """A member as the leader is told of it; None, and a line in the log, if its subscription cannot be read."""
+    """A member decoded from its subscription; None, with a line in the log, if that cannot be decoded."""
     try:
         subscription = decode_subscription(data)
     except DecodeError as error:
@@ -211,9 +220,9 @@ def read_member(member_id: str, instance_id: str | None, data: bytes) -> MemberS
 
 
 def read_assignment(data: bytes) -> ConsumerAssignment | None:
-    """What the leader gave this member; None, and a line in the log, if that cannot be read.
+    """The member's assignment, decoded; None, with a line in the log, if it cannot be decoded.
 
-    A leader that forgets a member leaves it with no bytes at all.
+    A leader that leaves a member out makes the coordinator send it no bytes.
     """
     try:
         return decode_assignment(data)

@@ -1,4 +1,4 @@
-"""The entries of a client's ``partition_assignment_strategy``: names, strategies of one's own, the client's classes."""
+"""Reads ``partition_assignment_strategy``: names, strategies, and assignors of the client."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ __all__ = ["entries", "refuse_equal_names"]
 OPTION = "partition_assignment_strategy"
 
 
-def entries(wanted: Any) -> list[Any]:  # noqa: ANN401 - what the client takes, and names
-    """What is ``wanted`` as a list, with strategies for their names; one may stand alone.
+def entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, the client's own assignors
+    """The entries of ``option``, a list or one entry; names are replaced by their strategies.
 
     Raises:
-        AssignmentError: it is empty or no list, a name is unknown, or an entry has no ``assign``.
+        AssignmentError: ``option`` is empty or no list, a name is unknown, or an entry has no ``assign``.
     """
-    alone = isinstance(wanted, str | Strategy) or hasattr(wanted, "assign")
-    if not alone and not isinstance(wanted, Iterable):
-        raise AssignmentError(f"{OPTION}: must be names, strategies or the client's own assignors, not {wanted!r:.80}")
-    listed = [strategy(each) if isinstance(each, str) else each for each in ([wanted] if alone else wanted)]
-    if not listed:
+    single = isinstance(option, str | Strategy) or hasattr(option, "assign")
+    if not single and not isinstance(option, Iterable):
+        raise AssignmentError(f"{OPTION}: must be names, strategies or the client's own assignors, not {option!r:.80}")
+    made = [strategy(entry) if isinstance(entry, str) else entry for entry in ([option] if single else option)]
+    if not made:
         raise AssignmentError(f"{OPTION}: must name at least one strategy")
-    for each in listed:
-        if not hasattr(each, "assign"):
-            raise AssignmentError(f"{OPTION}: {each!r:.80} is neither a name nor a strategy nor an assignor")
-    return listed
+    for entry in made:
+        if not hasattr(entry, "assign"):
+            raise AssignmentError(f"{OPTION}: {entry!r:.80} is neither a name nor a strategy nor an assignor")
+    return made
 
 
 def refuse_equal_names(assignors: Iterable[Any]) -> None:
-    """Check that no two go under one name, of which the client would drop one.
+    """Check that the names of ``assignors`` differ. Of two with one name, the client would drop one.
 
     Raises:
-        AssignmentError: two do.
+        AssignmentError: two have the same name.
     """
-    names = [each.name for each in assignors]
+    names = [assignor.name for assignor in assignors]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise AssignmentError(f"{OPTION}: two entries are named {twice[0]!r}")

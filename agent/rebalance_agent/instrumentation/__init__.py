@@ -1,14 +1,19 @@
-"""What a consumer's own process tells of its rebalances: callbacks timed, ``assign()`` timed and judged, events sent.
+"""Instrumentation of a consumer's own process: times callbacks and ``assign()``, and posts events to the sidecar.
 
-Nothing in here knows a Kafka client (``clients`` does), and nothing in here may hurt the consumer that it watches:
+It imports no Kafka client (the adapters in ``clients`` do), and no failure of it reaches the consumer. Exceptions of
+the user's own code pass through unchanged.
 
-- ``hooks``: `Instrumentation`, the one entry point; a client's adapter makes one per consumer.
-- ``listener``, ``assignor``: wrappers around the user's rebalance listener and assignors. What the user's own code
-  raises passes through unchanged; what ours raises never gets out.
-- ``reporter``: events into a bounded ``outbox``, out of it by a daemon thread that lives while there is something to
-  send; ``endpoint`` is the HTTP of it.
-- ``rehearsal``: what Python does only the first time, done when a consumer is made.
-- ``shapes``: what assignors are given and give back, read by its shape.
+- ``hooks``: `Instrumentation`, the entry point. A client's adapter makes one per consumer.
+- ``membership``: generation and ids of the member, as its client reports them.
+- ``rebalance_listener``, ``timed``: wrap the user's rebalance listener.
+- ``instrumented_assignor``: wraps an assignor. ``assignor_shapes`` reads the assignor's arguments and results,
+  ``assign_decision`` is one call with its assessment.
+- ``consumer_progress``: counts records that are consumed again when partitions change owners.
+- ``event_builder``: makes the events.
+- ``reporter``: queues events in the bounded ``outbox`` and sends them on a daemon thread; ``endpoint`` does the HTTP,
+  ``client_tls`` its TLS. ``heartbeat`` reports processes without events.
+- ``warmup``: does one-time work of Python when a consumer is made, not during a rebalance.
+- ``suppress``: logs our own failures instead of raising them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One ``assign()`` call in the words of the model."""
+"""One ``assign()`` call as values of the model: the subscriptions that went in, the assignment that came out."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from rebalance_agent.model.subscription import GroupAssignment, GroupSubscriptio
 __all__ = ["QUALITY_SIZE_MAX", "AssignDecision"]
 
 QUALITY_SIZE_MAX = 20_000
-"""Partitions + subscriptions (each member's topics counted) up to which an assignment is judged.
+"""Largest assignment whose quality is computed, in partitions plus subscribed topics summed over members.
 
-The whole group waits for the leader meanwhile: at this size up to 60 ms, with mixed subscriptions 180; beyond, seconds.
+The whole group waits for the leader meanwhile. At this size that takes up to 60 ms, with mixed subscriptions 180 ms;
+for larger groups it would take seconds.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class AssignDecision:
-    """What an assignor was asked and what it answered.
+    """Input and output of one ``assign()`` call.
 
-    ``strategy`` is what it promises, where that is known. Not ``whole``: what a cooperative assignor of somebody else's
-    gives out in one round, without what it means to give out in the next.
+    ``strategy`` is the strategy of this package that ran, None for a foreign assignor. ``whole`` is False for a foreign
+    cooperative assignor: its result lacks the partitions that it intends to assign in the next round.
     """
 
     group: GroupSubscription
@@ -33,12 +34,12 @@ class AssignDecision:
 
     @property
     def partitions(self) -> int:
-        """How many partitions were given out."""
+        """Number of partitions in the assignment, summed over members."""
         return sum(map(count_partitions, self.assignment.members.values()))
 
     def quality(self) -> AssignmentQuality | None:
-        """How good it is; None where that cannot be known, or judging would take too long."""
+        """The assignment's quality; None if it is not ``whole``, or larger than `QUALITY_SIZE_MAX`."""
         partitions = sum(topic.partitions for topic in self.group.topics.values())
         size = partitions + sum(len(member.topics) for member in self.group.members)
-        known = self.whole and size <= QUALITY_SIZE_MAX
-        return judge(self.group, self.assignment, self.strategy) if known else None
+        judged = self.whole and size <= QUALITY_SIZE_MAX
+        return judge(self.group, self.assignment, self.strategy) if judged else None

@@ -1,4 +1,4 @@
-"""What a client gives an assignor and gets back, read by its shape (kafka-python's) and not by its class."""
+"""Reads the arguments and results of assignors by attribute names (kafka-python's), whatever their classes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ["assignment_of", "group_of", "partition_counts"]
 
 
 def partition_counts(cluster: Any, topics: Iterable[str]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - by its shape
-    """The topics that ``cluster.partitions_for_topic(topic)`` knows, with how many partitions they have."""
+    """Topic -> metadata with the partition count, for those ``topics`` that ``cluster.partitions_for_topic`` knows."""
     counts = {topic: len(cluster.partitions_for_topic(topic) or ()) for topic in sorted(set(topics))}
     return {topic: TopicMetadata(count) for topic, count in counts.items() if count}
 
 
 def group_of(topics: Mapping[str, TopicMetadata], members: Iterable[Any], group: str) -> GroupSubscription:
-    """The input of an assignor from ``members`` with ``member_id`` and a decoded subscription as ``metadata``."""
+    """An assignor's input. Each of ``members`` has a ``member_id`` and a decoded subscription as ``metadata``."""
     return GroupSubscription(topics, tuple(map(_member, members)), group)
 
 
 def assignment_of(assignments: Mapping[str, Any]) -> dict[str, TopicPartitions]:
-    """The output of an assignor: member id -> an assignment whose ``partitions()`` are (topic, partition) pairs."""
+    """Member id -> partitions, from an assignor's result, whose values list (topic, partition) by ``partitions()``."""
     return {
         member_id: topic_partitions((topic, partition) for topic, partition in assignment.partitions())
         for member_id, assignment in assignments.items()

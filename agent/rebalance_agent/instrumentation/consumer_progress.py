@@ -1,6 +1,6 @@
-"""How far a consumer has come, and from where others go on: what is consumed once more when partitions change hands.
+"""Counts records that are consumed again after a rebalance: those between the committed offset and the position.
 
-Offsets are counted, not records: the gaps that compaction and transactions leave in a partition count with them.
+Offsets are counted, not records, so gaps that compaction and transactions leave in a partition are included.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 __all__ = ["LEFT_MAX", "PARTITIONS_MAX", "ConsumerProgress", "Offsets", "Partition", "Positions"]
 
 Partition = tuple[str, int]
-"""Topic and number; every client's ``TopicPartition`` that is such a tuple will do."""
+"""Topic and partition number. A client's ``TopicPartition`` is accepted if it is such a tuple."""
 
 Offsets = Mapping[Partition, int]
+"""Partition -> offset."""
 
 Positions = Callable[[Collection[Partition]], Offsets]
-"""Asks the client, without any broker, for the offset after the last record that the application got of each."""
+"""Returns the client's positions (offset after the last delivered record) without asking a broker."""
 
 PARTITIONS_MAX = 100_000
-"""Partitions followed: more than any consumer can own. Others are not counted."""
+"""Partitions that are tracked, more than any consumer can own. Further ones are not counted."""
 
 LEFT_MAX = 10_000
-"""Partitions given up that are remembered, should they come back; the longest ago are forgotten first."""
+"""Partitions remembered after they were given up, in case they are assigned again. The oldest are dropped first."""
 
 
 class ConsumerProgress:
-    """One consumer's. Thread-safe; adapters tell it what their client learns anyhow.
+    """Positions and committed offsets of one consumer. Thread-safe; a client's adapter calls it.
 
-    ``position - resume`` is consumed again when a partition goes, where ``resume`` is what its next owner begins with:
-    the last offset that was committed, or as long as nothing is, the first that was read. A partition that comes back
-    and begins below what was counted so far is counted for the difference.
+    When a partition is given up, ``position - resume`` records are consumed again. ``resume`` is the offset at which
+    the next owner starts: the last committed offset, or before the first commit the first offset that was read. If a
+    partition is assigned again and starts below the offset counted so far, the difference is added.
     """
 
     def __init__(self, positions: Positions) -> None:
-        """Ask for ``positions`` when partitions go."""
+        """``positions`` is called when partitions are given up."""
         self._positions = positions
         self._lock = threading.RLock()  # reentrant: a signal handler may close the consumer in here
         self._owned: set[Partition] = set()
@@ -44,7 +45,7 @@ class ConsumerProgress:
         self._again = 0
 
     def assigned(self, partitions: Iterable[Partition]) -> None:
-        """These were assigned; where reading begins is not known yet."""
+        """Start tracking ``partitions``, whose start offset is not known yet."""
         with self._lock:
             for each in partitions:
                 self._forget(each)
@@ -52,7 +53,10 @@ class ConsumerProgress:
                     self._owned.add(each)
 
     def fetched(self, asked: Iterable[Partition], committed: Offsets, *, from_start: bool) -> None:
-        """The group's offsets were asked for. Where it has none, the next owner begins ``from_start`` or at the end."""
+        """Record the group's committed offsets of the partitions ``asked`` for.
+
+        A partition without one is read ``from_start`` (``auto.offset.reset=earliest``) or from its end.
+        """
         with self._lock:
             for each in asked:
                 if each in committed:
@@ -61,28 +65,28 @@ class ConsumerProgress:
                     self._resume.setdefault(each, None)
 
     def read(self, partition: Partition, offset: int) -> None:
-        """A record was delivered. Cheap for all but the first of a partition: call it as often as you like."""
+        """Record that the record at ``offset`` was delivered. Only the first call per partition takes the lock."""
         if partition not in self._resume:
             with self._lock:
                 self._starts(partition, offset)
 
     def committed(self, offsets: Offsets) -> None:
-        """The coordinator has taken these."""
+        """Record offsets that the coordinator has accepted."""
         with self._lock:
             for each, offset in offsets.items():
                 if each in self._owned:
                     self._resume[each] = offset
 
     def save_positions(self, partitions: Collection[Partition]) -> None:
-        """Note the positions before the client forgets them."""
+        """Read and keep the positions of ``partitions``, before the client drops them."""
         if not partitions:
             return
-        seen = self._positions(partitions)
+        positions = self._positions(partitions)
         with self._lock:
-            self._last |= {each: offset for each, offset in seen.items() if each in self._owned}
+            self._last |= {each: offset for each, offset in positions.items() if each in self._owned}
 
     def given_up(self, partitions: Collection[Partition]) -> int:
-        """These went; how many records will be, or were since the last call, consumed once more."""
+        """Stop tracking ``partitions``; returns how many records will be consumed again, with those of `take`."""
         self.save_positions(partitions)
         with self._lock:
             for each in partitions:
@@ -99,7 +103,7 @@ class ConsumerProgress:
         return self.take()
 
     def take(self) -> int:
-        """How many records were consumed once more since the last call, as far as is known already."""
+        """Return, and reset, the number of records known to be consumed again since the last call."""
         with self._lock:
             again, self._again = self._again, 0
         return again

@@ -1,4 +1,4 @@
-"""One POST to the sidecar: plain ``http.client`` to the address given, so that no proxy of the environment is in it."""
+"""Posts batches of events to the sidecar with ``http.client``, which ignores proxies set in the environment."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ URL_VARIABLE = "REBALANCE_AGENT_EVENTS_URL"
 TOKEN_VARIABLE = "REBALANCE_AGENT_EVENTS_TOKEN"  # noqa: S105 - the name, not the token
 
 TEXT_MAX = 4_096
-"""Characters of a URL or token: longer is a mistake."""
+"""Maximum length of the URL and of the token, in characters. Longer values are mistakes."""
 
 REASON_MAX = 300
-"""Bytes of a refusal's text that are worth a log line."""
+"""Maximum length of an error text in the log, in bytes of the response body or characters of an exception."""
 
 TIMEOUT_SECONDS = 2.0
-"""For connecting and for each wait for bytes. A healthy sidecar answers in milliseconds."""
+"""Socket timeout, for the connection and for each read. A healthy sidecar answers in milliseconds."""
 
 _PORTS = {"http": 80, "https": 443}
 _OK = range(200, 300)
@@ -49,7 +49,7 @@ _SERVER_ERROR = 500
 
 
 class PostStatus(Enum):
-    """What became of a batch: taken, refused for good, or to be tried again."""
+    """Outcome of a POST: accepted, refused for good, or worth a retry."""
 
     TAKEN = "taken"
     REFUSED = "refused"
@@ -58,7 +58,7 @@ class PostStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """The outcome of one POST, and for the log why it was not taken."""
+    """Outcome of one POST; ``reason`` says for the log why the batch was not accepted."""
 
     outcome: PostStatus
     reason: str = ""
@@ -66,7 +66,7 @@ class PostResult:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where events go. Build it with `of`, which checks what it is given."""
+    """The sidecar's address, token and TLS context. `of` checks its arguments; use that."""
 
     host: str
     port: int
@@ -78,7 +78,7 @@ class Endpoint:
     def of(
         cls, url: str | None = None, token: str | None = None, environ: Mapping[str, str] | None = None
     ) -> Self | None:
-        """From the arguments, else from the environment, else the default; None where the URL is the empty text.
+        """The endpoint from the arguments, else the environment, else the default; None if the URL is empty.
 
         Raises:
             InvalidInputError: the URL is not ``http[s]://host[:port][/path]``, the token is not printable ASCII, or a
@@ -94,7 +94,7 @@ class Endpoint:
         try:
             parts = urlsplit(url if _printable(url) else "")
             host, port = parts.hostname, parts.port
-            (host or "").encode("idna")  # as sockets do: Python loads that encoding here, and not amid a rebalance
+            (host or "").encode("idna")  # as sockets do; Python loads the encoding now, not during a rebalance
         except ValueError:
             host = port = None
         if not host or parts.scheme not in _PORTS or parts.username is not None or parts.query or parts.fragment:
@@ -106,14 +106,15 @@ class Endpoint:
 
     @property
     def url(self) -> str:
-        """For the log; without the token."""
+        """The URL for the log, without the token."""
         scheme, host = "https" if self.context else "http", f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.path}"
 
     def post(self, batch: Batch) -> PostResult:
-        """Send one batch on a connection of its own. Raises nothing: whatever goes wrong is an answer.
+        """Send one batch on a new connection. Raises nothing; failures are returned as a `PostResult`.
 
-        2xx is taken. 429, 5xx, no connection, no or no valid answer: failed. Everything else is refused for good.
+        A 2xx response is TAKEN. 429, 5xx, no connection, and no or an invalid response are FAILED. Any other status is
+        REFUSED.
         """
         headers = {
             "Content-Type": EVENTS_TYPE,
@@ -129,7 +130,7 @@ class Endpoint:
             if response.status in _OK:
                 return PostResult(PostStatus.TAKEN)
             reason = f"{response.status} {response.read(REASON_MAX).decode('utf-8', 'replace').strip()!r}"
-        except Exception as error:  # noqa: BLE001 - an answer can be broken in any way
+        except Exception as error:  # noqa: BLE001 - a response can be malformed in any way
             return PostResult(PostStatus.FAILED, _line(f"{type(error).__name__}: {error}"[:REASON_MAX]))
         finally:
             connection.close()
@@ -143,7 +144,7 @@ class Endpoint:
 
 
 def _line(text: str) -> str:
-    """For the consumer's log, in which nobody else begins a line: errors repeat what they stumbled over."""
+    """``text`` without line breaks. Exceptions quote the response, which must not start lines in the consumer's log."""
     return text if text.isprintable() else repr(text)
 
 

@@ -1,4 +1,4 @@
-"""What was seen of one consumer, turned into events: the only place that knows their fields."""
+"""Builds the events of one consumer. No other module of this package knows their fields."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from rebalance_agent.model.partitions import topic_partitions
 __all__ = ["ERROR_TEXT_MAX", "EventBuilder", "HasTopicPartition", "error_text"]
 
 ERROR_TEXT_MAX = 1_000
-"""Characters of an exception's text: enough to know it again."""
+"""Maximum length of an exception's text or a client's reason in an event, in characters."""
 
 _GIVING_UP = frozenset({Callback.REVOKED, Callback.LOST})
 
 
 class HasTopicPartition(Protocol):
-    """A client's ``TopicPartition``."""
+    """A client's ``TopicPartition``, by its attributes."""
 
     @property
     def topic(self) -> str:
@@ -38,7 +38,7 @@ class HasTopicPartition(Protocol):
 
 
 class EventBuilder:
-    """Reports what happens to the member ``client_id`` of ``group``. Nothing in it raises."""
+    """Builds events of the member ``client_id`` of ``group`` for a reporter. Its methods raise nothing."""
 
     def __init__(
         self,
@@ -48,35 +48,35 @@ class EventBuilder:
         reporter: Reporter,
         progress: ConsumerProgress | None = None,
     ) -> None:
-        """Ask ``source`` where the member stands, ``progress`` how far it came; give the events to ``reporter``."""
+        """``source`` returns the member's generation and ids; ``progress`` counts records; ``reporter`` sends."""
         self.group = group
         self._client_id = client_id
         self._source = source
         self._reporter = reporter
         self._progress = progress
         self._waited: tuple[float | None, float | None] = (None, None)
-        self._known = Membership()
+        self._last = Membership()
         self._unexplained: MemberEvent | None = None
 
     def current(self) -> Membership:
-        """Where the member stands now."""
+        """The member's generation and ids now, as its client reports them."""
         with quietly("ask the client for its generation"):
             return self._source()
         return Membership()
 
     def membership(self) -> Membership:
-        """Where the member stands now; if it is in no generation, where it stood last."""
+        """The member's generation and ids now, or the last ones if it is in no generation."""
         current = self.current()
         if current.joined:
-            self._known = current
-        return self._known
+            self._last = current
+        return self._last
 
     def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
-        """The group's coordinator let the member wait so long for its answers; the next event says so."""
+        """Add the durations of JoinGroup and SyncGroup to the next member event."""
         self._waited = (join_seconds, sync_seconds)
 
     def callback_starts(self, callback: Callback, partitions: Collection[HasTopicPartition]) -> None:
-        """A callback is about to run."""
+        """A callback is about to run with ``partitions``."""
         if self._progress is not None:
             with quietly("note how far the consumer is"):
                 concerned = [(each.topic, each.partition) for each in partitions]
@@ -94,7 +94,7 @@ class EventBuilder:
         timestamp_ms: int,
         error: BaseException | None = None,
     ) -> None:
-        """A callback ran, or the consumer left."""
+        """Report a callback that has returned or raised ``error``, or a consumer that left."""
         reprocessed = self._reprocessed(callback, partitions)
         (join_seconds, sync_seconds), self._waited = self._waited, (None, None)
         with quietly("report a callback"):
@@ -124,7 +124,10 @@ class EventBuilder:
             )
 
     def explained(self, reason: str, callbacks: Container[Callback]) -> None:
-        """The client says why partitions went: the last event of that kind, if it is one of these, goes out again."""
+        """Send the last revoked or lost event again with ``reason``, if its callback is among ``callbacks``.
+
+        Clients such as librdkafka report the reason only after the callback.
+        """
         with quietly("report a reason"):
             event, self._unexplained = self._unexplained, None
             if event is not None and event.callback in callbacks and reason:
@@ -140,7 +143,7 @@ class EventBuilder:
         decision: AssignDecision | None = None,
         error: BaseException | None = None,
     ) -> None:
-        """``assign()`` ran, here in the leader. It is judged only if somebody is told."""
+        """Report an ``assign()`` call of this member, the leader. Its quality is computed only if events are sent."""
         membership = self.membership()
         self._reporter.emit(
             lambda process, sequence: AssignEvent(
@@ -183,7 +186,7 @@ def _quality(decision: AssignDecision | None) -> AssignmentQuality | None:
 
 
 def error_text(error: BaseException | None) -> str | None:
-    """An exception as a bounded line, whatever its own ``str()`` does; None for none."""
+    """Type and text of an exception, of bounded length, even if its ``str()`` raises; None for None."""
     if error is None:
         return None
     text = type(error).__name__

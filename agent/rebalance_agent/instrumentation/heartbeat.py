@@ -1,7 +1,7 @@
-"""A sign of life from a process whose consumers have nothing to tell: without it nobody knows a quiet one from a dead.
+"""Periodic sign of life of a process, so that the sidecar can tell a consumer without rebalances from a dead one.
 
-One daemon thread of the process lets each reporter beat, from its first event until its consumer has left. It stays,
-and sleeps nearly always: to end and begin anew with the reporters would take a lock, which a fork may leave held.
+One daemon thread per process beats for every reporter, from its first event until its consumer has left. The thread
+never ends: to stop and restart it with the reporters would take a lock, which a fork may leave held.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from rebalance_agent.instrumentation.suppress import quietly
 __all__ = ["PERIOD_SECONDS", "Heartbeat"]
 
 PERIOD_SECONDS = 120.0
-"""Between two beats: each is one small request to the sidecar beside the process."""
+"""Interval between two beats. A beat is one small request to the sidecar on the same machine."""
 
 
 class Heartbeat:
-    """Calls ``beat`` now and then, from `start` on. In a forked child it begins with the `start` there."""
+    """Calls ``beat`` every period on a daemon thread. A forked child has to call `start` itself."""
 
     def __init__(self, beat: Callable[[], None], period_seconds: float = PERIOD_SECONDS) -> None:
-        """Nothing runs before `start`."""
+        """No thread runs before `start`."""
         self._beat = beat
         self._period_seconds = period_seconds
         self._pid = 0
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """See to it that it beats; raises RuntimeError where no more threads are allowed."""
+        """Start the thread if it does not run.
+
+        Raises:
+            RuntimeError: no more threads are allowed.
+        """
         if self._pid == os.getpid() and self._thread is not None and self._thread.is_alive():
             return
-        thread = threading.Thread(target=self._run, name="rebalance-agent-pulse", daemon=True)
+        thread = threading.Thread(target=self._run, name="rebalance-agent-heartbeat", daemon=True)
         thread.start()
         self._pid, self._thread = os.getpid(), thread
 

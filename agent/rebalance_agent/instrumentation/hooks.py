@@ -1,4 +1,4 @@
-"""`Instrumentation`: all that one consumer's adapter needs to know of this room."""
+"""`Instrumentation`, the interface of this package to client adapters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Instrumentation"]
 
 
 class Instrumentation:
-    """The hooks of one consumer. Any thread may call them; they never wait, and raise nothing of their own."""
+    """Hooks of one consumer. Thread-safe; they do not block and raise nothing of their own."""
 
     def __init__(
         self,
@@ -42,14 +42,14 @@ class Instrumentation:
         Args:
             group: the consumer group.
             client_id: the consumer's ``client.id``.
-            membership: asks the client where the member stands; called whenever something happens.
-            positions: asks the client how far it is; None: it cannot say, and nothing is told of records that are
-                consumed once more. ``progress`` then wants to hear what is read and committed.
+            membership: returns the member's generation and ids; called for every event.
+            positions: returns the client's positions. If it is given, the adapter also has to call ``progress`` with
+                the offsets that are read and committed. Without it, records that are consumed again are not counted.
             clock: for every time in the events.
-            events_url: the sidecar's; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. The empty
-                text, or one that is no URL (it is logged), sends nothing.
-            events_token: bearer token for it; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
-            reporter: instead of one that sends to ``events_url``.
+            events_url: the sidecar's URL; by default ``REBALANCE_AGENT_EVENTS_URL``, else the loopback address. An
+                empty text sends no events, and so does an invalid URL, which is logged.
+            events_token: bearer token for the sidecar; by default ``REBALANCE_AGENT_EVENTS_TOKEN``.
+            reporter: used instead of a reporter that sends to ``events_url``.
 
         """
         self._clock = clock or SystemClock()
@@ -64,28 +64,28 @@ class Instrumentation:
         *,
         cooperative: bool = False,
     ) -> RebalanceListener:
-        """A rebalance listener around the user's own, if any; with ``async def`` methods if that has them."""
+        """A rebalance listener that times the user's own, if any; asynchronous if the user's is."""
         kind = AsyncRebalanceListener if is_async(listener) else RebalanceListener
         return kind(listener, self._builder, self._clock, cooperative=cooperative)
 
     def assignor(self, assignor: Any) -> InstrumentedAssignor:  # noqa: ANN401 - known by its methods only
-        """``assignor``, an instance, with its ``assign()`` timed and judged."""
+        """``assignor``, an instance, wrapped so that its ``assign()`` is timed and its result assessed."""
         return InstrumentedAssignor(assignor, self._builder, self._clock)
 
     def leaving(self, partitions: Iterable[HasTopicPartition] = ()) -> TimedCallback:
-        """A context manager around what makes the consumer leave its group on purpose.
+        """A context manager around a call that leaves the group: close or unsubscribe.
 
-        ``partitions``: what it gives up without a callback. Who is in no generation has nothing to leave.
+        ``partitions`` are given up without a callback. A member that is in no generation reports nothing.
         """
         joined = self._builder.current().joined
         return TimedCallback(self._builder if joined else None, self._clock, Callback.LEFT, tuple(partitions))
 
     def waited(self, join_seconds: float | None, sync_seconds: float | None) -> None:
-        """The member has had the answers to its JoinGroup and SyncGroup; what is told next says how long they took."""
+        """Record how long the JoinGroup and the SyncGroup took, for the next event."""
         self._builder.waited(join_seconds, sync_seconds)
 
     def explained(self, reason: str, callbacks: Container[Callback] = (Callback.REVOKED, Callback.LOST)) -> None:
-        """The client says after the callback why partitions were revoked or lost; of which, say ``callbacks``."""
+        """Add the client's ``reason`` to the last event, if its callback is among ``callbacks``."""
         self._builder.explained(reason, callbacks)
 
 

@@ -1,4 +1,4 @@
-"""A wrapper around any assignor with kafka-python's methods: times ``assign()``, counts its failures, judges it."""
+"""A wrapper around an assignor with kafka-python's methods that reports every ``assign()`` call."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["InstrumentedAssignor"]
 
 
 class InstrumentedAssignor:
-    """Wraps ``inner`` and times it. An ``inner`` of ours leaves its last `AssignDecision` as ``inner.decision``."""
+    """Times ``inner.assign()``. An ``inner`` of this package keeps its last `AssignDecision` as ``inner.decision``."""
 
     def __init__(self, inner: Any, builder: EventBuilder, clock: Clock) -> None:  # noqa: ANN401 - known by its methods only
-        """Wrap ``inner``, an instance."""
+        """Wrap ``inner``, an instance and not a class."""
         self._inner = inner
         self._builder = builder
         self._clock = clock
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """Everything else is the wrapped assignor's own."""
-        if name == "_inner":  # a copy that is not filled in yet
+        """Any other attribute is the wrapped assignor's."""
+        if name == "_inner":  # copy and pickle ask before __init__ has run
             raise AttributeError(name)
         return getattr(self._inner, name)
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> Mapping[str, Any]:  # noqa: ANN401
-        """The wrapped assignor's answer or exception, unchanged."""
+        """Assign by the wrapped assignor; its result or exception is passed on unchanged."""
         members = list(members)
         start = self._clock.monotonic()
         try:
@@ -47,14 +47,14 @@ class InstrumentedAssignor:
         return result
 
     def on_assignment(self, assignment: Any, generation: Any) -> Any:  # noqa: ANN401
-        """Passed on. Clients call it in every generation, also in those that change nothing for them."""
+        """Pass the assignment on. Clients call this in every generation, also if nothing changed for the member."""
         self._builder.membership()
         return self._inner.on_assignment(assignment, generation)
 
     def _decision(self, cluster: Any, members: list[Any], result: Mapping[str, Any]) -> AssignDecision | None:  # noqa: ANN401
-        known = getattr(self._inner, "decision", None)
-        if isinstance(known, AssignDecision):
-            return known
+        decision = getattr(self._inner, "decision", None)
+        if isinstance(decision, AssignDecision):
+            return decision
         topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
         given = assignment_of(result)
         return AssignDecision(

@@ -1,4 +1,4 @@
-"""Where a consumer stands in its group, as its client knows it at one moment."""
+"""A member's generation and ids as its client reports them at one moment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ __all__ = ["Membership", "MembershipSource"]
 class Membership:
     """Generation and ids of one member; ``generation`` is -1 while it is in none.
 
-    ``tells_generation``: False where the client keeps its generation to itself; then only the member id says anything.
+    ``tells_generation`` is False if the client does not expose its generation. A member with an id counts as joined
+    then.
     """
 
     generation: int = UNKNOWN_GENERATION
@@ -25,9 +26,9 @@ class Membership:
 
     @property
     def joined(self) -> bool:
-        """Whether the client is in a generation."""
+        """Whether the member is in a generation."""
         return bool(self.member_id) and (self.generation >= 0 or not self.tells_generation)
 
 
 MembershipSource = Callable[[], Membership]
-"""Asks the client where it stands now."""
+"""Returns the member's generation and ids now."""

@@ -1,4 +1,4 @@
-"""Events that wait to be sent, bounded in number and bytes. When it is full the oldest go: news is worth more."""
+"""A queue of encoded events, bounded in number and bytes. When it is full, the oldest events are dropped."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ __all__ = [
 ]
 
 LINE_BYTES_MAX = 256 * 1024
-"""One event. A callback with 10,000 scattered partitions is about 60 KB."""
+"""Maximum size of one event. A callback with 10,000 scattered partitions takes about 60 KB."""
 
 BATCH_BYTES_MAX = 512 * 1024
-"""One POST, newlines included."""
+"""Maximum size of the body of one POST, newlines included."""
 
 BATCH_EVENTS_MAX = 100
-"""Events of one POST: what is refused together is lost together."""
+"""Maximum number of events in one POST. Events that are refused together are lost together."""
 
 WAITING_MAX = 1_000
-"""Events that wait: more than 300 rebalances of a consumer."""
+"""Maximum number of queued events: more than 300 rebalances of a consumer."""
 
 WAITING_BYTES_MAX = 4 * 1024 * 1024
-"""Memory that a consumer may lose to a sidecar that is away."""
+"""Maximum size of the queue: memory that a consumer spends while its sidecar does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The body of one POST, the number of events in it, and how many were dropped before it and not yet reported.
+    """The body of one POST, its number of events, and the number of dropped events not reported yet.
 
-    ``alive``: the id of the process, where all that it says is that the process lives.
+    ``alive`` is the process's id in a batch without events, which only reports that the process is alive.
     """
 
     body: bytes
@@ -45,16 +45,16 @@ class Batch:
 
 
 class Outbox:
-    """A plain queue with an account of what it lost. Not thread-safe: its owner holds the lock."""
+    """A queue that counts the events it dropped. Not thread-safe: its owner holds the lock."""
 
     def __init__(self) -> None:
-        """Start empty, with nothing lost."""
+        """Start empty, with nothing dropped."""
         self._lines: deque[bytes] = deque()
         self._bytes = 0
         self._dropped = 0
 
     def put(self, line: bytes) -> None:
-        """Add one JSON line (without its newline); make room by dropping the oldest."""
+        """Add one JSON line (without its newline), dropping the oldest ones if the queue is full."""
         if len(line) > LINE_BYTES_MAX:
             self.lose(1)
             return
@@ -65,7 +65,7 @@ class Outbox:
             self.lose(1)
 
     def take(self) -> Batch | None:
-        """Remove the next batch, oldest first; None when nothing waits."""
+        """Remove and return the next batch, oldest events first; None if the queue is empty."""
         lines: list[bytes] = []
         size = 0
         while self._lines and len(lines) < BATCH_EVENTS_MAX and size + len(self._lines[0]) + 1 <= BATCH_BYTES_MAX:
@@ -76,20 +76,20 @@ class Outbox:
         return Batch(b"\n".join(lines) + b"\n", len(lines), self._dropped)
 
     def lose(self, events: int) -> None:
-        """Count events that will never be sent."""
+        """Count ``events`` as dropped."""
         self._dropped += events
 
     def reported(self, dropped: int) -> None:
-        """The other side has been told of so many dropped events."""
+        """Subtract ``dropped`` events, which the sidecar has been sent the number of."""
         self._dropped -= dropped
 
     @property
     def dropped(self) -> int:
-        """Events lost and not yet reported."""
+        """Number of dropped events not reported to the sidecar yet."""
         return self._dropped
 
     def __len__(self) -> int:
-        """How many events wait."""
+        """Number of queued events."""
         return len(self._lines)
 
     def _pop(self) -> bytes:

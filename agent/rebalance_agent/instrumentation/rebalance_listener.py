@@ -1,7 +1,7 @@
-"""Rebalance listeners that time the user's own and tell of it.
+"""Rebalance listeners that time the user's own listener and report its callbacks.
 
 The methods are those of kafka-python's ``ConsumerRebalanceListener``. An exception of the user's listener passes
-through unchanged: whoever calls us sees what it would see without us.
+through unchanged, so that the client behaves as without instrumentation.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from rebalance_agent.model.events import Callback
 __all__ = ["AsyncRebalanceListener", "Partitions", "RebalanceListener", "is_async"]
 
 Partitions = Iterable[HasTopicPartition]
+"""Argument of a callback: a client's partitions."""
 
 
 class RebalanceListener:
-    """Times the callbacks of ``listener``; without one it only tells when they were called.
+    """Times the callbacks of ``listener``; without one it only reports that they were called.
 
-    A callback without partitions is nothing that happened, with one exception: an eager member that is assigned
-    nothing is idle in a new generation. Cooperative clients call with nothing in every generation.
+    Callbacks without partitions are not reported, with one exception: an eager member that is assigned nothing, which
+    is idle in the new generation. Cooperative clients call back without partitions in every generation.
     """
 
     def __init__(self, listener: Any | None, builder: EventBuilder, clock: Clock, *, cooperative: bool) -> None:  # noqa: ANN401 - known by its methods only
@@ -35,15 +36,15 @@ class RebalanceListener:
         self._cooperative = cooperative
 
     def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401 - whatever the user's returns
-        """The member gives ``revoked`` back."""
+        """Run and report the user's revoked callback."""
         return self._call(Callback.REVOKED, revoked)
 
     def on_partitions_assigned(self, assigned: Partitions) -> Any:  # noqa: ANN401
-        """The member has got ``assigned``."""
+        """Run and report the user's assigned callback."""
         return self._call(Callback.ASSIGNED, assigned)
 
     def on_partitions_lost(self, lost: Partitions) -> Any:  # noqa: ANN401
-        """``lost`` belong to others already."""
+        """Run and report the user's lost callback; ``lost`` may have other owners already."""
         return self._call(Callback.LOST, lost)
 
     def _call(self, callback: Callback, partitions: Partitions) -> Any:  # noqa: ANN401
@@ -58,25 +59,25 @@ class RebalanceListener:
     def _method(self, callback: Callback) -> Callable[[Partitions], Any]:
         if self._listener is None:
             return _nothing
-        # KIP-429: a listener that does not know of loss is told of a revocation.
-        known = callback is not Callback.LOST or hasattr(self._listener, _name(callback))
-        method: Callable[[Partitions], Any] = getattr(self._listener, _name(callback if known else Callback.REVOKED))
+        # KIP-429: a listener without on_partitions_lost gets on_partitions_revoked.
+        exists = callback is not Callback.LOST or hasattr(self._listener, _name(callback))
+        method: Callable[[Partitions], Any] = getattr(self._listener, _name(callback if exists else Callback.REVOKED))
         return method
 
 
 class AsyncRebalanceListener(RebalanceListener):
-    """The same for a listener with ``async def`` methods: each takes until it has returned."""
+    """A `RebalanceListener` for ``async def`` methods; the time until a coroutine has returned is measured."""
 
     async def on_partitions_revoked(self, revoked: Partitions) -> Any:  # noqa: ANN401
-        """The member gives ``revoked`` back."""
+        """Await and report the user's revoked callback."""
         return await self._wait(Callback.REVOKED, revoked)
 
     async def on_partitions_assigned(self, assigned: Partitions) -> Any:  # noqa: ANN401
-        """The member has got ``assigned``."""
+        """Await and report the user's assigned callback."""
         return await self._wait(Callback.ASSIGNED, assigned)
 
     async def on_partitions_lost(self, lost: Partitions) -> Any:  # noqa: ANN401
-        """``lost`` belong to others already."""
+        """Await and report the user's lost callback."""
         return await self._wait(Callback.LOST, lost)
 
     async def _wait(self, callback: Callback, partitions: Partitions) -> Any:  # noqa: ANN401

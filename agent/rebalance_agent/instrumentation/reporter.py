@@ -1,8 +1,8 @@
-"""Events from the consumer's threads to the sidecar, without the consumer ever waiting for it.
+"""Sends a consumer's events to the sidecar without blocking the consumer.
 
-`Reporter.emit` only encodes and queues. A daemon thread sends; it starts with the first event, ends when nothing waits,
-and starts again with the next. So an idle consumer has no thread of ours, and a forked child, which inherits no
-threads, needs nothing but a new identity. Only the process's one `Heartbeat` stays.
+`Reporter.emit` only encodes and queues an event. A daemon thread sends; it starts with the first event, ends when the
+queue is empty, and starts again with the next event. So an idle consumer has no sending thread, and a forked child,
+which inherits no threads, only needs a new process id and queue. Only the process's one `Heartbeat` thread remains.
 """
 
 from __future__ import annotations
@@ -26,24 +26,27 @@ from rebalance_agent.model.events import Callback, Event, MemberEvent
 __all__ = ["EXIT_GRACE_SECONDS", "RETRIES_MAX", "BuildEvent", "Reporter"]
 
 BuildEvent = Callable[[str, int], Event]
-"""Makes an event for a reporting process (its random id) and a sequence number."""
+"""Makes an event from the reporting process's random id and a sequence number."""
 
 EXIT_GRACE_SECONDS = 1.0
-"""How long the end of the process may wait for events still to be sent."""
+"""Maximum time that the end of the process waits for queued events to be sent."""
 
 RETRIES_MAX = 10
-"""With the delays below more than a minute: longer than a sidecar takes to restart."""
+"""Retries of one batch. With the delays below they last more than a minute, longer than a sidecar's restart."""
 
 LINGER_SECONDS = 0.1
-"""What comes within it goes with the first event: the second callback of a rebalance follows the first at once, and the
-consumer has the interpreter to itself meanwhile."""
+"""Time to wait for further events before the first POST: the second callback of a rebalance follows at once. It also
+keeps the sending thread from competing for the interpreter meanwhile."""
 
 FIRST_DELAY_SECONDS = 0.25
+"""Longest delay before the first retry; it doubles with every retry."""
+
 DELAY_SECONDS_MAX = 30.0
+"""Longest delay between two retries."""
 
 
 class Reporter:
-    """Numbers, queues and sends one consumer's events. Any thread may use it; nothing but `finish` waits."""
+    """Numbers, queues and sends one consumer's events. Thread-safe; no method but `finish` blocks."""
 
     def __init__(
         self,
@@ -52,7 +55,7 @@ class Reporter:
         exit_grace_seconds: float = EXIT_GRACE_SECONDS,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Send to ``endpoint``; None sends nothing. ``jitter`` gives numbers from 0 to 1."""
+        """Send to ``endpoint``; None sends nothing. ``jitter`` returns numbers from 0 to 1."""
         self.exit_grace_seconds = exit_grace_seconds
         self._endpoint = endpoint
         self._jitter = jitter
@@ -60,7 +63,7 @@ class Reporter:
         _reporters.add(self)
 
     def emit(self, build: BuildEvent) -> None:
-        """Queue the event that ``build`` makes, and see to it that it is sent. Raises nothing."""
+        """Queue the event that ``build`` makes, and start sending. Raises nothing."""
         if self._endpoint is None:
             return
         if self._pid != os.getpid():
@@ -84,7 +87,7 @@ class Reporter:
             _heartbeat.start()
 
     def beat(self) -> None:
-        """Say that the process lives, if its consumer is in the group and nothing waits to be sent."""
+        """Report that the process is alive, if its consumer is in the group and no event is queued."""
         if self._pid != os.getpid() or not self._lives:
             return
         with self._lock:
@@ -93,20 +96,20 @@ class Reporter:
 
     @property
     def waiting(self) -> int:
-        """Events queued, and not yet taken up to be sent."""
+        """Number of events in the queue."""
         return len(self._outbox)
 
     @property
     def dropped(self) -> int:
-        """Events lost, and not yet reported to the sidecar."""
+        """Number of dropped events not reported to the sidecar yet."""
         return self._outbox.dropped
 
     def hurry(self) -> None:
-        """From now on try every batch once only: the process ends."""
+        """Send each remaining batch once, without retries: the process ends."""
         self._hurry.set()
 
     def finish(self, timeout_seconds: float) -> bool:
-        """`hurry`, and wait until everything is sent or given up; False if the time is over first."""
+        """Call `hurry` and wait until the queue is sent or dropped; False after ``timeout_seconds``."""
         self.hurry()
         thread = self._thread
         if thread is None or self._pid != os.getpid():
@@ -115,7 +118,7 @@ class Reporter:
         return not thread.is_alive()
 
     def _become_this_process(self) -> None:
-        # In a forked child the lock may be held by a thread that is not there, and the parent sends what waits.
+        # In a forked child the lock may be held by a thread that does not exist there; the parent sends the queue.
         self._pid = os.getpid()
         self._process = uuid.uuid4().hex
         self._sequence = 0
@@ -131,7 +134,7 @@ class Reporter:
             thread = threading.Thread(
                 target=self._run, args=(self._endpoint,), name="rebalance-agent-events", daemon=True
             )
-            thread.start()  # may raise where no more threads are allowed: then there is none to wait for
+            thread.start()  # raises if no more threads are allowed; then no thread is remembered
             self._thread = thread
 
     def _run(self, endpoint: Endpoint) -> None:
@@ -200,7 +203,7 @@ def _finish_all() -> None:
     clock = SystemClock()
     start = clock.monotonic()
     reporters = list(_reporters)
-    for reporter in reporters:  # all at first, so that the process waits for the longest grace, not for their sum
+    for reporter in reporters:  # all first: the process waits for the longest grace period, not for the sum
         reporter.hurry()
     for reporter in reporters:
         reporter.finish(max(0.0, reporter.exit_grace_seconds - (clock.monotonic() - start)))

@@ -1,4 +1,4 @@
-"""Our own failures end here: they are logged, and the consumer goes on."""
+"""Logs exceptions of the instrumentation instead of raising them into the consumer."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ logger = logging.getLogger("rebalance_agent.instrumentation")
 
 
 class Suppressor:
-    """A context manager whose block may fail: what it raises (but for the likes of Ctrl-C) is logged and ends there."""
+    """A context manager that logs and suppresses exceptions of its block, but not ``KeyboardInterrupt``."""
 
     def __init__(self, task: str) -> None:
-        """``task`` says in the log what did not work, such as "report a callback"."""
+        """``task`` names in the log what failed, such as "report a callback"."""
         self._task = task
 
     def __enter__(self) -> None:
@@ -26,11 +26,11 @@ class Suppressor:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        with contextlib.suppress(Exception):  # a log handler of the user's may raise, too
+        with contextlib.suppress(Exception):  # a log handler of the user may raise, too
             logger.warning("could not %s; the consumer is not affected", self._task, exc_info=error)
         return True
 
 
 def quietly(task: str) -> Suppressor:
-    """Do ``task`` without letting it fail."""
+    """A `Suppressor` for a block that does ``task``."""
     return Suppressor(task)

@@ -1,4 +1,4 @@
-"""What Python does only the first time, done before a whole group waits for a rebalance of ours."""
+"""Does one-time work of Python when a consumer is made, so that no group waits for it during a rebalance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["warm_up"]
 
 
 class _EncodingReporter(Reporter):
-    """Encodes what it is told, and sends it to nobody."""
+    """Encodes events and sends none."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -28,10 +28,10 @@ class _EncodingReporter(Reporter):
 
 @functools.cache
 def warm_up() -> None:
-    """Tell nobody of a callback and an assignment, once in a process. Raises nothing.
+    """Build and encode one callback event and one assignment event, once per process. Raises nothing.
 
-    The events' codecs are derived from type hints, and Python loads the encoding that members are sorted by when it is
-    first used: 3 ms, as much as ten callbacks.
+    The event codecs are derived from type hints on first use, and Python loads the encoding that members are sorted by
+    on first use. Both take 3 ms, as much as ten callbacks.
     """
     with quietly("warm_up"):
         builder = EventBuilder("", "", Membership, _EncodingReporter())

@@ -1,6 +1,11 @@
-"""Public helpers for tests: an embedded Kafka. Nothing here is imported by the agent itself.
+"""Helpers for tests: an embedded Kafka, which is public, a simulated coordinator and synthetic histories.
 
-Not here: fakes of Kafka clients' behaviour. A test that needs a broker gets a real one.
+Only the demo and the command ``pipeline synthesize`` import this package; contracts in ``pyproject.toml`` say so. It
+has no fakes of Kafka clients or brokers: a test that needs a broker gets a real one.
+
+- ``kafka``: `EmbeddedKafka`; ``pytest_plugin``: its pytest fixture; ``errors``: `BrokerError`.
+- ``simulation``: the classic group coordinator and its members in simulated time.
+- ``synthetic``: generated event histories of whole fleets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of the embedded Kafka. Part of the tree drawn in ``rebalance_agent.errors``."""
+"""Errors of the embedded Kafka, part of the tree in ``rebalance_agent.errors``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["BrokerError"]
 
 
 class BrokerError(RebalanceAgentError):
-    """A broker did not start, did not stop, or is not in the state that a call needs.
+    """A broker did not start or stop, or is not in the state that a call needs.
 
-    The first line says what happened and where the log is; a start-up failure adds the last lines of that log.
+    The first line says what happened and where the log is. A failed start adds the last lines of the log.
     """

@@ -14,7 +14,7 @@ from aiokafka.structs import BrokerMetadata, PartitionMetadata
 
 from rebalance_agent.assignors import strategy
 from rebalance_agent.clients.aiokafka import AIOKafkaConsumer
-from rebalance_agent.clients.aiokafka.assignors import Assignor, Joined, PlainAssignor, StrategyAssignor
+from rebalance_agent.clients.aiokafka.assignors import Assignor, JoinedMember, PlainAssignor, StrategyAssignor
 from rebalance_agent.clients.aiokafka.async_listener import AiokafkaListener
 from rebalance_agent.clients.aiokafka.cluster_metadata import topic_metadata
 from rebalance_agent.clients.aiokafka.joining import JOIN_GROUP, SYNC_GROUP, Joining
@@ -130,10 +130,10 @@ def test_a_join_without_all_strategies_is_never_sent():
 def test_a_strategy_decides_by_what_members_said():
     one = StrategyAssignor(WEIGHTED, participant())
     members = [
-        Joined(
+        JoinedMember(
             MemberSubscription("a", ("t",), user_data=WEIGHTED.user_data({"assignment.consumer.weight": "3"}, {})), None
         ),
-        Joined(MemberSubscription("b", ("t", "unknown")), None),
+        JoinedMember(MemberSubscription("b", ("t", "unknown")), None),
     ]
     answer = {name: decode_assignment(data) for name, data in one.assign(cluster(t=4), members).items()}
     assert {name: len(each.partitions["t"]) for name, each in answer.items()} == {"a": 3, "b": 1}
@@ -160,7 +160,7 @@ def test_aiokafkas_own_assignor_gets_and_gives_what_it_would_without_us():
     keeps = participant()
     one = PlainAssignor(RangePartitionAssignor, keeps, "group")
     metadata = {name: RangePartitionAssignor.metadata(["t"]) for name in "ab"}
-    members = [Joined(MemberSubscription(name, ("t",)), each) for name, each in metadata.items()]
+    members = [JoinedMember(MemberSubscription(name, ("t",)), each) for name, each in metadata.items()]
     answer = one.assign(cluster(t=3), members)
     assert {name: each.encode() for name, each in answer.items()} == {
         name: each.encode() for name, each in RangePartitionAssignor.assign(cluster(t=3), metadata).items()

@@ -98,10 +98,10 @@ def test_a_cluster_that_does_not_say_is_an_error_only_where_topics_are_needed(mo
 def test_an_old_answer_is_not_used_again():
     ahead = TopicsBeforeAssign([strategy("task-sticky")])
     client = Client("task-sticky", b"", cluster(t=3))
-    asyncio.run(ahead.look(client, "task-sticky"))
+    asyncio.run(ahead.fetch(client, "task-sticky"))
     assert ahead.partitions_of(["t", "u"]) == {"t": 3}
     client.topics = OSError("gone")
-    asyncio.run(ahead.look(client, "task-sticky"))
+    asyncio.run(ahead.fetch(client, "task-sticky"))
     with pytest.raises(ClusterError):
         ahead.partitions_of(["t"])
 

@@ -41,7 +41,7 @@ class FakeMember:
     def close(self, **options):
         self.calls.append("close")
 
-    def known_topics(self):
+    def list_topics(self):
         return list(self.topics)
 
     def poll(self, timeout_ms):

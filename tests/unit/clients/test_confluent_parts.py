@@ -16,7 +16,7 @@ from rebalance_agent.clients.confluent_assignors import consumer as consumer_mod
 from rebalance_agent.clients.confluent_assignors import group_metadata as groupmetadata
 from rebalance_agent.clients.confluent_assignors.config.subscribed_topics import SubscribeCall
 from rebalance_agent.clients.confluent_assignors.kafka_errors import confluent_error
-from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer, _gathered
+from rebalance_agent.clients.confluent_assignors.member.committer import Commit, Committer, _batched
 from rebalance_agent.clients.confluent_assignors.member.poll_interval import PollInterval
 from rebalance_agent.clients.confluent_assignors.member.thread_handover import Task, ThreadHandover
 from rebalance_agent.clients.confluent_assignors.offsets import OffsetStore, by_partition, from_message
@@ -185,10 +185,10 @@ def committing(coordinator):
 
 def test_commits_arrive_in_the_order_asked_for_and_those_not_waited_for_together(coordinator, committing):
     committer, told = committing()
-    committer.soon({Partition("t", 0): offset(1)})
-    committer.soon({Partition("t", 0): offset(2)})
-    committer.soon({Partition("t", 1): offset(1)})
-    waiter = threading.Thread(target=committer.now, args=({Partition("t", 0): offset(3)},))
+    committer.commit_async({Partition("t", 0): offset(1)})
+    committer.commit_async({Partition("t", 0): offset(2)})
+    committer.commit_async({Partition("t", 1): offset(1)})
+    waiter = threading.Thread(target=committer.commit_sync, args=({Partition("t", 0): offset(3)},))
     waiter.start()
     coordinator.open.set()
     waiter.join(PATIENCE)
@@ -206,9 +206,9 @@ def test_a_refused_commit_is_raised_to_who_waits_and_told_of_to_who_does_not(coo
     coordinator.open.set()
     coordinator.refusal = KafkaError.ILLEGAL_GENERATION
     committer, told = committing()
-    committer.soon({Partition("t", 0): offset(1)})
+    committer.commit_async({Partition("t", 0): offset(1)})
     with pytest.raises(KafkaException) as raised:
-        committer.now({Partition("t", 0): offset(2)})
+        committer.commit_sync({Partition("t", 0): offset(2)})
     assert raised.value.args[0].code() == KafkaError.ILLEGAL_GENERATION
     assert [each.error.code() for each in told] == [KafkaError.ILLEGAL_GENERATION]
 
@@ -229,7 +229,7 @@ def test_stored_offsets_are_sent_at_the_interval_until_they_have_arrived(coordin
 
 def test_stopping_finishes_what_was_asked_for(coordinator, committing):
     committer, told = committing()
-    committer.soon({Partition("t", 0): offset(1)})
+    committer.commit_async({Partition("t", 0): offset(1)})
     coordinator.open.set()
     committer.stop()
     assert len(told) == 1
@@ -240,8 +240,8 @@ def test_only_commits_that_nobody_waits_for_travel_together():
         return Commit({}, waited_for=letter == "w")
 
     commits = [asked(letter) for letter in "sswssw"]
-    assert [len(group) for group in _gathered(commits)] == [2, 1, 2, 1]
-    assert [each for group in _gathered(commits) for each in group] == commits
+    assert [len(group) for group in _batched(commits)] == [2, 1, 2, 1]
+    assert [each for group in _batched(commits) for each in group] == commits
 
 
 def wait_for(condition):
@@ -372,12 +372,12 @@ def test_errors_have_confluents_codes(error, code):
 
 def test_patterns_and_names_together():
     wanted = SubscribeCall(["plain", "^a.*b$", "^c"])
-    assert wanted.changes
-    assert wanted.among(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
+    assert wanted.has_patterns
+    assert wanted.resolve(lambda: ["axb", "axbx", "cd", "plainer"]) == ("axb", "cd", "plain")
 
 
 def test_names_alone_ask_nobody():
-    assert SubscribeCall(["b", "a"]).among(lambda: pytest.fail("asked")) == ("a", "b")
+    assert SubscribeCall(["b", "a"]).resolve(lambda: pytest.fail("asked")) == ("a", "b")
 
 
 @pytest.mark.parametrize("topics", [[], "topic", [""], [1], ["^("]])
@@ -435,7 +435,7 @@ class Queue:
 def test_records_that_were_read_go_to_the_application_before_a_rebalance_runs():
     with Consumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", "log_level": 0}, events_url="") as consumer:
         real = consumer._data
-        consumer._ledger.own([("t", 0)])
+        consumer._offset_store.own([("t", 0)])
         records = [Message(topic="t", partition=0, offset=number) for number in range(4)]
         consumer._data = queue = Queue(consumer._handover, records[:2], None, records[2:])
         assert consumer.consume(10, timeout=5) == records[:2]

@@ -74,7 +74,7 @@ def test_nobody_waits_longer_than_said_and_no_second_question_is_asked_meanwhile
         aside.ask(lambda _: 1)
     answered.set()
     for thread in threading.enumerate():
-        if thread.name == "rebalance-agent-aside":
+        if thread.name == "rebalance-agent-admin":
             thread.join(10)
     assert aside.ask(lambda _: 1) == 1
 

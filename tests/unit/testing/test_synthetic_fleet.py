@@ -17,7 +17,7 @@ from rebalance_agent.testing.synthetic.fleet_plan import (
     MEMBERS_MAX,
     FleetPlan,
     MembershipPattern,
-    draw_plan,
+    plan_group,
 )
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, PARTITIONS_MAX, Calendar
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
@@ -39,16 +39,16 @@ def test_people_deploy_on_working_days_only():
 
 
 def test_a_group_does_not_depend_on_how_many_others_there_are():
-    assert draw_plan(FLEET, 5) == draw_plan(FleetPlan(groups=6, days=90, seed=7), 5)
-    assert draw_plan(FLEET, 5) != draw_plan(FleetPlan(groups=300, days=1, seed=8), 5)
+    assert plan_group(FLEET, 5) == plan_group(FleetPlan(groups=6, days=90, seed=7), 5)
+    assert plan_group(FLEET, 5) != plan_group(FleetPlan(groups=300, days=1, seed=8), 5)
 
 
 def test_a_fleet_has_every_kind_of_group():
-    plans = [draw_plan(FLEET, number) for number in range(FLEET.groups)]
+    plans = [plan_group(FLEET, number) for number in range(FLEET.groups)]
     types = Counter(each.group_type for each in plans)
     assert set(types) == set(GroupType)
     assert types[GroupType.CLASSIC] > FLEET.groups / 2
-    assert {each.rhythm for each in plans} == set(MembershipPattern)
+    assert {each.pattern for each in plans} == set(MembershipPattern)
     assert {each.assignor for each in plans} > {"range", "roundrobin", "cooperative-sticky", "uniform", ""}
     assert all(1 <= each.members <= MEMBERS_MAX for each in plans)
     for chosen in (
@@ -63,7 +63,7 @@ def test_a_fleet_has_every_kind_of_group():
 
 def test_the_first_group_is_one_whose_topics_range_heaps_upon_its_first_members():
     for seed in range(20):
-        plan = draw_plan(FleetPlan(groups=1, days=1, seed=seed), 0)
+        plan = plan_group(FleetPlan(groups=1, days=1, seed=seed), 0)
         counts = set(plan.topics.values())
         assert plan.assignor == "range"
         assert len(plan.topics) >= 4
@@ -82,7 +82,7 @@ def test_an_order_out_of_bounds_is_refused_by_its_name(wrong):
 
 def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
     for number in range(60):
-        plan = draw_plan(FLEET, number)
+        plan = plan_group(FLEET, number)
         calendar, present, last_ms, counts = Calendar(plan, random.Random(number)), set(), 0, dict(plan.topics)
         for day in range(5):
             steps = calendar.day(day)
@@ -93,16 +93,16 @@ def test_what_happens_to_a_group_is_a_script_that_the_model_takes():
                 if isinstance(step, TopicGrows):
                     assert counts[step.topic] < step.partitions <= PARTITIONS_MAX
                     counts[step.topic] = step.partitions
-            assert {each.name for each in calendar.roster} == present
+            assert {each.name for each in calendar.members} == present
 
 
 def test_what_autoscales_follows_the_load():
     number = next(
         each
         for each in range(300)
-        if (plan := draw_plan(FLEET, each)).rhythm is MembershipPattern.SCALED and plan.members >= 8
+        if (plan := plan_group(FLEET, each)).pattern is MembershipPattern.SCALED and plan.members >= 8
     )
-    calendar = Calendar(draw_plan(FLEET, number), random.Random(1))
+    calendar = Calendar(plan_group(FLEET, number), random.Random(1))
     sizes, present = {}, set()
     for step in calendar.day(0):
         (present.add if isinstance(step, Join) else present.discard)(getattr(step, "member", step).name)
@@ -113,8 +113,8 @@ def test_what_autoscales_follows_the_load():
 
 
 def test_a_roster_knows_who_had_a_name_at_a_time():
-    plan = draw_plan(FLEET, next(each for each in range(300) if draw_plan(FLEET, each).static))
-    roster = Calendar(plan, random.Random(1)).roster
+    plan = plan_group(FLEET, next(each for each in range(300) if plan_group(FLEET, each).static))
+    roster = Calendar(plan, random.Random(1)).members
     first = roster.start(1_000)
     roster.end(5_000, first.name)
     roster.release += 1

@@ -15,7 +15,7 @@ from rebalance_agent.model.episode import Basis, Trigger
 from rebalance_agent.model.events import AbortedEvent, AssignEvent, GenerationEvent, MemberEvent, event_id
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import pairs
-from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, draw_plan
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, plan_group
 from rebalance_agent.testing.synthetic.synthetic_history import history
 from rebalance_agent.testing.synthetic.target_assignments import by_range, shared, uniform
 
@@ -113,7 +113,7 @@ def test_members_with_sidecars_say_what_their_callbacks_did():
     assert reporting == {
         plan.name
         for number in range(FLEET.groups)
-        if (plan := draw_plan(FLEET, number)).reports and generations_of(number)
+        if (plan := plan_group(FLEET, number)).reports and generations_of(number)
     }
     for each in told:
         assert each.started_ms <= each.timestamp_ms

@@ -1,6 +1,11 @@
-"""aiokafka: its consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``.
+"""aiokafka's consumer, instrumented, with the eager strategies of ``assignors`` by name. Needs ``[aiokafka]``.
 
 The only package that imports ``aiokafka``.
+
+- ``consumer``: `AIOKafkaConsumer`; ``assignors``: strategies and assignors as aiokafka calls them.
+- ``joining``: workarounds for aiokafka's group membership, on JoinGroup and SyncGroup.
+- ``offset_hooks``: reports offsets and join times to the instrumentation.
+- ``async_listener``: the rebalance listener; ``internal_topics``, ``cluster_metadata``: topics for the strategies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Assignors as aiokafka calls them. It asks for classes with class methods; an instance per consumer has the same ones.
+"""Assignors with the methods that aiokafka calls. It expects classes with class methods, and accepts instances.
 
-aiokafka calls an `Assignor`. That calls, through the instrumentation, a `StrategyAssignor` or a `PlainAssignor`.
+aiokafka calls an `Assignor`, one instance per consumer. That calls a `StrategyAssignor` or a `PlainAssignor` through
+the instrumentation.
 """
 
 from __future__ import annotations
@@ -19,75 +20,75 @@ from rebalance_agent.instrumentation.suppress import quietly
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.model.subscription import GroupAssignment, GroupSubscription, MemberSubscription
 
-__all__ = ["Assignor", "Inner", "Joined", "PlainAssignor", "StrategyAssignor"]
+__all__ = ["Assignor", "JoinedMember", "PlainAssignor", "StrategyAssignor", "WrappedAssignor"]
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
-    """A member in the leader's eyes: all that it said, and as much of it as aiokafka has read."""
+class JoinedMember:
+    """A member as the leader sees it: the whole subscription, and ``metadata``, the part that aiokafka decodes."""
 
     subscription: MemberSubscription
     metadata: Any
 
 
-class Inner(Protocol):
-    """What an `Assignor` passes on to. ``decision`` is the last one."""
+class WrappedAssignor(Protocol):
+    """The assignor behind an `Assignor`. ``decision`` is its last one."""
 
     decision: AssignDecision | None
 
     @property
     def name(self) -> str:
-        """The name that the group's coordinator knows the strategy by."""
+        """The strategy's name in the group protocol."""
         ...
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
         """The member's subscription."""
         ...
 
-    def assign(self, cluster: Any, members: list[Joined]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Decide for the group."""
+    def assign(self, cluster: Any, members: list[JoinedMember]) -> Mapping[str, Any]:  # noqa: ANN401
+        """Assign for the group; member id -> assignment."""
         ...
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """The member has got its assignment."""
+        """Keep the member's assignment of ``generation``."""
         ...
 
 
 class StrategyAssignor:
-    """A strategy of ours."""
+    """A strategy of this package for one consumer."""
 
     def __init__(self, strategy: Strategy, participant: Participant) -> None:
-        """Run ``strategy`` for one consumer."""
+        """Run ``strategy`` for the consumer of ``participant``."""
         self.decision: AssignDecision | None = None
         self._strategy = strategy
         self._participant = participant
 
     @property
     def name(self) -> str:
-        """The name that the group's coordinator knows the strategy by."""
+        """The strategy's name in the group protocol."""
         return self._strategy.name
 
     def metadata(self, topics: Iterable[str]) -> bytes:
         """The member's subscription, encoded."""
         return self._participant.subscription(self._strategy, topics)
 
-    def assign(self, cluster: Any, members: list[Joined]) -> dict[str, bytes]:  # noqa: ANN401
-        """Decide for the group; assignments come encoded."""
+    def assign(self, cluster: Any, members: list[JoinedMember]) -> dict[str, bytes]:  # noqa: ANN401
+        """Assign for the group; member id -> encoded assignment."""
         subscriptions = [member.subscription for member in members]
         self.decision = self._participant.decide(self._strategy, topic_metadata(cluster, subscriptions), subscriptions)
         return self._participant.answers(self.decision)
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Keep it for the next subscription."""
+        """Keep ``assignment`` for the next subscription."""
         owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)
 
 
 class PlainAssignor:
-    """An assignor of aiokafka's or the user's own, as it is."""
+    """A foreign assignor, of aiokafka or the user, unchanged."""
 
     def __init__(self, assignor: Any, participant: Participant, group: str) -> None:  # noqa: ANN401
-        """Run ``assignor`` (a class, as a rule) for one consumer of ``group``."""
+        """Run ``assignor``, usually a class, for one consumer of ``group``."""
         self.decision: AssignDecision | None = None
         self._assignor = assignor
         self._participant = participant
@@ -95,31 +96,31 @@ class PlainAssignor:
 
     @property
     def name(self) -> str:
-        """The name that the group's coordinator knows it by."""
+        """The assignor's name in the group protocol."""
         name: str = self._assignor.name
         return name
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The assignor's own."""
+        """The assignor's own subscription."""
         return self._assignor.metadata(topics)
 
-    def assign(self, cluster: Any, members: list[Joined]) -> Mapping[str, Any]:  # noqa: ANN401
-        """The assignor's own answer."""
+    def assign(self, cluster: Any, members: list[JoinedMember]) -> Mapping[str, Any]:  # noqa: ANN401
+        """The assignor's own result; an `AssignDecision` of it is kept as ``decision``."""
         self.decision = None
         result: Mapping[str, Any] = self._assignor.assign(
             cluster, {member.subscription.member_id: member.metadata for member in members}
         )
         with quietly("read an assignment"):
             subscriptions = [member.subscription for member in members]
-            given = assignment_of(result)
+            assigned = assignment_of(result)
             self.decision = AssignDecision(
                 GroupSubscription(topic_metadata(cluster, subscriptions), tuple(subscriptions), self._group),
-                GroupAssignment(members=given, target=given),
+                GroupAssignment(members=assigned, target=assigned),
             )
         return result
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Passed on; another strategy of the same consumer may want to know what it owns."""
+        """Pass the assignment on, and keep it for other strategies of the same consumer."""
         with quietly("read an assignment"):
             owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
             self._participant.received(owned, generation)
@@ -127,10 +128,10 @@ class PlainAssignor:
 
 
 class Assignor:
-    """What aiokafka sees of an `Inner`, with its methods and their arguments."""
+    """A `WrappedAssignor` with the methods and arguments that aiokafka expects."""
 
-    def __init__(self, inner: Inner, joining: Joining, generation: Callable[[], int], *, last: bool) -> None:
-        """Pass on to ``inner``; ``last`` of the consumer's list. ``generation`` asks for the current one."""
+    def __init__(self, inner: WrappedAssignor, joining: Joining, generation: Callable[[], int], *, last: bool) -> None:
+        """Call ``inner``. ``generation`` returns the current one; ``last``: it is the last of the consumer's list."""
         self._inner = inner
         self._joining = joining
         self._generation = generation
@@ -138,19 +139,21 @@ class Assignor:
 
     @property
     def name(self) -> str:
-        """The name that the group's coordinator knows it by."""
+        """The assignor's name in the group protocol."""
         return self._inner.name
 
     def metadata(self, topics: Iterable[str]) -> Any:  # noqa: ANN401
-        """The member's subscription: a struct of aiokafka's, or bytes."""
+        """The member's subscription: a struct of aiokafka, or bytes."""
         self._joining.complete = self._last
         return self._inner.metadata(topics)
 
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ANN401
-        """Member id -> its assignment: a struct of aiokafka's, or bytes."""
-        said = self._joining.members
-        return self._inner.assign(cluster, [Joined(said[name], metadata) for name, metadata in members.items()])
+        """Member id -> its assignment: a struct of aiokafka, or bytes."""
+        subscriptions = self._joining.members
+        return self._inner.assign(
+            cluster, [JoinedMember(subscriptions[name], metadata) for name, metadata in members.items()]
+        )
 
     def on_assignment(self, assignment: Any) -> None:  # noqa: ANN401
-        """The member has got ``assignment``."""
+        """Pass ``assignment`` on with the current generation."""
         self._inner.on_assignment(assignment, self._generation())

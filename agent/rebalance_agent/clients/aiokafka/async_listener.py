@@ -1,4 +1,4 @@
-"""aiokafka's rebalance listener around the timed one. aiokafka knows revocation only, and calls it for losses, too."""
+"""aiokafka's rebalance listener around the timed one. aiokafka reports lost partitions as revoked ones."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ __all__ = ["AiokafkaListener"]
 
 
 class AiokafkaListener:
-    """Tells a loss from a revocation: a consumer that is in no generation any more has lost what it had.
+    """Distinguishes lost from revoked partitions: a consumer in no generation has lost what it owned.
 
-    Of the user's own methods, ``on_partitions_lost`` runs then, if there is one (KIP-429), else
-    ``on_partitions_revoked`` as ever. What they return, coroutines too, goes on to aiokafka.
+    Then the user's ``on_partitions_lost`` is called, or if there is none ``on_partitions_revoked`` (KIP-429). Results,
+    coroutines included, are returned to aiokafka.
     """
 
     def __init__(self, timed: RebalanceListener, joined: Callable[[], bool]) -> None:
-        """Call ``timed``; ``joined`` asks whether the consumer is in a generation."""
+        """Call ``timed``; ``joined`` returns whether the consumer is in a generation."""
         self._timed = timed
         self._joined = joined
 
     def on_partitions_revoked(self, revoked: Collection[HasTopicPartition]) -> Any:  # noqa: ANN401
-        """The consumer gives ``revoked`` back, or they are gone already."""
+        """Call the revoked or the lost callback with ``revoked``."""
         lost = bool(revoked) and not self._joined()
         return self._timed.on_partitions_lost(revoked) if lost else self._timed.on_partitions_revoked(revoked)
 
     def on_partitions_assigned(self, assigned: Collection[HasTopicPartition]) -> Any:  # noqa: ANN401
-        """The consumer has got ``assigned``."""
+        """Call the assigned callback."""
         return self._timed.on_partitions_assigned(assigned)

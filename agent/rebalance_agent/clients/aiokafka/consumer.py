@@ -1,4 +1,4 @@
-"""aiokafka's consumer, with its rebalances reported and the eager strategies of ``assignors`` by name."""
+"""aiokafka's consumer with instrumentation and with the eager strategies of ``assignors`` by name."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from rebalance_agent.model.partitions import pairs
 __all__ = ["DEFAULT_STRATEGIES", "AIOKafkaConsumer"]
 
 DEFAULT_STRATEGIES = ("roundrobin",)
-"""aiokafka's own default, by the same name."""
+"""aiokafka's own default, in this package's implementation."""
 
 FROM_START = ("earliest", "smallest")
-"""Values of ``auto_offset_reset`` by which a group without offsets reads everything; the second is an old name."""
+"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
-# aiokafka asks for its own class; this has its methods.
+# aiokafka checks for instances of its own class; this has the same methods.
 ConsumerRebalanceListener.register(AiokafkaListener)
 
 
 class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aiokafka is untyped
-    """``aiokafka.AIOKafkaConsumer`` in everything, with two things more.
+    """``aiokafka.AIOKafkaConsumer`` with two additions.
 
-    - ``partition_assignment_strategy`` may be or contain names of our strategies, or strategies of
-      one's own, configured by ``assignor_config``;
-    - what happens to it in rebalances goes to the sidecar. That never delays it and never raises into it.
+    - ``partition_assignment_strategy`` takes names of this package's strategies, or `Strategy` objects, configured by
+      ``assignor_config``.
+    - Its rebalances are reported to the sidecar. Reporting does not delay the consumer and raises nothing into it.
     """
 
     def __init__(
@@ -59,30 +59,29 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         """As ``aiokafka.AIOKafkaConsumer(*topics, **configs)``.
 
         Args:
-            topics: to subscribe to; or `subscribe` later, by list or pattern.
+            topics: topics to subscribe to; or call `subscribe` later, with a list or a pattern.
             listener: rebalance listener for ``topics``.
             assignor_config: settings of the strategies, such as ``{"assignment.consumer.weight": 900}``.
-            loads: what each partition costs, for strategies that balance loads; see `Loads`. It must not block: the
-                event loop waits for it. If it raises, partitions count alike.
-            held_standbys: which copies the application has, asked before each join; see `HeldStandbys`. It must not
-                block either. By default, and if it raises, the copies last assigned.
-            events_url: the sidecar's; see `Instrumentation`.
-            events_token: bearer token for it.
+            loads: load of each partition, for strategies that balance loads; see `Loads`. It must not block: the event
+                loop waits for it. If it raises, all partitions count the same.
+            held_standbys: returns the application's copies before each join; see `HeldStandbys`. It must not block.
+                By default, and if it raises, the copies last assigned.
+            events_url: the sidecar's URL; see `Instrumentation`.
+            events_token: bearer token for the sidecar.
             clock: for the times in the events.
-            configs: aiokafka's.
+            configs: settings of ``aiokafka.AIOKafkaConsumer``.
 
         Raises:
-            AssignmentError: a strategy or setting that there is not, a value out of bounds, or a cooperative strategy.
-            InvalidInputError: a listener without topics, or one that is none.
+            AssignmentError: an unknown strategy or setting, a value out of bounds, or a cooperative strategy.
+            InvalidInputError: a listener without topics, or an object that is no rebalance listener.
 
         """
         if listener is not None and not topics:
             raise InvalidInputError("listener", "goes with topics; without them, give it to subscribe()")
-        if not _known(listener):
+        if not _accepted(listener):
             raise InvalidInputError("listener", "must be an aiokafka.ConsumerRebalanceListener")
-        wanted = configs.pop("partition_assignment_strategy", DEFAULT_STRATEGIES)
-        listed = _entries(wanted)
-        strategies = {each.name: each for each in listed if isinstance(each, Strategy)}
+        listed = _entries(configs.pop("partition_assignment_strategy", DEFAULT_STRATEGIES))
+        strategies = {entry.name: entry for entry in listed if isinstance(entry, Strategy)}
         group = configs.get("group_id") or ""
         self._instance_id: str | None = configs.get("group_instance_id")
         topics_ahead = TopicsBeforeAssign(strategies.values())
@@ -103,7 +102,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             membership=self._membership,
             positions=self._positions if group else None,
             clock=clock,
-            # Without a group there are no rebalances to tell of.
+            # Without a group there are no rebalances.
             events_url=events_url if group else "",
             events_token=events_token,
         )
@@ -124,7 +123,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
         listener: Any | None = None,  # noqa: ANN401
     ) -> None:
         """As ``aiokafka.AIOKafkaConsumer.subscribe``; the listener is timed."""
-        if _known(listener):  # all else aiokafka refuses itself
+        if _accepted(listener):  # aiokafka refuses any other type
             listener = AiokafkaListener(self._instrumentation.listener(listener), lambda: self._membership().joined)
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
@@ -155,7 +154,7 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             await super().stop()
 
     def standbys(self) -> set[aiokafka.TopicPartition]:
-        """The partitions that this consumer is to have a copy of, by the last assignment."""
+        """The partitions that this consumer has to keep a copy of, by the last assignment."""
         return {aiokafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
     def _assignor(self, entry: Any, group: str, joining: Joining, *, last: bool) -> Assignor:  # noqa: ANN401
@@ -164,34 +163,34 @@ class AIOKafkaConsumer(aiokafka.AIOKafkaConsumer):  # type: ignore[misc] # aioka
             if isinstance(entry, Strategy)
             else PlainAssignor(entry, self._participant, group)
         )
-        watched = self._instrumentation.assignor(inner)
-        return Assignor(watched, joining, lambda: self._membership().generation, last=last)
+        instrumented = self._instrumentation.assignor(inner)
+        return Assignor(instrumented, joining, lambda: self._membership().generation, last=last)
 
     def _positions(self, partitions: Collection[Partition]) -> Offsets:
         subscription = self._subscription.subscription
         if subscription is None or subscription.assignment is None:
             return {}
-        known = subscription.assignment.all_consumed_offsets()
-        return {each: known[each].offset for each in partitions if each in known}
+        consumed = subscription.assignment.all_consumed_offsets()
+        return {each: consumed[each].offset for each in partitions if each in consumed}
 
     def _membership(self) -> Membership:
-        # A consumer without a group has a coordinator, too, which has neither of the two.
+        # The coordinator of a consumer without a group has neither of these attributes.
         generation = getattr(self._coordinator, "generation", -1)
         return Membership(generation, getattr(self._coordinator, "member_id", ""), self._instance_id)
 
 
-def _known(listener: object) -> bool:
+def _accepted(listener: object) -> bool:
     return listener is None or isinstance(listener, ConsumerRebalanceListener)
 
 
-def _entries(wanted: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, and classes of aiokafka's
-    """The entries of ``partition_assignment_strategy``, all of them eager."""
-    listed = entries(wanted)
+def _entries(option: Any) -> list[Any]:  # noqa: ANN401 - names, strategies, and classes of aiokafka
+    """The entries of ``partition_assignment_strategy``; `AssignmentError` if one is cooperative."""
+    listed = entries(option)
     refuse_equal_names(listed)
-    for each in listed:
-        if isinstance(each, Strategy) and each.protocol is not RebalanceProtocol.EAGER:
+    for entry in listed:
+        if isinstance(entry, Strategy) and entry.protocol is not RebalanceProtocol.EAGER:
             raise AssignmentError(
-                f"partition_assignment_strategy: {each.name!r} is cooperative, and aiokafka speaks the eager protocol "
+                f"partition_assignment_strategy: {entry.name!r} is cooperative, and aiokafka speaks the eager protocol "
                 "only: it gives back everything at the start of each rebalance"
             )
     return listed

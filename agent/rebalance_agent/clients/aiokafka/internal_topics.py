@@ -1,7 +1,7 @@
-"""Topics that a strategy needs besides those subscribed to: looked up before it is called, where waiting is allowed.
+"""Looks up internal topics that a strategy needs before the strategy is called.
 
-aiokafka calls assignors in the event loop, and from there nothing can be asked. So the cluster is asked when the leader
-has its members, and the strategy reads the answer.
+aiokafka calls assignors in the event loop, where they cannot wait for a response. So the metadata is fetched when the
+leader has received its members, and the strategy reads the result.
 """
 
 from __future__ import annotations
@@ -17,44 +17,44 @@ from rebalance_agent.instrumentation.assignor_shapes import partition_counts
 __all__ = ["ANSWER_SECONDS", "TopicsBeforeAssign"]
 
 ANSWER_SECONDS = 2.0
-"""How long a rebalance may wait for the answer: less than a session timeout, and more than a healthy cluster needs."""
+"""Time that a rebalance waits for the metadata: less than a session timeout, more than a healthy cluster needs."""
 
 
 class TopicsBeforeAssign:
-    """A ``TopicSource`` that knows what the last `look` has seen, and creates nothing."""
+    """A ``TopicSource`` with the result of the last `fetch`. It creates no topics."""
 
     def __init__(self, strategies: Iterable[Strategy]) -> None:
-        """Look for those of ``strategies`` that may need internal topics."""
-        self._needing = {each.name for each in strategies if each.internal_topics is not None}
+        """Fetch metadata for those of ``strategies`` that may need internal topics."""
+        self._needing = {strategy.name for strategy in strategies if strategy.internal_topics is not None}
         self._cluster: Any = None
         self._problem = "the cluster has not been asked"
 
-    async def look(self, client: Any, strategy_name: str) -> None:  # noqa: ANN401 - aiokafka is untyped
-        """Ask for all topics, if that strategy may need some. What goes wrong comes up when they are needed."""
+    async def fetch(self, client: Any, strategy_name: str) -> None:  # noqa: ANN401 - aiokafka is untyped
+        """Fetch metadata of all topics, if the strategy may need some. A failure is raised by `partitions_of` only."""
         if strategy_name not in self._needing:
             return
         self._cluster = None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                # All of them: asked for by name, aiokafka would have a topic that is missing created.
+                # Of all topics: a request by name would make brokers create a missing one.
                 self._cluster = await client.fetch_all_metadata()
         except TimeoutError:
             self._problem = f"the cluster did not answer within {ANSWER_SECONDS:g} s"
-        except Exception as error:  # noqa: BLE001 - whatever it is: a group that needs no such topics goes on
+        except Exception as error:  # noqa: BLE001 - a group that needs no internal topics goes on, whatever failed
             self._problem = f"{type(error).__name__}: {error}"
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:
-        """Those of ``topics`` that were there -> how many partitions they had.
+        """Topic -> partition count, for those of ``topics`` that existed at the last `fetch`.
 
         Raises:
-            ClusterError: that could not be known.
+            ClusterError: the last `fetch` failed.
         """
         if self._cluster is None:
             raise ClusterError(f"internal topics cannot be checked: {self._problem}")
-        return {topic: known.partitions for topic, known in partition_counts(self._cluster, topics).items()}
+        return {topic: metadata.partitions for topic, metadata in partition_counts(self._cluster, topics).items()}
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
-        """Never.
+        """Refuse to create topics.
 
         Raises:
             ClusterError: always.

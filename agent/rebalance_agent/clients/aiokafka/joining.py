@@ -1,8 +1,8 @@
-"""Between aiokafka's coordinator and the broker: the two requests of a rebalance, and nothing else.
+"""Intercepts JoinGroup and SyncGroup between aiokafka's coordinator and the broker.
 
-aiokafka 0.14 reads no more of a subscription than Kafka 0.9 put there. Where one cannot be read, no rebalance of the
-group succeeds; where its own assignment cannot, the consumer's coordination ends for good. Where several strategies are
-listed it joins once for each of them, first with one, then with two, and every join begins another rebalance
+aiokafka 0.14 decodes only the fields that Kafka 0.9 had in a subscription. If a subscription cannot be decoded, no
+rebalance of the group succeeds; if its own assignment cannot, the consumer's coordination ends for good. With several
+strategies it joins once for each of them, first with one, then with two, and every join starts another rebalance
 (aio-libs/aiokafka#1168).
 """
 
@@ -26,14 +26,14 @@ _NOTHING_GIVEN = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
 
 
 class Joining:
-    """Watches one consumer's client.
+    """Wraps ``send`` of one consumer's client.
 
-    ``members``: the whole subscriptions of the group, by member id, when this consumer leads it. ``complete``: whether
-    the next JoinGroup has all strategies in it; one that has not is answered here and never sent.
+    ``members`` are the decoded subscriptions by member id, if this consumer leads the group. ``complete`` says whether
+    the next JoinGroup lists all strategies; an incomplete one is answered here and not sent.
     """
 
     def __init__(self, client: Any, topics: TopicsBeforeAssign | None = None) -> None:  # noqa: ANN401 - aiokafka is untyped
-        """Take over ``client.send``, which every request passes; ``topics`` look before a leader assigns."""
+        """Replace ``client.send``, which sends all requests. ``topics`` fetches metadata before a leader assigns."""
         self.members: dict[str, MemberSubscription] = {}
         self.complete = True
         self._client = client
@@ -42,15 +42,15 @@ class Joining:
         client.send = self.send
 
     async def send(self, node_id: int, request: Any, **options: Any) -> Any:  # noqa: ANN401
-        """As ``AIOKafkaClient.send``; answers to JoinGroup and SyncGroup can be read."""
+        """As ``AIOKafkaClient.send``; responses to JoinGroup and SyncGroup are made decodable for aiokafka."""
         if request.API_KEY == JOIN_GROUP and not self.complete:
             return SimpleNamespace(error_code=0)
         response = await self._send(node_id, request, **options)
         if request.API_KEY == JOIN_GROUP:
             self.members = {}
             response.members = [self._readable(*row) for row in response.members]
-            if self.members and self._topics is not None:  # only the leader is told of members
-                await self._topics.look(self._client, response.group_protocol)
+            if self.members and self._topics is not None:  # only the leader gets members
+                await self._topics.fetch(self._client, response.group_protocol)
         elif request.API_KEY == SYNC_GROUP and response.error_code == 0:
             data = response.member_assignment or b""
             response.member_assignment = _NOTHING_GIVEN if read_assignment(data) is None else data

@@ -1,4 +1,4 @@
-"""Between aiokafka's consumer and the broker: offsets as they come and go, and how long a join took."""
+"""Reports offsets and join times from aiokafka's responses to the instrumentation."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ SYNC_GROUP = 14
 
 
 class OffsetHooks:
-    """Listens to one consumer's requests and their answers; neither is changed, and nothing waits."""
+    """Reads requests and responses of one consumer, without changing or delaying them."""
 
     def __init__(self, client: Any, instrumentation: Instrumentation, clock: Clock, *, from_start: bool) -> None:  # noqa: ANN401 - aiokafka is untyped
-        """Take over ``client.send``, which every request passes.
+        """Replace ``client.send``, through which all requests go.
 
-        ``from_start``: where the group has no offset, reading begins with the oldest record.
+        ``from_start``: partitions without a committed offset are read from the oldest record.
         """
         self._instrumentation = instrumentation
         self._clock = clock
@@ -36,10 +36,10 @@ class OffsetHooks:
         sent = self._clock.monotonic()
         response = await self._send(node_id, request, **options)
         with quietly("read what the coordinator answered"):
-            self._listen(request, response, sent)
+            self._record(request, response, sent)
         return response
 
-    def _listen(self, request: Any, response: Any, sent: float) -> None:  # noqa: ANN401
+    def _record(self, request: Any, response: Any, sent: float) -> None:  # noqa: ANN401
         progress = self._instrumentation.progress
         if request.API_KEY == JOIN_GROUP:
             self._answered = self._clock.monotonic()
@@ -47,15 +47,15 @@ class OffsetHooks:
         elif request.API_KEY == SYNC_GROUP and response.error_code == 0:
             self._instrumentation.waited(self._join_seconds, self._clock.monotonic() - self._answered)
         elif request.API_KEY == OFFSET_COMMIT and progress is not None:
-            taken = {(topic, number) for topic, rows in response.topics for number, error in rows if error == 0}
-            wanted = {(topic, row[0]): row[1] for topic, rows in _topics_of(request) for row in rows}
-            progress.committed({each: wanted[each] for each in taken})
+            accepted = {(topic, number) for topic, rows in response.topics for number, error in rows if error == 0}
+            requested = {(topic, row[0]): row[1] for topic, rows in _topics_of(request) for row in rows}
+            progress.committed({partition: requested[partition] for partition in accepted})
         elif request.API_KEY == OFFSET_FETCH and progress is not None:
             rows = {(topic, row[0]): row[1] for topic, rows in response.topics for row in rows if row[-1] == 0}
-            found = {each: offset for each, offset in rows.items() if offset >= 0}
-            progress.fetched(rows, found, from_start=self._from_start)
+            offsets = {partition: offset for partition, offset in rows.items() if offset >= 0}
+            progress.fetched(rows, offsets, from_start=self._from_start)
 
 
 def _topics_of(request: Any) -> Any:  # noqa: ANN401
-    """The topics of an OffsetCommit: aiokafka 0.12 has them as a field, later ones as a private attribute."""
+    """The topics of an OffsetCommit: a field in aiokafka 0.12, a private attribute in later versions."""
     return request.topics if hasattr(request, "topics") else request._topics  # noqa: SLF001

@@ -1,13 +1,14 @@
-"""confluent-kafka's consumer with the assignors of this package. Needs ``[confluent]``.
+"""A consumer with confluent-kafka's methods and the assignors of this package. Needs ``[confluent]``.
 
-One `Consumer` is two clients (``kafka`` and ``confluent_kafka``) and the threads between them:
+One `Consumer` is two clients, ``kafka`` and ``confluent_kafka``. kafka-python's consumer is the group member, on a
+thread of its own: it joins, sends heartbeats, assigns and commits, and fetches no records. librdkafka reads the
+assigned partitions on the application's thread.
 
-- ``member``, ``membership``: kafka-python's consumer, in a thread of its own, is the member of the group: it joins,
-  sends heartbeats, assigns and commits. It fetches no record.
-- ``consumer``, ``rebalancing``: librdkafka reads what the group gave the member, on the application's thread.
-- ``handover``: a rebalance waits there until the application has run its callback. ``pollwatch``: how long it may.
-- ``offsets``, ``committer``: what is owned, stored and committed.
-- ``settings``, ``security``: one configuration for both clients; what cannot be translated is refused by name.
+- ``consumer``: `Consumer`. ``group_methods``, ``data_methods``: its methods that need the member or librdkafka only.
+- ``rebalancing``: runs the user's callbacks, and assigns partitions to librdkafka.
+- ``offsets``: owned partitions with stored and committed offsets. ``group_metadata``: the member for transactions.
+- ``member``: the group member and its threads. ``config``: one configuration divided between both clients.
+- ``kafka_errors``: kafka-python's exceptions as confluent-kafka's errors.
 """
 
 from __future__ import annotations

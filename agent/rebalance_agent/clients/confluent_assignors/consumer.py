@@ -1,4 +1,4 @@
-"""confluent-kafka's consumer with assignors of one's own."""
+"""A consumer with confluent-kafka's methods and the assignors of this package."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from rebalance_agent.clock import Clock, SystemClock
 
 __all__ = ["Consumer"]
 
-SLICE_SECONDS = 0.02
-"""One look for records, after which a rebalance is looked for: what one member adds to a rebalance at the most."""
+CONSUME_SECONDS = 0.02
+"""Timeout of one fetch, after which a waiting rebalance is served: the most that one member delays a rebalance."""
 
-BREATH_SECONDS = 0.001
-"""Between looks that find nothing. confluent-kafka lets one thread at a time into a consumer, and is not fair: without
-it a call from another thread (`committed`, `pause`, ...) would wait as long as this one looks."""
+YIELD_SECONDS = 0.001
+"""Pause between fetches without records. confluent-kafka admits one thread at a time to a consumer, unfairly: without
+the pause, calls of other threads (`committed`, `pause`, ...) would wait until this one ends."""
 
 MESSAGES_MAX = 1_000_000
-"""Of one `consume`: confluent-kafka's own limit."""
+"""Maximum number of messages of one `consume`, as in confluent-kafka."""
 
 
 class Consumer(GroupMethods, DataMethods):
-    """``confluent_kafka.Consumer`` by its methods and its configuration, in a group whose assignors are this package's.
+    """A consumer with the methods and settings of ``confluent_kafka.Consumer`` and the strategies of this package.
 
-    librdkafka cannot be given an assignor. So kafka-python is the member (it joins, sends heartbeats, assigns and
-    commits), and librdkafka reads what the group gives the member. ``docs/confluent-kafka.md`` says what differs.
+    librdkafka has no API for assignors. So kafka-python is the group member (it joins, sends heartbeats, assigns and
+    commits), and librdkafka reads the member's partitions. ``docs/confluent-kafka.md`` lists the differences.
     """
 
     def __init__(
@@ -62,43 +62,43 @@ class Consumer(GroupMethods, DataMethods):
         """As ``confluent_kafka.Consumer(config, **options)``.
 
         Args:
-            config: confluent-kafka's; ``partition.assignment.strategy`` names strategies of this package, with commas
-                between them (default: ``range,roundrobin``).
+            config: settings of confluent-kafka; ``partition.assignment.strategy`` is a comma-separated list of
+                strategies of this package (default: ``range,roundrobin``).
             assignor_config: settings of the strategies, such as ``{"assignment.consumer.weight": 900}``.
-            loads: what each partition costs, for strategies that balance loads; by default the group's lag.
-            create_internal_topics: whether the leader creates topics that a strategy needs and that are missing;
-                otherwise `poll` returns an error there that names them.
-            held_standbys: which copies the application has, asked before each join; by default those last assigned.
-                It and ``loads`` are called on the member's thread, and never ask this consumer.
-            events_url: the sidecar's; see `rebalance_agent.instrumentation.Instrumentation`.
-            events_token: bearer token for it.
+            loads: load of each partition, for strategies that balance loads; by default the group's lag.
+            create_internal_topics: whether the leader creates missing topics that a strategy needs; otherwise the
+                leader's `poll` returns an error that names them.
+            held_standbys: returns the application's copies before each join; by default those last assigned. It and
+                ``loads`` are called on the member's thread, and must not call this consumer.
+            events_url: the sidecar's URL; see `rebalance_agent.instrumentation.Instrumentation`.
+            events_token: bearer token for the sidecar.
             clock: for times in events, and between polls.
-            options: confluent-kafka's.
+            options: keyword arguments of confluent-kafka.
 
         Raises:
             InvalidInputError: a setting that cannot be used here; the text names it.
-            AssignmentError: a strategy or setting of a strategy that there is not.
+            AssignmentError: an unknown strategy, or an unknown setting of a strategy.
             KafkaException: librdkafka refuses a setting.
 
         """
         self._clock = clock or SystemClock()
         self._settings = settings = ClientSettings.of(config, assignor_config or {}, self._clock)
         self._data = confluent_kafka.Consumer(dict(settings.data), **options)
-        self._turn = threading.RLock()  # one thread polls at a time; a callback may call anything
+        self._poll_lock = threading.RLock()  # one thread polls at a time; reentrant for callbacks
         self._closing = self._closed = False
-        self._ledger = OffsetStore()
+        self._offset_store = OffsetStore()
         self._handover = ThreadHandover()
-        self._watch = PollInterval(settings.max_poll_interval_ms, self._clock)
+        self._poll_interval = PollInterval(settings.max_poll_interval_ms, self._clock)
         self._errors: deque[KafkaError] = deque()
         self._finished: deque[Commit] = deque()
         self._rebalancing = Rebalancing(
-            self, self._data, self._ledger, self._commit_due, cooperative=settings.cooperative
+            self, self._data, self._offset_store, self._commit_due, cooperative=settings.cooperative
         )
         self._membership = MembershipThread(
             lambda: MemberConsumer(
                 self._rebalancing,
                 self._handover,
-                self._watch,
+                self._poll_interval,
                 cooperative=settings.cooperative,
                 loads=loads,
                 create_internal_topics=create_internal_topics,
@@ -109,14 +109,18 @@ class Consumer(GroupMethods, DataMethods):
                 **settings.member,
             ),
             self._handover,
-            self._watch,
-            self._ledger,
+            self._poll_interval,
+            self._offset_store,
             self._errors.append,
             self._clock,
             settings.refresh_seconds,
         )
         self._committer = Committer(
-            self._membership.commit, self._ledger, self._finished.append, self._clock, settings.auto_commit_seconds
+            self._membership.commit,
+            self._offset_store,
+            self._finished.append,
+            self._clock,
+            settings.auto_commit_seconds,
         )
 
     def subscribe(
@@ -127,34 +131,34 @@ class Consumer(GroupMethods, DataMethods):
         on_lost: Callback | None = None,
     ) -> None:
         """As confluent-kafka's; a topic that begins with ``^`` is a regular expression, here Python's."""
-        self._open()
-        wanted = SubscribeCall(topics)
+        self._check_open()
+        call = SubscribeCall(topics)
         self._rebalancing.callbacks = Callbacks(on_assign, on_revoke, on_lost)
-        self._watch.touch()
+        self._poll_interval.touch()
         self._committer.start()
-        self._membership.subscribe(wanted)
+        self._membership.subscribe(call)
 
     def unsubscribe(self) -> None:
-        """As confluent-kafka's: what is owned is revoked in one of the next polls, and then the group is left."""
-        self._open()
+        """As confluent-kafka's: a later poll revokes the owned partitions, then the member leaves the group."""
+        self._check_open()
         self._membership.subscribe(None)
 
     def poll(self, timeout: float | None = None) -> Message | None:
-        """As confluent-kafka's: one record, or an event; callbacks run in here, and what they raise comes out."""
-        with self._turn, self._watch:
-            # Most often there is a record, and nothing else to do first.
+        """As confluent-kafka's: one record or error. Callbacks run in this call, and their exceptions are raised."""
+        with self._poll_lock, self._poll_interval:
+            # The common case: a record is available, and neither a rebalance nor a commit waits.
             if not (self._handover.waiting or self._finished or self._errors or self._closing):
                 message = self._data.poll(0)
-                if message is not None and self._ledger.delivers(message, store=self._settings.auto_store):
+                if message is not None and self._offset_store.delivers(message, store=self._settings.auto_store):
                     return message
-            messages = self._gather(1, timeout)
+            messages = self._consume(1, timeout)
             return messages[0] if messages else None
 
     def consume(self, num_messages: int = 1, timeout: float = -1) -> list[Message]:
-        """As confluent-kafka's, but a rebalance ends it early with the records that there are."""
+        """As confluent-kafka's, but a rebalance makes it return early with the records that it has."""
         if not 0 < num_messages <= MESSAGES_MAX:
             raise ValueError(f"num_messages must be between 1 and {MESSAGES_MAX} (1M)")
-        return self._gather(num_messages, timeout)
+        return self._consume(num_messages, timeout)
 
     def commit(
         self,
@@ -168,17 +172,17 @@ class Consumer(GroupMethods, DataMethods):
             KafkaException: the coordinator refuses it: ``UNKNOWN_MEMBER_ID``, ``ILLEGAL_GENERATION``,
                 ``FENCED_INSTANCE_ID``, ``REBALANCE_IN_PROGRESS``, ...; or there is nothing to commit (``_NO_OFFSET``).
         """
-        self._open()
-        given = self._given(message, offsets)
-        due = self._ledger.due() if given is None else given
+        self._check_open()
+        given = self._offsets_of(message, offsets)
+        due = self._offset_store.due() if given is None else given
         if not due:
             raise KafkaException(KafkaError(KafkaError._NO_OFFSET, "nothing to commit"))  # noqa: SLF001 - its public name
         self._committer.start()
         if asynchronous:
-            self._committer.soon(due)
+            self._committer.commit_async(due)
             return None
-        self._committer.now(due)
-        return _answered(due)
+        self._committer.commit_sync(due)
+        return _as_partitions(due)
 
     def store_offsets(self, message: Message | None = None, offsets: list[TopicPartition] | None = None) -> None:
         """As confluent-kafka's; with ``enable.auto.offset.store`` off.
@@ -187,15 +191,15 @@ class Consumer(GroupMethods, DataMethods):
             KafkaException: a partition is not this consumer's (``_STATE``), or offsets are stored on their own
                 (``_INVALID_ARG``).
         """
-        self._open()
-        given = self._given(message, offsets)
+        self._check_open()
+        given = self._offsets_of(message, offsets)
         if given is None or self._settings.auto_store:
             text = "expected either message or offsets" if given is None else "enable.auto.offset.store must be off"
             raise KafkaException(KafkaError(KafkaError._INVALID_ARG, text))  # noqa: SLF001
-        self._ledger.store(given)
+        self._offset_store.store(given)
 
     def close(self) -> None:
-        """As confluent-kafka's: revokes what is owned, commits what is stored, leaves the group.
+        """As confluent-kafka's: revokes owned partitions, commits stored offsets, leaves the group.
 
         Raises:
             RuntimeError: it is called in a rebalance callback.
@@ -204,20 +208,20 @@ class Consumer(GroupMethods, DataMethods):
             return
         failed: BaseException | None = None
         self._closing = True  # so that a poll in another thread ends
-        with self._turn, self._watch:
+        with self._poll_lock, self._poll_interval:
             if self._handover.busy:
                 self._closing = False
                 raise RuntimeError("close() in a rebalance callback: the group waits for the callback")
             self._membership.begin_close()
-            while not self._membership.closed(SLICE_SECONDS):
+            while not self._membership.closed(CONSUME_SECONDS):
                 try:
                     self._serve()
-                except Exception as error:  # noqa: BLE001 - a callback's: first all is closed
+                except Exception as error:  # noqa: BLE001 - a callback's; raised after everything is closed
                     failed = failed or error
             self._committer.stop()
             self._closed = True
             self._data.close()
-            self._tell_commits()
+            self._report_commits()
         if failed is not None:
             raise failed
 
@@ -228,61 +232,65 @@ class Consumer(GroupMethods, DataMethods):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close."""
+        """Close the consumer."""
         self.close()
 
-    def _gather(self, number: int, timeout: float | None) -> list[Message]:
-        """Up to ``number`` records; whatever else there is to do is done first."""
-        self._open()
+    def _consume(self, number: int, timeout: float | None) -> list[Message]:
+        """Fetch up to ``number`` records; a waiting rebalance and finished commits are served first."""
+        self._check_open()
         until = None if timeout is None or timeout < 0 else self._clock.monotonic() + timeout
         gathered: list[Message] = []
-        with self._turn, self._watch:
+        with self._poll_lock, self._poll_interval:
             while True:
                 if self._closing:
                     raise RuntimeError(CLOSED)
                 if gathered and (self._handover.waiting or self._finished):
-                    return gathered  # before a callback runs that may end with their partitions, or raise
+                    return gathered  # before a callback that may revoke their partitions, or raise
                 self._serve()
                 if self._errors:
                     return [*gathered, Message(error=self._errors.popleft())]
-                left = SLICE_SECONDS if until is None else min(SLICE_SECONDS, max(0.0, until - self._clock.monotonic()))
-                found = self._data.consume(number - len(gathered), left)
-                gathered += self._delivered(found)
+                left = (
+                    CONSUME_SECONDS
+                    if until is None
+                    else min(CONSUME_SECONDS, max(0.0, until - self._clock.monotonic()))
+                )
+                fetched = self._data.consume(number - len(gathered), left)
+                gathered += self._delivered(fetched)
                 if len(gathered) >= number or (until is not None and self._clock.monotonic() >= until):
                     return gathered
-                if not found:
-                    self._handover.await_offer(BREATH_SECONDS)
+                if not fetched:
+                    self._handover.await_offer(YIELD_SECONDS)
 
     def _delivered(self, messages: list[Message]) -> list[Message]:
-        """Those that may go to the application: what librdkafka had ready of partitions that went, stays."""
+        """``messages`` without those of revoked partitions, which librdkafka had fetched before."""
         store = self._settings.auto_store
-        return [each for each in messages if self._ledger.delivers(each, store=store)]
+        return [each for each in messages if self._offset_store.delivers(each, store=store)]
 
     def _serve(self) -> None:
         if self._handover.waiting:
             self._handover.carry_out()
         if self._finished:
-            self._tell_commits()
+            self._report_commits()
 
-    def _tell_commits(self) -> None:
+    def _report_commits(self) -> None:
         while self._finished:
             commit = self._finished.popleft()
             if self._settings.on_commit is not None:
-                self._settings.on_commit(commit.error, _answered(commit.offsets))
+                self._settings.on_commit(commit.error, _as_partitions(commit.offsets))
 
     def _commit_due(self, offsets: Offsets) -> None:
-        """Before partitions go: what is stored of them, as confluent-kafka does with ``enable.auto.commit``."""
+        """Commit stored offsets of partitions before they are revoked, with ``enable.auto.commit`` as in librdkafka."""
         if self._settings.auto_commit_seconds is None:
             return
         commit = Commit(offsets, waited_for=False)
         try:
-            self._committer.now(offsets)
+            self._committer.commit_sync(offsets)
         except KafkaException as error:
             commit.error = error.args[0]
         self._finished.append(commit)
 
     @staticmethod
-    def _given(message: Message | None, offsets: list[TopicPartition] | None) -> Offsets | None:
+    def _offsets_of(message: Message | None, offsets: list[TopicPartition] | None) -> Offsets | None:
         if message is not None and offsets is not None:
             raise ValueError("message and offsets are mutually exclusive")
         if message is not None:
@@ -290,8 +298,8 @@ class Consumer(GroupMethods, DataMethods):
         return None if offsets is None else by_partition(offsets)
 
 
-def _answered(offsets: Offsets) -> list[TopicPartition]:
-    """Committed offsets as confluent-kafka lists them."""
+def _as_partitions(offsets: Offsets) -> list[TopicPartition]:
+    """``offsets`` as a list of confluent-kafka's type."""
     return [
         TopicPartition(partition.topic, partition.partition, offset.offset) for partition, offset in offsets.items()
     ]

@@ -1,4 +1,4 @@
-"""What confluent-kafka's consumer does with partitions, offsets and metadata: passed on to the data consumer."""
+"""Methods of confluent-kafka's consumer that are passed on to the data consumer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ["DataMethods"]
 
 
 class DataMethods:
-    """The methods of ``confluent_kafka.Consumer`` that know nothing of the group."""
+    """The methods of ``confluent_kafka.Consumer`` for partitions, offsets and metadata, without the group."""
 
     _data: confluent_kafka.Consumer
-    _ledger: OffsetStore
+    _offset_store: OffsetStore
 
     def assignment(self) -> list[TopicPartition]:
         """The partitions that are read."""
-        # confluent-kafka's own never returns while another thread polls.
-        return listed(self._ledger.owned)
+        # Not the data consumer's assignment(), which does not return while another thread polls.
+        return listed(self._offset_store.owned)
 
     def position(self, partitions: list[TopicPartition]) -> list[TopicPartition]:
         """As confluent-kafka's: the last delivered offset + 1."""
@@ -57,7 +57,7 @@ class DataMethods:
         return self._data.list_topics(*arguments, **options)
 
     def set_sasl_credentials(self, username: str, password: str) -> None:
-        """Refused.
+        """Refuse to change the credentials.
 
         Raises:
             KafkaException: always (``_NOT_IMPLEMENTED``).

@@ -1,4 +1,4 @@
-"""What confluent-kafka's consumer tells of its place in the group, and what it leaves to the group."""
+"""Methods of confluent-kafka's consumer that concern its group membership."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_agent.model.subscription import UNKNOWN_GENERATION
 __all__ = ["CLOSED", "GroupMethods"]
 
 CLOSED = "Consumer closed"
-"""Confluent-kafka's own words."""
+"""Text of the error, as in confluent-kafka."""
 
 
 class GroupMethods:
@@ -44,24 +44,25 @@ class GroupMethods:
         self._rebalancing.incremental_unassign(partitions)
 
     def standbys(self) -> list[TopicPartition]:
-        """The partitions that this consumer is to have a copy of, by the last assignment."""
-        self._open()
+        """The partitions that this consumer has to keep a copy of, by the last assignment."""
+        self._check_open()
         return listed(self._membership.standbys)
 
     def memberid(self) -> str | None:
-        """The id that the group's coordinator gave this member; None while it has none."""
-        self._open()
-        now = self._membership.group_metadata
-        return None if now is None else now.member_id or None
+        """The member id from the group's coordinator; None before the first join."""
+        self._check_open()
+        metadata = self._membership.group_metadata
+        return None if metadata is None else metadata.member_id or None
 
     def consumer_group_metadata(self) -> object:
         """As confluent-kafka's, for ``send_offsets_to_transaction``: the member's generation and ids."""
-        self._open()
-        now = self._membership.group_metadata
-        generation, member_id = (UNKNOWN_GENERATION, "") if now is None else (now.generation_id, now.member_id)
+        self._check_open()
+        metadata = self._membership.group_metadata
+        generation = UNKNOWN_GENERATION if metadata is None else metadata.generation_id
+        member_id = "" if metadata is None else metadata.member_id
         settings = self._settings
         return group_metadata(self._data, settings.group, generation, member_id, settings.instance_id)
 
-    def _open(self) -> None:
+    def _check_open(self) -> None:
         if self._closed:
             raise RuntimeError(CLOSED)

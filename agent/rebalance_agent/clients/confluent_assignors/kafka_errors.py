@@ -1,4 +1,4 @@
-"""kafka-python's exceptions in confluent-kafka's words."""
+"""Translates kafka-python's exceptions to confluent-kafka's errors."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LOCAL: tuple[tuple[type[BaseException], int], ...] = (
 
 
 def confluent_error(error: BaseException) -> KafkaError:
-    """The same failure as confluent-kafka would tell it: the broker's code, or librdkafka's for a local one."""
+    """The confluent-kafka error for ``error``: the broker's code, or librdkafka's code for a local failure."""
     if isinstance(error, KafkaException):
-        known: KafkaError = error.args[0]
-        return known
+        wrapped: KafkaError = error.args[0]
+        return wrapped
     if isinstance(error, kafka.errors.CommitFailedError):
-        # kafka-python wraps what the coordinator said, or, if it knows already that it is no member, says it in words.
+        # kafka-python wraps the broker's error, or has only a text if it knows that it is not in the group.
         cause = next((each for each in error.args if isinstance(each, kafka.errors.BrokerResponseError)), None)
         return not_a_member() if cause is None else confluent_error(cause)
     if isinstance(error, kafka.errors.BrokerResponseError) and error.errno is not None:
@@ -33,10 +33,10 @@ def confluent_error(error: BaseException) -> KafkaError:
 
 
 def not_a_member() -> KafkaError:
-    """What the coordinator says to who is not, or not any more, in the group."""
+    """The coordinator's error for a client that is not, or not any more, a member."""
     return KafkaError(KafkaError.UNKNOWN_MEMBER_ID, "this consumer is not a member of the group, or not any more")
 
 
 def refused(what: str) -> KafkaException:
-    """The answer to a call that this consumer does not have, by its name."""
+    """The error of a method that is not supported; ``what`` names it."""
     return KafkaException(KafkaError(KafkaError._NOT_IMPLEMENTED, what))  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""What this consumer owns, and how far the application has come: offsets stored, and those committed."""
+"""Owned partitions with their stored and committed offsets."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NO_EPOCH = -1
 
 
 def listed(partitions: Iterable[Any]) -> list[TopicPartition]:
-    """(topic, partition) pairs as confluent-kafka lists them, without offsets."""
-    return [TopicPartition(each[0], each[1]) for each in sorted(partitions)]
+    """(topic, partition) pairs as a sorted list of confluent-kafka's type, without offsets."""
+    return [TopicPartition(topic, number) for topic, number in sorted(partitions)]
 
 
 def from_message(message: Message) -> Offsets:
-    """The offset after ``message``.
+    """The partition of ``message`` -> the offset after it.
 
     Raises:
-        KafkaException: it is an error and no record.
+        KafkaException: ``message`` is an error, not a record.
     """
     if message.error() is not None:
         raise KafkaException(KafkaError(KafkaError._INVALID_ARG, "the message is an error"))  # noqa: SLF001 - its public name
@@ -41,7 +41,7 @@ def _after(message: Message) -> OffsetAndMetadata:
 
 
 def by_partition(partitions: Iterable[TopicPartition]) -> Offsets:
-    """confluent-kafka's list with offsets; those without one are left out, as librdkafka does."""
+    """Offsets of confluent-kafka's list. Partitions without one are left out, as in librdkafka."""
     return {
         Partition(each.topic, each.partition): OffsetAndMetadata(
             each.offset, each.metadata or "", _NO_EPOCH if each.leader_epoch is None else each.leader_epoch
@@ -53,7 +53,7 @@ def by_partition(partitions: Iterable[TopicPartition]) -> Offsets:
 
 @dataclass(slots=True)
 class _Owned:
-    """One partition of this consumer's. ``latest`` is the record that was delivered, and with that stored, last."""
+    """Offsets of one partition: the last record delivered and stored, the last offset stored explicitly."""
 
     latest: Message | None = None
     given: OffsetAndMetadata | None = None
@@ -65,7 +65,7 @@ class _Owned:
 
 
 class OffsetStore:
-    """Thread-safe: the application writes, the committing thread reads."""
+    """The owned partitions. Thread-safe: the application's thread writes, the committing thread reads."""
 
     def __init__(self) -> None:
         """Own nothing."""
@@ -73,19 +73,19 @@ class OffsetStore:
         self._owned: dict[tuple[str, int], _Owned] = {}
 
     def own(self, partitions: Iterable[tuple[str, int]]) -> None:
-        """Begin with ``partitions``, of which nothing is stored yet; those owned already stay as they are."""
+        """Add ``partitions`` without offsets; those owned already keep theirs."""
         with self._lock:
             for each in partitions:
                 self._owned.setdefault(each, _Owned())
 
     def disown(self, partitions: Iterable[tuple[str, int]]) -> Offsets:
-        """End with ``partitions``; returns what is stored of them and not committed."""
+        """Remove ``partitions``; returns their offsets that are stored but not committed."""
         with self._lock:
-            left = {each: self._owned.pop(each) for each in set(partitions) & self._owned.keys()}
-        return _due(left)
+            removed = {each: self._owned.pop(each) for each in set(partitions) & self._owned.keys()}
+        return _due(removed)
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """The offset after the last record delivered, and with that stored, of those that have one."""
+        """Partition -> stored offset, for those that have one."""
         with self._lock:
             return {
                 each: owned.stored.offset
@@ -95,15 +95,15 @@ class OffsetStore:
 
     @property
     def owned(self) -> frozenset[tuple[str, int]]:
-        """What this consumer may deliver records of."""
+        """The owned partitions."""
         with self._lock:
             return frozenset(self._owned)
 
     def delivers(self, message: Message, *, store: bool) -> bool:
-        """Whether the message may go to the application: what is of its partitions, and errors that are of none.
+        """Whether ``message`` may be delivered: it is of an owned partition, or an error without a partition.
 
-        ``store``: a record's offset is stored at once. Called for every record, so without the lock: only the thread
-        that delivers owns and disowns.
+        ``store``: store a record's offset at once. Called for every record, so without the lock: partitions are added
+        and removed only by the thread that delivers.
         """
         topic = message.topic()
         if topic is None:
@@ -112,14 +112,14 @@ class OffsetStore:
         if owned is None:
             return False
         if store and message.error() is None:
-            owned.latest = message  # and no more than that, for every record
+            owned.latest = message  # the offset is computed when it is needed
         return True
 
     def store(self, offsets: Offsets) -> None:
-        """The application has come so far.
+        """Store ``offsets`` for the next commit.
 
         Raises:
-            KafkaException: a partition is not this consumer's (``_STATE``, as librdkafka says); nothing is stored then.
+            KafkaException: a partition is not owned (``_STATE``, as in librdkafka); nothing is stored then.
         """
         with self._lock:
             for partition in offsets:
@@ -130,14 +130,14 @@ class OffsetStore:
                 self._owned[partition].given = offset
 
     def committed(self, offsets: Offsets) -> None:
-        """The group's coordinator has ``offsets``."""
+        """Record that ``offsets`` are committed."""
         with self._lock:
             for partition, offset in offsets.items():
                 if owned := self._owned.get(partition):
                     owned.committed = offset.offset
 
     def due(self) -> Offsets:
-        """What is stored and not committed."""
+        """Offsets that are stored but not committed."""
         with self._lock:
             return _due(self._owned)
 

@@ -1,4 +1,4 @@
-"""Rebalances on the application's thread: the user's callbacks, and what the data consumer has to take or give up."""
+"""Rebalances on the application's thread: the user's callbacks, and the data consumer's assignment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Callback = Callable[[Any, list[TopicPartition]], object]
 
 @dataclass(frozen=True, slots=True)
 class Callbacks:
-    """The user's own, as given to ``subscribe``."""
+    """The user's callbacks, the arguments of ``subscribe``."""
 
     on_assign: Callback | None = None
     on_revoke: Callback | None = None
@@ -27,25 +27,25 @@ class Callbacks:
 
 
 class Rebalancing:
-    """A rebalance listener. What a callback leaves undone of ``assign`` and ``unassign`` is done after it.
+    """A rebalance listener that calls ``assign`` or ``unassign`` after a callback that has not done so.
 
-    A callback's exception goes on, when all is done, to the application's ``poll``.
+    A callback's exception is raised from the application's ``poll``, after that.
     """
 
     def __init__(
         self,
         consumer: Any,  # noqa: ANN401 - what the user's callbacks are called with
         data: confluent_kafka.Consumer,
-        ledger: OffsetStore,
+        offset_store: OffsetStore,
         commit: Callable[[Offsets], None],
         *,
         cooperative: bool,
     ) -> None:
-        """Move ``data`` between partitions; ``commit`` what is due of those that go."""
+        """Assign partitions to ``data``; ``commit`` gets the uncommitted offsets of revoked ones."""
         self.callbacks = Callbacks()
         self._consumer = consumer
         self._data = data
-        self._ledger = ledger
+        self._offset_store = offset_store
         self._commit = commit
         self._cooperative = cooperative
         self._assigning = False
@@ -53,7 +53,7 @@ class Rebalancing:
         self._lost = False
 
     def on_partitions_assigned(self, assigned: Iterable[tuple[str, int]]) -> None:
-        """The group has given ``assigned`` to this consumer."""
+        """Run ``on_assign`` and read ``assigned``."""
         partitions = listed(assigned)
         self._assigning = True
         try:
@@ -63,11 +63,11 @@ class Rebalancing:
                 (self.incremental_assign if self._cooperative else self.assign)(partitions)
 
     def on_partitions_revoked(self, revoked: Iterable[tuple[str, int]]) -> None:
-        """The group wants ``revoked`` back, and waits for it."""
+        """Run ``on_revoke``, stop reading ``revoked``, and commit stored offsets; the group waits meanwhile."""
         self._end(revoked, self.callbacks.on_revoke)
 
     def on_partitions_lost(self, lost: Iterable[tuple[str, int]]) -> None:
-        """``lost`` may be others' already: nothing is committed of them."""
+        """Run ``on_lost`` and stop reading ``lost``, without a commit: they may have other owners already."""
         self._lost = True
         try:
             self._end(lost, self.callbacks.on_lost or self.callbacks.on_revoke)
@@ -75,35 +75,35 @@ class Rebalancing:
             self._lost = False
 
     def positions(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """How far the application is."""
-        return self._ledger.positions(partitions)
+        """Partition -> stored offset, for those that have one."""
+        return self._offset_store.positions(partitions)
 
     def assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.assign()`` in ``on_assign``."""
         self._inside(self._assigning, "assign() outside of on_assign: who is assigned what is the group's to say")
         self._assigning = False
         self._data.assign(partitions)
-        self._ledger.disown(self._ledger.owned)
-        self._ledger.own((each.topic, each.partition) for each in partitions)
+        self._offset_store.disown(self._offset_store.owned)
+        self._offset_store.own((each.topic, each.partition) for each in partitions)
 
     def incremental_assign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.incremental_assign()`` in ``on_assign``."""
         self._inside(self._assigning, "incremental_assign() outside of on_assign")
         self._assigning = False
         self._data.incremental_assign(partitions)
-        self._ledger.own((each.topic, each.partition) for each in partitions)
+        self._offset_store.own((each.topic, each.partition) for each in partitions)
 
     def unassign(self) -> None:
         """``consumer.unassign()`` in ``on_revoke`` or ``on_lost``."""
         self._inside(self._revoking, "unassign() outside of on_revoke and on_lost: call unsubscribe() to leave")
         self._data.unassign()
-        self._settle(self._ledger.disown(self._ledger.owned))
+        self._settle(self._offset_store.disown(self._offset_store.owned))
 
     def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
         """``consumer.incremental_unassign()`` in ``on_revoke`` or ``on_lost``."""
         self._inside(self._revoking, "incremental_unassign() outside of on_revoke and on_lost")
         self._data.incremental_unassign(partitions)
-        self._settle(self._ledger.disown((each.topic, each.partition) for each in partitions))
+        self._settle(self._offset_store.disown((each.topic, each.partition) for each in partitions))
 
     def _end(self, partitions: Iterable[tuple[str, int]], callback: Callback | None) -> None:
         going = frozenset((topic, number) for topic, number in partitions)
@@ -112,12 +112,12 @@ class Rebalancing:
             _call(callback, self._consumer, listed(going))
         finally:
             try:
-                self._release(going & self._ledger.owned)
+                self._release(going & self._offset_store.owned)
             finally:
                 self._revoking = False
 
     def _release(self, left: frozenset[tuple[str, int]]) -> None:
-        if left and left == self._ledger.owned:
+        if left and left == self._offset_store.owned:
             self.unassign()
         elif left:
             self.incremental_unassign(listed(left))

@@ -1,6 +1,9 @@
-"""confluent-kafka: its consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``.
+"""confluent-kafka's consumer with librdkafka's own assignors, instrumented. Needs ``[confluent]``.
 
-It imports ``confluent_kafka`` and no other client.
+It imports ``confluent_kafka`` and no other client; in these modules ``import confluent_kafka`` is the library.
+librdkafka assigns partitions as before; `rebalance_agent.clients.confluent_assignors` brings our strategies.
+
+- ``consumer``: `Consumer`; ``group_position``: its generation and ids; ``statistics``: librdkafka's reasons.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""confluent-kafka's consumer, with its rebalances reported. Who is assigned what stays librdkafka's business."""
+"""confluent-kafka's consumer with instrumentation. librdkafka assigns partitions as before."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from rebalance_agent.model.events import Callback
 __all__ = ["Consumer", "OnRebalance"]
 
 OnRebalance = Callable[[confluent_kafka.Consumer, list[confluent_kafka.TopicPartition]], Any]
-"""``on_assign``, ``on_revoke`` or ``on_lost``."""
+"""Callback ``on_assign``, ``on_revoke`` or ``on_lost``: consumer and partitions."""
 
 INTERVAL = "statistics.interval.ms"
 OFF = ("false", "f", "0", "no", "n", "off")
-"""How librdkafka's booleans say no, in any case of letters."""
+"""Spellings of false in librdkafka's settings, in lower case."""
 
 
 class Consumer(confluent_kafka.Consumer):
-    """``confluent_kafka.Consumer`` in everything; what happens to it in rebalances goes to the sidecar.
+    """``confluent_kafka.Consumer`` whose rebalances are reported to the sidecar.
 
-    That never delays it and never raises into it. What the application's own callbacks raise passes through.
+    Reporting does not delay the consumer and raises nothing into it. Exceptions of the application's own callbacks pass
+    through.
     """
 
     def __init__(
@@ -48,25 +49,26 @@ class Consumer(confluent_kafka.Consumer):
         """As ``confluent_kafka.Consumer(config, **configs)``.
 
         Args:
-            config: confluent-kafka's. Where it asks for statistics (``statistics.interval.ms``), they are read, too.
-            events_url: the sidecar's; see `Instrumentation`.
-            events_token: bearer token for it.
+            config: settings of confluent-kafka. If they enable statistics (``statistics.interval.ms``), the reasons of
+                rebalances are read from these.
+            events_url: the sidecar's URL; see `Instrumentation`.
+            events_token: bearer token for the sidecar.
             clock: for the times in the events.
-            configs: confluent-kafka's, too; they win over ``config``.
+            configs: settings of confluent-kafka that override ``config``.
 
         """
         settings = {**(config or {}), **configs}
         instance_id = settings.get("group.instance.id")
-        itself = weakref.ref(self)  # not the consumer: one that its application has dropped is gone at once
+        reference = weakref.ref(self)  # a strong one would keep a consumer alive that its application has dropped
 
         def membership() -> Membership:
-            consumer = itself()
+            consumer = reference()
             return Membership() if consumer is None else membership_of(consumer, instance_id)
 
         def positions(partitions: Collection[Partition]) -> Offsets:
-            consumer = itself()
-            wanted = [confluent_kafka.TopicPartition(*each) for each in partitions]
-            return {} if consumer is None else _offsets(consumer.position(wanted))
+            consumer = reference()
+            asked = [confluent_kafka.TopicPartition(*each) for each in partitions]
+            return {} if consumer is None else _offsets(consumer.position(asked))
 
         self._instrumentation = Instrumentation(
             group=str(settings.get("group.id", "")),
@@ -78,15 +80,15 @@ class Consumer(confluent_kafka.Consumer):
             events_token=events_token,
         )
         progress = self._instrumentation.progress
-        settings["on_commit"] = _heard(progress, settings.get("on_commit"))
+        settings["on_commit"] = _commit_callback(progress, settings.get("on_commit"))
         self._auto_commit = str(settings.get("enable.auto.commit", True)).lower() not in OFF
-        # Offsets that the application stores itself are not the positions, and librdkafka does not tell them.
+        # Offsets that the application stores itself differ from the positions, and librdkafka does not expose them.
         self._auto_commit &= str(settings.get("enable.auto.offset.store", True)).lower() not in OFF
         self._cooperative = _cooperative(settings)
         self._unsubscribing = False
         if settings.get(INTERVAL) is not None:
-            statistics = Statistics(partial(_explain, self._instrumentation, self._cooperative))
-            settings["stats_cb"] = _both(statistics.read, settings.get("stats_cb"))
+            statistics = Statistics(partial(_report_reason, self._instrumentation, self._cooperative))
+            settings["stats_cb"] = _stats_callback(statistics.read, settings.get("stats_cb"))
         super().__init__(settings)
 
     def subscribe(
@@ -97,13 +99,13 @@ class Consumer(confluent_kafka.Consumer):
         on_lost: OnRebalance | None = None,
     ) -> None:
         """As ``confluent_kafka.Consumer.subscribe``; the callbacks are timed."""
-        given = {Callback.ASSIGNED: on_assign, Callback.REVOKED: on_revoke, Callback.LOST: on_lost}
-        own = {callback: function for callback, function in given.items() if function is not None}
+        callbacks = {Callback.ASSIGNED: on_assign, Callback.REVOKED: on_revoke, Callback.LOST: on_lost}
+        own = {callback: function for callback, function in callbacks.items() if function is not None}
         super().subscribe(
             topics,
-            # What cannot be called is for confluent-kafka to refuse.
+            # An object that cannot be called is passed on: confluent-kafka refuses it.
             **{
-                name: partial(_rebalanced, callback, own) if callable(own.get(callback, _nothing)) else own[callback]
+                name: partial(_run_callback, callback, own) if callable(own.get(callback, _ignore)) else own[callback]
                 for name, callback in _NAMES.items()
             },
         )
@@ -113,13 +115,13 @@ class Consumer(confluent_kafka.Consumer):
         """As ``confluent_kafka.Consumer.commit``."""
         result = super().commit(*arguments, **named)
         if isinstance(result, list):
-            _note(self._instrumentation.progress, result)
+            _record_commit(self._instrumentation.progress, result)
         return result
 
     def unsubscribe(self) -> None:
-        """As ``confluent_kafka.Consumer.unsubscribe``: what is owned is revoked first, in a later `poll`."""
+        """As ``confluent_kafka.Consumer.unsubscribe``: owned partitions are revoked first, in a later `poll`."""
         owns = False
-        with contextlib.suppress(RuntimeError, confluent_kafka.KafkaException):  # closed, as it will say itself
+        with contextlib.suppress(RuntimeError, confluent_kafka.KafkaException):  # closed: unsubscribe() raises below
             owns = bool(self.assignment())
         if owns:
             self._unsubscribing = True
@@ -129,27 +131,27 @@ class Consumer(confluent_kafka.Consumer):
                 super().unsubscribe()
 
     def close(self) -> None:
-        """As ``confluent_kafka.Consumer.close``: what is owned is revoked first, in here."""
+        """As ``confluent_kafka.Consumer.close``: owned partitions are revoked first, in this call."""
         self._unsubscribing = False
         with self._instrumentation.leaving():
             super().close()
 
     def __exit__(self, *raised: object) -> Any:  # noqa: ANN401
-        """As `close`, which confluent-kafka's own does not call."""
+        """As `close`, which confluent-kafka's own ``__exit__`` does not call."""
         self._unsubscribing = False
         with self._instrumentation.leaving():
             return super().__exit__(*raised)
 
     def _run(self, callback: Callback, own: Mapping[Callback, OnRebalance], partitions: Any) -> None:  # noqa: ANN401
-        users = {f"on_partitions_{each}": partial(function, self) for each, function in own.items()}
-        known: dict[str, Callable[..., Any]] = {
-            "on_partitions_assigned": _nothing,
-            "on_partitions_revoked": _nothing,
+        users = {f"on_partitions_{name}": partial(function, self) for name, function in own.items()}
+        methods: dict[str, Callable[..., Any]] = {
+            "on_partitions_assigned": _ignore,
+            "on_partitions_revoked": _ignore,
             **users,
         }
         if callback is Callback.REVOKED and self._auto_commit:
-            known["on_partitions_revoked"] = partial(self._committing, known["on_partitions_revoked"])
-        listener = self._instrumentation.listener(SimpleNamespace(**known), cooperative=self._cooperative)
+            methods["on_partitions_revoked"] = partial(self._committing, methods["on_partitions_revoked"])
+        listener = self._instrumentation.listener(SimpleNamespace(**methods), cooperative=self._cooperative)
         try:
             getattr(listener, f"on_partitions_{callback}")(partitions)
         finally:
@@ -159,37 +161,37 @@ class Consumer(confluent_kafka.Consumer):
                     pass
 
     def _committing(self, users: Callable[[Any], Any], partitions: Any) -> Any:  # noqa: ANN401
-        """As the application's; librdkafka then commits how far it is, before the partitions go."""
+        """Run the application's callback, then record the positions, which librdkafka commits next."""
         result = users(partitions)
         with quietly("note how far the consumer is"):
-            _note(self._instrumentation.progress, self.position(partitions))
+            _record_commit(self._instrumentation.progress, self.position(partitions))
         return result
 
 
 _NAMES = {"on_assign": Callback.ASSIGNED, "on_revoke": Callback.REVOKED, "on_lost": Callback.LOST}
 
 
-def _rebalanced(
+def _run_callback(
     callback: Callback,
     own: Mapping[Callback, OnRebalance],
     consumer: confluent_kafka.Consumer,
     partitions: Any,  # noqa: ANN401
 ) -> None:
-    cast("Consumer", consumer)._run(callback, own, partitions)  # noqa: SLF001 - one of ours
+    cast("Consumer", consumer)._run(callback, own, partitions)  # noqa: SLF001 - our own class
 
 
 def _cooperative(settings: Mapping[str, Any]) -> bool:
-    """Whether callbacks speak of what comes and goes only."""
+    """Whether callbacks get only the partitions that change owners."""
     strategies = str(settings.get("partition.assignment.strategy", ""))
     return "cooperative" in strategies or settings.get("group.protocol") == "consumer"
 
 
-def _explain(instrumentation: Instrumentation, cooperative: bool, reason: str) -> None:
-    # librdkafka notes a reason whenever all partitions go. When only some do, the one there is an older one.
+def _report_reason(instrumentation: Instrumentation, cooperative: bool, reason: str) -> None:
+    # librdkafka sets the reason when all partitions are revoked. If only some are, it is an older reason.
     instrumentation.explained(reason, (Callback.LOST,) if cooperative else (Callback.REVOKED, Callback.LOST))
 
 
-def _both(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - what is no function is refused later
+def _stats_callback(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - confluent-kafka refuses what is no function
     if users is None:
         return ours
     if not callable(users):
@@ -202,29 +204,29 @@ def _both(ours: Callable[[str], None], users: Any) -> Any:  # noqa: ANN401 - wha
     return stats_cb
 
 
-def _heard(progress: ConsumerProgress | None, users: Any) -> Any:  # noqa: ANN401
-    """``on_commit``: ours, and then the application's, if that is one; else it is for confluent-kafka to refuse."""
+def _commit_callback(progress: ConsumerProgress | None, users: Any) -> Any:  # noqa: ANN401
+    """An ``on_commit`` that records the commit and calls ``users``; confluent-kafka refuses what is no function."""
     if users is not None and not callable(users):
         return users
 
     def on_commit(error: confluent_kafka.KafkaError | None, partitions: list[confluent_kafka.TopicPartition]) -> Any:  # noqa: ANN401
         if error is None:
-            _note(progress, partitions)
+            _record_commit(progress, partitions)
         return None if users is None else users(error, partitions)
 
     return on_commit
 
 
-def _note(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
+def _record_commit(progress: ConsumerProgress | None, partitions: Iterable[confluent_kafka.TopicPartition]) -> None:
     with quietly("note a commit"):
         if progress is not None:
             progress.committed(_offsets(partitions))
 
 
 def _offsets(partitions: Iterable[confluent_kafka.TopicPartition]) -> dict[Partition, int]:
-    """Those that have one."""
+    """Partition -> offset, for those of ``partitions`` that have one."""
     return {(each.topic, each.partition): each.offset for each in partitions if each.error is None and each.offset >= 0}
 
 
-def _nothing(*_arguments: object) -> None:
+def _ignore(*_arguments: object) -> None:
     return None

@@ -1,4 +1,4 @@
-"""Where a confluent-kafka consumer stands in its group, by what its public methods give away without waiting."""
+"""Reads generation and member id of a confluent-kafka consumer from public methods that do not block."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _GENERATION = struct.Struct("=i")
 
 
 def membership_of(consumer: confluent_kafka.Consumer, instance_id: str | None) -> Membership:
-    """The membership of ``consumer`` now, with its ``group.instance.id``; none if it is closed.
+    """The membership of ``consumer`` now, with its ``group.instance.id``; an empty one if it is closed.
 
-    The cluster's id stays unknown. This is asked for in rebalance callbacks, and there confluent-kafka 2.16 aborts the
-    process if a method that may wait, as ``cluster_id()`` does, has run before the next callback of the same poll.
+    The cluster id stays unknown. This runs in rebalance callbacks, where confluent-kafka 2.16 aborts the process if a
+    method that may block, such as ``cluster_id()``, runs before the next callback of the same poll.
     """
     try:
         member_id, metadata = consumer.memberid(), consumer.consumer_group_metadata()
@@ -32,10 +32,10 @@ def membership_of(consumer: confluent_kafka.Consumer, instance_id: str | None) -
 
 
 def generation_in(metadata: object, member_id: str) -> int:
-    """The generation in what ``consumer_group_metadata()`` gives; -1 unless it is of ``member_id`` and can be read.
+    """The generation in the result of ``consumer_group_metadata()``; -1 if it is not of ``member_id`` or not decodable.
 
-    confluent-kafka calls it opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native int32, the
-    group's name and a zero, the member's id and a zero. Anything else is left alone.
+    confluent-kafka calls the result opaque. Since librdkafka 1.6 it is bytes: a magic, the generation as a native
+    int32, the group's name and a zero byte, the member id and a zero byte. Other formats are not decoded.
     """
     if not isinstance(metadata, bytes) or not metadata.startswith(_MAGIC):
         return UNKNOWN_GENERATION

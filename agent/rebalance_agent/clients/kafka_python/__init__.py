@@ -1,6 +1,12 @@
-"""kafka-python: its consumer, instrumented, with the strategies of ``assignors`` by name. Needs ``[kafka-python]``.
+"""kafka-python's consumer, instrumented, with the strategies of ``assignors`` by name. Needs ``[kafka-python]``.
 
 It imports ``kafka`` and no other client.
+
+- ``consumer``: `KafkaConsumer`; ``assignor_list``: its assignors; ``assignor``: a strategy as one of them.
+- ``joining``, ``subscriptions``: workarounds for kafka-python's group membership.
+- ``offset_hooks``: reports offsets and join times to the instrumentation.
+- ``admin_thread``: asks the cluster for ``lags``, ``internal_topics`` and ``inconsistent_protocol``.
+- ``cluster_metadata``: partition counts and racks of topics.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Questions to the cluster beside the consumer: by a connection, and in a thread, of their own, with an end to waiting.
+"""Admin requests of a consumer on a thread and a connection of their own, with a timeout.
 
-kafka-python calls assignors on the thread that does the consumer's input and output: no call of the same consumer can
-ever return there.
+kafka-python calls assignors on the consumer's I/O thread, where no call of the same consumer can ever return.
 """
 
 from __future__ import annotations
@@ -18,33 +17,35 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["ANSWER_SECONDS", "AdminThread"]
 
 ANSWER_SECONDS = 2.0
-"""How long a rebalance may wait for an answer: less than a session timeout, and more than a healthy cluster needs."""
+"""Time that a rebalance waits for an answer: less than a session timeout, more than a healthy cluster needs."""
 
 _T = TypeVar("_T")
 _NOT_SHARED = ("metric_reporters", "metrics_num_samples", "metrics_sample_window_ms")
 
 
 class AdminThread:
-    """Asks the cluster of a consumer with ``configs``, by the same address and with the same rights."""
+    """An admin client with the addresses and credentials of a consumer's ``configs``."""
 
     def __init__(self, configs: Mapping[str, Any]) -> None:
-        """Take over what of ``configs`` belongs to the connection. Nothing is connected before something is asked."""
-        taken = KafkaAdminClient.DEFAULT_CONFIG.keys() - set(_NOT_SHARED)
-        self._configs = {name: value for name, value in configs.items() if name in taken}
+        """Keep the connection settings of ``configs``. No connection is made before the first `ask`."""
+        names = KafkaAdminClient.DEFAULT_CONFIG.keys() - set(_NOT_SHARED)
+        self._configs = {name: value for name, value in configs.items() if name in names}
         self._busy = threading.Lock()
 
     def ask(self, question: Callable[[KafkaAdminClient], _T], seconds: float = ANSWER_SECONDS) -> _T:
-        """What ``question`` returns. At most one is on its way, so that a cluster that is ill collects no threads.
+        """Run ``question`` with an admin client, and return its result.
+
+        Only one question runs at a time, so that a cluster that does not answer accumulates no threads.
 
         Raises:
-            ClusterError: it failed, was not answered within ``seconds``, or the one before still is not.
+            ClusterError: it failed, did not return within ``seconds``, or the previous one still runs.
         """
         if not self._busy.acquire(blocking=False):
             raise ClusterError("the cluster has not answered the question before this one")
         answer: Future[_T] = Future()
         try:
             threading.Thread(
-                target=self._run, args=(question, answer, seconds), name="rebalance-agent-aside", daemon=True
+                target=self._run, args=(question, answer, seconds), name="rebalance-agent-admin", daemon=True
             ).start()
         except RuntimeError as error:  # no more threads are allowed
             self._busy.release()
@@ -61,7 +62,7 @@ class AdminThread:
         try:
             with KafkaAdminClient(**{**self._configs, **limits}) as admin:
                 result = question(admin)
-        except BaseException as error:  # noqa: BLE001 - whoever asked gets it
+        except BaseException as error:  # noqa: BLE001 - passed to the caller of `ask`
             self._busy.release()
             answer.set_exception(error)
         else:

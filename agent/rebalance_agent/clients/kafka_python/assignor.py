@@ -1,4 +1,4 @@
-"""A strategy of ours as an assignor of kafka-python's: an instance per consumer."""
+"""A strategy of this package as an assignor of kafka-python, one instance per consumer."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from rebalance_agent.instrumentation.assignor_shapes import group_of
 from rebalance_agent.model.group import RebalanceProtocol as Protocol
 from rebalance_agent.model.partitions import TopicPartitions, topic_partitions
 
-__all__ = ["Held", "StrategyAssignor"]
+__all__ = ["HeldPartitions", "StrategyAssignor"]
 
-Held = Callable[[], TopicPartitions]
-"""Asks the consumer what it keeps, and goes on owning, while it joins: under the eager protocol nothing."""
+HeldPartitions = Callable[[], TopicPartitions]
+"""Returns the partitions that the consumer keeps while it joins: none under the eager protocol."""
 
 
 class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka-python is untyped
-    """``strategy`` in kafka-python's words, for the consumer that is ``participant``."""
+    """``strategy`` with the methods of kafka-python's assignors, for the consumer of ``participant``."""
 
-    def __init__(self, strategy: Strategy, participant: Participant, held: Held = dict) -> None:
-        """Run ``strategy``; ``held`` is asked before every join if it is a cooperative one."""
+    def __init__(self, strategy: Strategy, participant: Participant, held: HeldPartitions = dict) -> None:
+        """Run ``strategy``; ``held`` is called before every join if the strategy is cooperative."""
         self._strategy = strategy
         self._participant = participant
         self._held = held
@@ -35,13 +35,13 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
 
     @property
     def name(self) -> str:
-        """The name that the group's coordinator knows the strategy by."""
+        """The strategy's name in the group protocol."""
         return self._strategy.name
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """A cooperative strategy also serves consumers that give everything back before they join (KIP-429).
+        """The protocols that the strategy supports; a cooperative one supports both (KIP-429).
 
-        A consumer speaks the protocol that all strategies of its list support: beside an eager one, the eager.
+        A consumer uses the protocol that all strategies of its list support, so beside an eager one the eager protocol.
         """
         eager = [RebalanceProtocol.EAGER]
         return eager if self._strategy.protocol is Protocol.EAGER else [RebalanceProtocol.COOPERATIVE, *eager]
@@ -52,10 +52,10 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         return self._participant.subscription(self._strategy, topics, held=held)
 
     def assign(self, cluster: Any, members: Iterable[Any]) -> dict[str, ConsumerProtocolAssignment]:  # noqa: ANN401
-        """Decide for the group; what was decided stays as ``decision``.
+        """Assign for the group, and keep the result as ``decision``.
 
         Raises:
-            AssignmentError: the topics are not what the strategy needs.
+            AssignmentError: the topics do not meet the strategy's requirements.
         """
         members = list(members)
         topics = topic_metadata(cluster, members)
@@ -64,13 +64,13 @@ class StrategyAssignor(AbstractPartitionAssignor):  # type: ignore[misc] # kafka
         return {
             member_id: ConsumerProtocolAssignment(
                 NEWEST_VERSION,
-                [(topic, list(numbers)) for topic, numbers in given.items()],
+                [(topic, list(numbers)) for topic, numbers in partitions.items()],
                 assignment.user_data.get(member_id),
             )
-            for member_id, given in assignment.members.items()
+            for member_id, partitions in assignment.members.items()
         }
 
     def on_assignment(self, assignment: Any, generation: int) -> None:  # noqa: ANN401
-        """Keep it for the next subscription."""
+        """Keep ``assignment`` for the next subscription."""
         owned = topic_partitions((each.topic, each.partition) for each in assignment.partitions())
         self._participant.received(owned, generation, self._strategy, assignment.user_data)

@@ -1,4 +1,4 @@
-"""The entries of ``partition_assignment_strategy``: names, strategies of one's own, and kafka-python's assignors."""
+"""Makes kafka-python's assignors from the entries of ``partition_assignment_strategy``."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ __all__ = ["all_cooperative", "assignors", "strategies"]
 
 
 def strategies(entries: Sequence[Any]) -> dict[str, Strategy]:
-    """Those of ``entries`` that are strategies, by name."""
-    return {each.name: each for each in entries if isinstance(each, Strategy)}
+    """Name -> strategy, for those ``entries`` that are strategies."""
+    return {entry.name: entry for entry in entries if isinstance(entry, Strategy)}
 
 
 def assignors(entries: Sequence[Any], ours: Callable[[Strategy], Any]) -> list[Any]:
-    """An instance for every entry; ``ours`` makes those of our strategies.
+    """An assignor instance for every entry; ``ours`` makes that of a strategy.
 
     Raises:
-        AssignmentError: two entries go under one name, of which kafka-python would drop one.
+        AssignmentError: two entries have the same name. kafka-python would drop one.
     """
-    made = [
-        ours(each) if isinstance(each, Strategy) else each if isinstance(each, AbstractPartitionAssignor) else each()
-        for each in entries
-    ]
+    made = [ours(entry) if isinstance(entry, Strategy) else _instance(entry) for entry in entries]
     refuse_equal_names(made)
     return made
 
 
 def all_cooperative(assignors: Sequence[Any]) -> bool:
-    """Whether a consumer with these speaks the cooperative protocol: if all support it, as in Kafka's own (KIP-429)."""
-    return all(RebalanceProtocol.COOPERATIVE in each.supported_protocols() for each in assignors)
+    """Whether a consumer with ``assignors`` uses the cooperative protocol: if all of them support it (KIP-429)."""
+    return all(RebalanceProtocol.COOPERATIVE in assignor.supported_protocols() for assignor in assignors)
+
+
+def _instance(assignor: Any) -> Any:  # noqa: ANN401 - an assignor of kafka-python, or its class
+    return assignor if isinstance(assignor, AbstractPartitionAssignor) else assignor()

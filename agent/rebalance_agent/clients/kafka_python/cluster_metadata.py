@@ -1,4 +1,4 @@
-"""What kafka-python's cluster metadata says of the topics that a group subscribes to, by its public methods."""
+"""Reads partition counts and racks of topics from kafka-python's cluster metadata, by its public methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["topic_metadata"]
 
 
 def topic_metadata(cluster: Any, members: Iterable[Any]) -> dict[str, TopicMetadata]:  # noqa: ANN401 - untyped
-    """The topics of ``members`` that have metadata; with their replicas' racks, if any member names a rack."""
+    """Topic -> metadata of the members' topics that exist; with replica racks if any member names a rack."""
     members = list(members)
     topics = partition_counts(cluster, (topic for member in members for topic in member.metadata.topics))
     racks = {broker.node_id: broker.rack for broker in cluster.brokers() if broker.rack}
@@ -22,10 +22,12 @@ def topic_metadata(cluster: Any, members: Iterable[Any]) -> dict[str, TopicMetad
         return topics
     return {
         topic: TopicMetadata(
-            known.partitions,
-            tuple(_replica_racks(cluster, TopicPartition(topic, number), racks) for number in range(known.partitions)),
+            metadata.partitions,
+            tuple(
+                _replica_racks(cluster, TopicPartition(topic, number), racks) for number in range(metadata.partitions)
+            ),
         )
-        for topic, known in topics.items()
+        for topic, metadata in topics.items()
     }
 
 

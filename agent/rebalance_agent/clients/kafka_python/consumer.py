@@ -1,4 +1,4 @@
-"""kafka-python's consumer, with its rebalances reported and the strategies of ``assignors`` by name."""
+"""kafka-python's consumer with instrumentation and with the strategies of ``assignors`` by name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rebalance_agent.clients.kafka_python.inconsistent_protocol import why_refus
 from rebalance_agent.clients.kafka_python.internal_topics import InternalTopics
 from rebalance_agent.clients.kafka_python.joining import finish_joins
 from rebalance_agent.clients.kafka_python.lags import Lags
-from rebalance_agent.clients.kafka_python.offset_hooks import tell_offsets, tell_waits
+from rebalance_agent.clients.kafka_python.offset_hooks import hook_join_times, hook_offsets
 from rebalance_agent.clients.kafka_python.subscriptions import read_tolerantly
 from rebalance_agent.clients.participant import Loads, Participant, settings_of
 from rebalance_agent.clients.strategy_entries import entries
@@ -33,22 +33,22 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs, topic_parti
 __all__ = ["DEFAULT_STRATEGIES", "KafkaConsumer"]
 
 DEFAULT_STRATEGIES = ("range", "roundrobin")
-"""kafka-python's own defaults, by the same names and to the same effect, without what goes wrong in them."""
+"""kafka-python's own defaults, in this package's implementation, which lacks their defects."""
 
 FROM_START = ("earliest", "smallest")
-"""Values of ``auto_offset_reset`` by which a group without offsets reads everything; the second is an old name."""
+"""Values of ``auto_offset_reset`` with which a group without offsets reads from the start; the second is deprecated."""
 
-# kafka-python asks for its own classes; these have their methods.
+# kafka-python checks for instances of its own classes; these have the same methods.
 ConsumerRebalanceListener.register(RebalanceListener)
 AsyncConsumerRebalanceListener.register(AsyncRebalanceListener)
 AbstractPartitionAssignor.register(InstrumentedAssignor)
 
 
 class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python is untyped
-    """``kafka.KafkaConsumer`` in everything, with two things more.
+    """``kafka.KafkaConsumer`` with two additions.
 
-    - ``partition_assignment_strategy`` may be or contain names of our strategies, configured by ``assignor_config``;
-    - what happens to it in rebalances goes to the sidecar. That never delays it and never raises into it.
+    - ``partition_assignment_strategy`` takes names of this package's strategies, configured by ``assignor_config``.
+    - Its rebalances are reported to the sidecar. Reporting does not delay the consumer and raises nothing into it.
     """
 
     def __init__(
@@ -67,41 +67,41 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
         """As ``kafka.KafkaConsumer(*topics, **configs)``.
 
         Args:
-            topics: to subscribe to; or `subscribe` later, by list or pattern.
+            topics: topics to subscribe to; or call `subscribe` later, with a list or a pattern.
             listener: rebalance listener for ``topics``.
             assignor_config: settings of the strategies, such as ``{"assignment.consumer.weight": 900}``.
-            loads: what each partition costs, for strategies that balance loads; see `Loads`. By default the group's
-                lag. It may ask the cluster by connections of its own, never this consumer. If it raises, partitions
-                count alike.
-            create_internal_topics: whether the leader creates repartition and changelog topics that a strategy needs
-                and that are missing; otherwise `poll` raises ``InternalTopicError`` there.
-            held_standbys: which copies the application has, asked before each join; see `HeldStandbys`. It is called on
-                kafka-python's thread and never asks this consumer. By default, and if it raises, the copies last
+            loads: load of each partition, for strategies that balance loads; see `Loads`. By default the group's lag.
+                It may use connections of its own, but must not call this consumer. If it raises, all partitions count
+                the same.
+            create_internal_topics: whether the leader creates missing repartition and changelog topics that a strategy
+                needs; otherwise the leader's `poll` raises ``InternalTopicError``.
+            held_standbys: returns the application's copies before each join; see `HeldStandbys`. It is called on
+                kafka-python's thread and must not call this consumer. By default, and if it raises, the copies last
                 assigned.
-            events_url: the sidecar's; see `Instrumentation`.
-            events_token: bearer token for it.
+            events_url: the sidecar's URL; see `Instrumentation`.
+            events_token: bearer token for the sidecar.
             clock: for the times in the events.
-            configs: kafka-python's.
+            configs: settings of ``kafka.KafkaConsumer``.
 
         Raises:
-            AssignmentError: a strategy or setting that there is not, or a value out of bounds.
+            AssignmentError: an unknown strategy or setting, or a value out of bounds.
             InvalidInputError: a listener without topics.
 
         """
         if listener is not None and not topics:
             raise InvalidInputError("listener", "goes with topics; without them, give it to subscribe()")
-        wanted = entries(configs.get("partition_assignment_strategy", DEFAULT_STRATEGIES))
-        ours = strategies(wanted)
+        listed = entries(configs.get("partition_assignment_strategy", DEFAULT_STRATEGIES))
+        ours = strategies(listed)
         group = configs.get("group_id") or ""
         self._clock = clock or SystemClock()
-        self._aside = AdminThread(configs)
+        self._admin_thread = AdminThread(configs)
         self._participant = Participant(
             ours.values(),
             settings_of(ours, assignor_config or {}),
             group=group,
             rack=configs.get("client_rack") or None,
-            loads=loads or Lags(self._aside, group, from_start=configs.get("auto_offset_reset") in FROM_START),
-            internal_topics=InternalTopics(self._aside),
+            loads=loads or Lags(self._admin_thread, group, from_start=configs.get("auto_offset_reset") in FROM_START),
+            internal_topics=InternalTopics(self._admin_thread),
             create_internal_topics=create_internal_topics,
             held_standbys=held_standbys,
         )
@@ -111,26 +111,26 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             membership=self._membership,
             positions=self._positions if group else None,
             clock=self._clock,
-            # Without a group there are no rebalances to tell of.
+            # Without a group there are no rebalances.
             events_url=events_url if group else "",
             events_token=events_token,
         )
-        chosen = assignors(wanted, lambda each: StrategyAssignor(each, self._participant, self._held))
+        made = assignors(listed, lambda strategy: StrategyAssignor(strategy, self._participant, self._held))
         self._group = group
-        self._offered = [each.name for each in chosen]
-        self._cooperative = all_cooperative(chosen)
-        configs["partition_assignment_strategy"] = [self._instrumentation.assignor(each) for each in chosen]
+        self._offered = [assignor.name for assignor in made]
+        self._cooperative = all_cooperative(made)
+        configs["partition_assignment_strategy"] = [self._instrumentation.assignor(each) for each in made]
         super().__init__(**configs)
         read_tolerantly(self._coordinator)
         finish_joins(self._coordinator)
         if (progress := self._instrumentation.progress) is not None:
-            tell_offsets(self._coordinator, progress, from_start=configs.get("auto_offset_reset") in FROM_START)
-            tell_waits(self._coordinator, self._instrumentation, self._clock)
+            hook_offsets(self._coordinator, progress, from_start=configs.get("auto_offset_reset") in FROM_START)
+            hook_join_times(self._coordinator, self._instrumentation, self._clock)
         if topics:
             self.subscribe(topics, listener=listener)
 
     def standbys(self) -> set[kafka.TopicPartition]:
-        """The partitions that this consumer is to have a copy of, by the last assignment."""
+        """The partitions that this consumer has to keep a copy of, by the last assignment."""
         return {kafka.TopicPartition(topic, number) for topic, number in pairs(self._participant.standbys)}
 
     def subscribe(
@@ -141,15 +141,15 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
     ) -> None:
         """As ``kafka.KafkaConsumer.subscribe``; the listener is timed."""
         if listener is None or isinstance(listener, ConsumerRebalanceListener | AsyncConsumerRebalanceListener):
-            listener = self._instrumentation.listener(listener)  # kafka-python refuses anything else itself
+            listener = self._instrumentation.listener(listener)  # kafka-python refuses any other type
         super().subscribe(topics=topics, pattern=pattern, listener=listener)
 
     def poll(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - kafka-python's
-        """As ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error says who offers what."""
+        """As ``kafka.KafkaConsumer.poll``; if the group refuses this member, the error names the strategies offered."""
         try:
             records = super().poll(*arguments, **named)
         except InconsistentGroupProtocolError as error:
-            raise InconsistentGroupProtocolError(why_refused(self._aside, self._group, self._offered)) from error
+            raise InconsistentGroupProtocolError(why_refused(self._admin_thread, self._group, self._offered)) from error
         if (progress := self._instrumentation.progress) is not None:
             for partition, batch in records.items():
                 progress.read(partition, batch[0].offset)
@@ -166,14 +166,16 @@ class KafkaConsumer(kafka.KafkaConsumer):  # type: ignore[misc] # kafka-python i
             super().close(autocommit=autocommit, timeout_ms=timeout_ms)
 
     def _membership(self) -> Membership:
-        now = self.group_metadata()
-        return Membership(now.generation_id, now.member_id, now.group_instance_id, self._cluster.cluster_id or "")
+        metadata = self.group_metadata()
+        return Membership(
+            metadata.generation_id, metadata.member_id, metadata.group_instance_id, self._cluster.cluster_id or ""
+        )
 
     def _positions(self, partitions: Collection[Partition]) -> Offsets:
-        known = self._subscription.all_consumed_offsets()
-        return {each: known[each].offset for each in partitions if each in known}
+        consumed = self._subscription.all_consumed_offsets()
+        return {each: consumed[each].offset for each in partitions if each in consumed}
 
     def _held(self) -> TopicPartitions:
-        # Who speaks the eager protocol has given everything back before it joins; who is in no generation has lost it.
+        # An eager member has given up everything before it joins; a member in no generation has lost everything.
         keeps = self._cooperative and self._membership().joined
         return topic_partitions(self.assignment()) if keeps else {}

@@ -1,4 +1,4 @@
-"""A group that refuses a member, in words that help: kafka-python's error has none."""
+"""Explains ``InconsistentGroupProtocol``, for which kafka-python's error has no text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["why_refused"]
 
 
-def why_refused(aside: AdminThread, group: str, offered: Sequence[str]) -> str:
-    """Ask the coordinator about ``group``, and say why a member that offers these strategies cannot join it.
+def why_refused(admin_thread: AdminThread, group: str, offered: Sequence[str]) -> str:
+    """Describe ``group``, and explain why a member that offers these strategies cannot join it.
 
-    Of what the others offer it tells no more than the strategy in use.
+    The coordinator describes only the strategy in use, not everything that the other members offer.
     """
     try:
-        described = aside.ask(lambda admin: admin.describe_groups([group])[group])
+        described = admin_thread.ask(lambda admin: admin.describe_groups([group])[group])
         problem = described["error"]
     except ClusterError as error:
         problem = str(error)

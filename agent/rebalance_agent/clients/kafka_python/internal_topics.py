@@ -1,4 +1,4 @@
-"""The topics that a strategy needs besides those subscribed to: looked up, and created where that was asked for."""
+"""Looks up, and on request creates, internal topics that a strategy needs besides those subscribed to."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["CREATION_SECONDS", "InternalTopics"]
 
 CREATION_SECONDS = 10.0
-"""How long the group waits for topics to be made, once in its life."""
+"""Time that the group waits for topics to be created, once in its life."""
 
 
 class InternalTopics:
-    """A `TopicAdmin` with the consumer's own rights; replication and all else are the broker's defaults."""
+    """A `TopicAdmin` with the consumer's own rights. New topics have the broker's defaults, replication included."""
 
-    def __init__(self, aside: AdminThread) -> None:
-        """Ask by ``aside``."""
-        self._aside = aside
+    def __init__(self, admin_thread: AdminThread) -> None:
+        """Send requests by ``admin_thread``."""
+        self._admin_thread = admin_thread
 
     def partitions_of(self, topics: Collection[str]) -> dict[str, int]:
-        """Those of ``topics`` that are there -> how many partitions they have.
+        """Topic -> partition count, for those of ``topics`` that exist.
 
         Raises:
-            ClusterError: the cluster does not say.
+            ClusterError: the request failed or timed out.
         """
-        described = self._aside.ask(lambda admin: admin.describe_topics(list(topics)))
+        described = self._admin_thread.ask(lambda admin: admin.describe_topics(list(topics)))
         return {topic["name"]: len(topic["partitions"]) for topic in described if topic["error_code"] == NoError.errno}
 
     def create_topics(self, topics: Mapping[str, int]) -> None:
-        """Create ``topics`` (name -> partitions) and return when they are there; another leader may have been faster.
+        """Create ``topics`` (name -> partitions) and wait until they exist. Another leader may have created them.
 
         Raises:
-            ClusterError: one of them cannot be created, or is there with another partition count.
+            ClusterError: a topic cannot be created, or exists with another partition count.
         """
-        self._aside.ask(lambda admin: _create(admin, topics), CREATION_SECONDS)
-        found = self.partitions_of(topics)
+        self._admin_thread.ask(lambda admin: _create(admin, topics), CREATION_SECONDS)
+        counts = self.partitions_of(topics)
         for topic, count in topics.items():
-            if found.get(topic) != count:
-                raise ClusterError(f"internal topic {topic}: wanted {count} partitions, found {found.get(topic, 0)}")
+            if counts.get(topic) != count:
+                raise ClusterError(f"internal topic {topic}: wanted {count} partitions, found {counts.get(topic, 0)}")
 
 
 def _create(admin: Any, topics: Mapping[str, int]) -> None:  # noqa: ANN401 - untyped

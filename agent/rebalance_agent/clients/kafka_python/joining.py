@@ -1,19 +1,20 @@
-"""A join that kafka-python begins is also finished, once, and begun when the consumer knows its topics.
+"""Makes kafka-python finish each join exactly once, and fetch metadata of its topics before it joins.
 
-kafka-python 3.0 sends JoinGroup and SyncGroup in the background, and `poll` waits for them as long as it may. What goes
-wrong where the answer takes longer than that:
+kafka-python 3.0 sends JoinGroup and SyncGroup in the background; `poll` waits for the responses until its timeout. If a
+response takes longer than that, two things go wrong:
 
-- It rejoins when the leader's metadata or a member's subscription has changed, but forgets that it does as soon as the
-  JoinGroup is on its way. The next `poll` does not look at the join any more: the member polls on without heartbeats
-  and without partitions, for ever.
-- If the answer comes between two polls, the next one throws it away and joins anew. From a leader that is one more
-  rebalance for the whole group; short polls (of a subscriber by pattern most of all) may go round like this for long.
+- A member rejoins when the leader's metadata or its own subscription has changed, but the flag for it is cleared as
+  soon as the JoinGroup is sent. The next `poll` ignores the join, and the member polls without heartbeats and without
+  partitions from then on.
+- If the response arrives between two polls, the next poll drops it and joins again. For a leader that is one more
+  rebalance of the whole group. With short polls, above all of a pattern subscriber, this may repeat for long.
 
-With auto-commit, what was consumed is committed before a join, but only as long as that `poll` has time: ten
-milliseconds are too few, and the partitions' next owners consume it again.
+With auto-commit, offsets are committed before a join, but only within the timeout of that `poll`. Ten milliseconds are
+too short, and then the next owners consume those records again.
 
-A new consumer joins before it has seen its topics' metadata. If it leads, nobody gets anything of them until it knows
-them and has had the group rebalance once more; which it also does if it had asked for them before it subscribed.
+A new consumer joins before it has metadata of its topics. If it leads, their partitions stay unassigned until it has
+the metadata and has made the group rebalance again. The same happens if it had asked for the topics before it
+subscribed.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from kafka.errors import KafkaError
 __all__ = ["COMMIT_MS", "METADATA_MS", "finish_joins"]
 
 COMMIT_MS = 1_000
-"""How long the commit before a join may take at least, whatever the `poll` in which it falls. It takes 10 as a rule."""
+"""Minimum timeout of the commit before a join, whatever the timeout of `poll`. A commit usually takes 10 ms."""
 
 METADATA_MS = 1_000
-"""How long a join waits for topics that are not known yet. A topic that is not there costs one answer's time."""
+"""Time that a join waits for metadata of unknown topics. A topic that does not exist costs one response time."""
 
 
 def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Make a consumer's coordinator remember that it is joining until it has joined, and take the answer that it got.
+    """Patch a consumer's coordinator: it remembers a join until it is complete, and uses the response it received.
 
     ``_on_join_prepare_async`` commits and calls the listener before the first attempt. ``group_protocols`` is called
-    for every JoinGroup; that the join is complete is what ends ``request_rejoin``. ``_do_join_and_sync_async`` is one
-    attempt: JoinGroup, assignment, SyncGroup; ``_on_join_complete_async`` follows where its result was taken. There are
-    no public places between them.
+    for every JoinGroup; a completed join ends ``request_rejoin``. ``_do_join_and_sync_async`` is one attempt:
+    JoinGroup, assignment, SyncGroup. ``_on_join_complete_async`` is called with its result. There is no public API
+    between them.
     """
     prepare = coordinator._on_join_prepare_async  # noqa: SLF001
     protocols = coordinator.group_protocols
@@ -56,13 +57,13 @@ def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is un
     async def join_and_sync_once() -> bytes:
         nonlocal answer
         unread, answer = answer, None
-        # Who fell out of the group has no generation any more, and after a session without heartbeats may not know yet.
+        # A member that was removed has no generation any more, or after a session without heartbeats may not know yet.
         same = unread is not None and unread[0] is coordinator._generation  # noqa: SLF001
         if unread is not None and same and not coordinator.heartbeat.session_timeout_expired():
             return unread[1]
-        await _know_topics(coordinator)
+        await _fetch_topics(coordinator)
         assignment: bytes = await join_and_sync()
-        coordinator.heartbeat.received_heartbeat()  # to the broker every request of a member is one
+        coordinator.heartbeat.received_heartbeat()  # brokers count every request of a member as a heartbeat
         answer = (coordinator._generation, assignment)  # noqa: SLF001
         return assignment
 
@@ -77,10 +78,10 @@ def finish_joins(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is un
     coordinator._on_join_complete_async = join_read  # noqa: SLF001
 
 
-async def _know_topics(coordinator: Any) -> None:  # noqa: ANN401
+async def _fetch_topics(coordinator: Any) -> None:  # noqa: ANN401
     topics = coordinator._subscription.subscription or ()  # noqa: SLF001
-    # What the cluster's metadata say is not enough: a leader takes what was noted of its topics at the last update
-    # since it subscribed for what it assigned, and rejoins when the next update says something else.
+    # The cluster's metadata is not enough: a leader compares the next update with the snapshot that it took at the last
+    # update since it subscribed, and rejoins if they differ.
     if not all(coordinator._metadata_snapshot.get(topic) for topic in topics):  # noqa: SLF001
         with contextlib.suppress(KafkaError):
             updated = coordinator._cluster.request_update()  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""The group's lag, partition by partition, as the loads of ``lag-aware`` strategies."""
+"""The group's lag per partition, as the default loads of ``lag-aware`` strategies."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _logger = logging.getLogger(__name__)
 
 
 class Lags:
-    """Records between the group's committed offset and the end of each partition, asked of the cluster when called.
+    """Fetches the lag of each partition when called: records between the group's committed offset and the end.
 
-    A partition without a committed offset lags by all that it holds if the group starts there, else by nothing.
+    A partition without a committed offset lags by all its records if the group starts from the beginning, else by 0.
     """
 
-    def __init__(self, aside: AdminThread, group: str, *, from_start: bool) -> None:
-        """Ask for ``group`` by ``aside``. ``from_start``: the consumer's ``auto_offset_reset`` is ``earliest``."""
-        self._aside = aside
+    def __init__(self, admin_thread: AdminThread, group: str, *, from_start: bool) -> None:
+        """Fetch lags of ``group``. ``from_start``: the consumer's ``auto_offset_reset`` is ``earliest``."""
+        self._admin_thread = admin_thread
         self._group = group
         self._from_start = from_start
-        self._trouble = False
+        self._failing = False
 
     def __call__(self, topics: Mapping[str, int]) -> Mapping[str, list[float]]:
-        """Topic -> lag of each partition; nothing, and one line in the log, as long as the cluster does not say."""
+        """Topic -> lag of each partition in records; empty, logged once, while the cluster does not answer."""
         try:
-            lags = self._aside.ask(lambda admin: self._lags(admin, topics))
+            lags = self._admin_thread.ask(lambda admin: self._lags(admin, topics))
         except ClusterError as error:
-            if not self._trouble:
+            if not self._failing:
                 _logger.warning("group %s: no lags, partitions count alike: %s", self._group, error)
-            self._trouble = True
+            self._failing = True
             return {}
-        self._trouble = False
+        self._failing = False
         return lags
 
     def _lags(self, admin: Any, topics: Mapping[str, int]) -> dict[str, list[float]]:  # noqa: ANN401 - untyped

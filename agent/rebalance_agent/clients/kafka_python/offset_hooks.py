@@ -1,4 +1,4 @@
-"""What kafka-python's coordinator learns anyhow and instrumentation wants to hear: offsets, and how long joins took."""
+"""Reports offsets and join times that kafka-python's coordinator sees to the instrumentation."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from rebalance_agent.instrumentation import Instrumentation
 from rebalance_agent.instrumentation.consumer_progress import ConsumerProgress
 from rebalance_agent.instrumentation.suppress import quietly
 
-__all__ = ["tell_offsets", "tell_waits"]
+__all__ = ["hook_join_times", "hook_offsets"]
 
 
-def tell_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bool) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Let ``progress`` hear of the group's offsets as they are fetched and committed, and look before positions go.
+def hook_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bool) -> None:  # noqa: ANN401 - kafka-python is untyped
+    """Patch ``coordinator`` to pass offsets to ``progress``: fetched, committed, and positions before they are dropped.
 
-    ``_on_join_complete_async`` drops what a cooperative member has to give up before the listener hears of it. There
-    are no public places. ``from_start``: where the group has no offset, reading begins with the oldest record.
+    ``_on_join_complete_async`` drops the positions of partitions that a cooperative member has to give up before it
+    calls the listener. There is no public API for these. ``from_start``: partitions without a committed offset are read
+    from the oldest record.
     """
     send = coordinator._send_offset_commit_request  # noqa: SLF001
     fetch = coordinator.fetch_committed_offsets_async
@@ -29,11 +30,11 @@ def tell_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bo
             progress.committed({partition: each.offset for partition, each in offsets.items()})
 
     async def fetch_committed(partitions: Iterable[Any], timeout_ms: float | None = None) -> Any:  # noqa: ANN401
-        found = await fetch(partitions, timeout_ms=timeout_ms)
+        fetched = await fetch(partitions, timeout_ms=timeout_ms)
         with quietly("note the group's offsets"):
-            offsets = {partition: each.offset for partition, each in found.items()}
+            offsets = {partition: each.offset for partition, each in fetched.items()}
             progress.fetched(partitions, offsets, from_start=from_start)
-        return found
+        return fetched
 
     async def join_read(*arguments: Any) -> None:  # noqa: ANN401
         with quietly("note how far the consumer is"):
@@ -45,10 +46,11 @@ def tell_offsets(coordinator: Any, progress: ConsumerProgress, *, from_start: bo
     coordinator._on_join_complete_async = join_read  # noqa: SLF001
 
 
-def tell_waits(coordinator: Any, instrumentation: Instrumentation, clock: Clock) -> None:  # noqa: ANN401
-    """Tell how long a JoinGroup took, and from its answer on the SyncGroup with, in the leader, the ``assign()``.
+def hook_join_times(coordinator: Any, instrumentation: Instrumentation, clock: Clock) -> None:  # noqa: ANN401
+    """Patch ``coordinator`` to report the duration of each JoinGroup, and from its response that of the SyncGroup.
 
-    ``group_protocols`` is called for every JoinGroup; the answers are processed in the other two.
+    The leader's SyncGroup includes its ``assign()``. ``group_protocols`` is called for every JoinGroup; the two other
+    methods process the responses.
     """
     protocols = coordinator.group_protocols
     joined = coordinator._process_join_group_response  # noqa: SLF001

@@ -1,9 +1,9 @@
-"""What other members say, made safe for kafka-python: their subscriptions in the leader, the leader's assignment here.
+"""Makes subscriptions of other members, and assignments of other leaders, safe for kafka-python.
 
-kafka-python 3.0 reads every member's subscription before it calls the assignor, and asks for its topics' metadata. One
-that ends early (sarama's "version 1" has the fields of version 0), is broken, or names a topic that no broker would
-create ends the whole group's rebalance with an exception, again and again. So does, in the member that gets it, an
-assignment that cannot be read, as from a leader that forgot a member.
+kafka-python 3.0 decodes every member's subscription before it calls the assignor, and requests metadata of its topics.
+A subscription that is truncated (sarama's "version 1" has the fields of version 0), malformed, or names an invalid
+topic ends the rebalance of the whole group with an exception, again and again. So does, in the member that gets it, an
+assignment that cannot be decoded, as from a leader that left the member out.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ __all__ = ["complete", "read_tolerantly"]
 _logger = logging.getLogger(__name__)
 
 _TOPIC = re.compile(r"(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}")
-"""A topic's name, by Kafka's own rules."""
+"""Valid topic names, by Kafka's rules."""
 
 _NOTHING = encode_assignment(ConsumerAssignment(NEWEST_VERSION, {}))
 
 
 def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is untyped
-    """Make a consumer's coordinator see `complete` subscriptions, and assignments that can be read, only.
+    """Patch a consumer's coordinator: it sees only `complete` subscriptions, and assignments that can be decoded.
 
     ``_perform_assignment`` and ``_on_join_complete_async`` are the methods that kafka-python's ``BaseCoordinator``
-    documents for group types to fill in; there is no public place between the coordinator's answers and these.
+    documents for subclasses to implement. There is no public API between them and the coordinator's responses.
     """
     perform = coordinator._perform_assignment  # noqa: SLF001
     join_complete = coordinator._on_join_complete_async  # noqa: SLF001
@@ -57,9 +57,9 @@ def read_tolerantly(coordinator: Any) -> None:  # noqa: ANN401 - kafka-python is
 
 
 def complete(member_id: str, data: bytes) -> bytes:
-    """The same subscription with every field there; one that cannot be read subscribes to nothing.
+    """``data`` encoded again with every field of the newest version, and without topics that cannot exist.
 
-    Topics that cannot exist are left out.
+    A subscription that cannot be decoded is replaced by an empty one.
     """
     try:
         subscription = decode_subscription(data)

@@ -1,4 +1,4 @@
-"""One broker: its files, its process, its log."""
+"""One broker of the embedded cluster: its files, process and log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rebalance_agent.testing.errors import BrokerError
-from rebalance_agent.testing.kafka import broker_ready as wire
+from rebalance_agent.testing.kafka import broker_ready
 from rebalance_agent.testing.kafka.broker_settings import HOST, BrokerNode, meta_properties, render
 from rebalance_agent.testing.kafka.java import JavaRuntime, java_environment
 from rebalance_agent.testing.kafka.java_process import GuardedProcess
@@ -14,16 +14,18 @@ from rebalance_agent.testing.kafka.java_process import GuardedProcess
 __all__ = ["Broker"]
 
 LOG_TAIL_LINES = 25
+"""Lines of a broker's log that an error quotes."""
+
 _LOG_TAIL_BYTES = 1 << 16
 _BIND_CLASH = "Address already in use"
 _PROBE_GROUP = "embedded-kafka-ready"
 
 
 class Broker:
-    """A broker of the embedded cluster, running or not."""
+    """A broker of the embedded cluster, running or stopped."""
 
     def __init__(self, node: BrokerNode, log_path: Path) -> None:
-        """Nothing is written or started yet."""
+        """Neither write files nor start a process."""
         self.node = node
         self.log_path = log_path
         self._process: GuardedProcess | None = None
@@ -37,19 +39,19 @@ class Broker:
 
     @property
     def running(self) -> bool:
-        """Whether its Java process is there (it may not answer yet)."""
+        """Whether the Java process runs (it may not answer yet)."""
         return self._process is not None and not self._process.exited.is_set()
 
     @property
     def process(self) -> GuardedProcess:
-        """Its process, running or ended. Raises BrokerError if it was never started."""
+        """The process, running or ended. Raises BrokerError if it was never started."""
         if self._process is None:
             msg = f"broker {self.node.node_id} was never started"
             raise BrokerError(msg)
         return self._process
 
     def format(self, cluster_id: str, bootstrap_checkpoint: bytes, properties: Mapping[str, str]) -> None:
-        """Write what ``kafka-storage format`` writes, and ``server.properties``."""
+        """Write the files of ``kafka-storage format``, and ``server.properties``."""
         directory = self.node.directory
         self._cluster_id = cluster_id
         (directory / "data").mkdir(parents=True)
@@ -58,7 +60,7 @@ class Broker:
         (directory / "server.properties").write_text(render(properties), encoding="ascii")
 
     def launch(self, runtime: JavaRuntime, flags: Sequence[str], remove: Sequence[Path]) -> None:
-        """Start the process; `answers` tells when it is ready."""
+        """Start the process; `answers` returns whether it is ready."""
         with self.log_path.open("ab") as log:
             self._log_start = log.tell()
         config = str(self.node.directory / "server.properties")
@@ -66,33 +68,33 @@ class Broker:
         self._process = GuardedProcess(command, self.log_path, java_environment(), remove)
 
     def answers(self, expected: frozenset[int]) -> bool:
-        """Whether it answers and knows exactly the ``expected`` brokers to be up.
+        """Whether the broker answers and reports exactly the ``expected`` node ids as live.
 
         Raises:
-            BrokerError: it has ended; the text has the log's path and its last lines.
+            BrokerError: the process has ended; the text has the log's path and its last lines.
 
         """
         if not self.running:
             raise BrokerError(self.failure(f"ended with exit code {self.process.exit_code} before it answered"))
         try:
-            # The id tells our cluster from another one that took the port while our broker was still loading.
-            return wire.live_brokers(HOST, self.node.port) == (self._cluster_id, expected)
+            # The id distinguishes this cluster from another one that took the port while this broker was starting.
+            return broker_ready.live_brokers(HOST, self.node.port) == (self._cluster_id, expected)
         except OSError:
             return False
 
     def has_coordinator(self) -> bool:
-        """Whether it knows a broker that coordinates groups, which needs ``__consumer_offsets`` to be there."""
+        """Whether the broker knows a group coordinator, for which ``__consumer_offsets`` has to exist."""
         try:
-            return wire.coordinator_ready(HOST, self.node.port, _PROBE_GROUP)
+            return broker_ready.coordinator_ready(HOST, self.node.port, _PROBE_GROUP)
         except OSError:
             return False
 
     def bind_clashed(self) -> bool:
-        """Whether its last start failed because someone else has one of its ports."""
+        """Whether the last start failed because another process has one of its ports."""
         return not self.running and _BIND_CLASH in self._log_of_last_start()
 
     def failure(self, what: str) -> str:
-        """Text for an error: what happened to this broker, where its log is, and how the log ends."""
+        """The text of an error: what happened to this broker, its log's path, and the log's last lines."""
         tail = "\n".join(f"    {line}" for line in self._log_of_last_start().splitlines()[-LOG_TAIL_LINES:])
         return f"broker {self.node.node_id} {what}. Its log is {self.log_path}, and ends:\n{tail or '    (empty)'}"
 

@@ -1,7 +1,7 @@
-"""Just enough of Kafka's protocol to ask a broker whether it is ready, without any Kafka client.
+"""Checks whether a broker is ready, with two requests of Kafka's protocol and without a Kafka client.
 
-Two requests in old versions, before flexible fields (Kafka protocol guide): Metadata v2, the first that tells the
-cluster's id, and FindCoordinator v1.
+Both are versions without flexible fields (Kafka protocol guide): Metadata v2, the first that has the cluster's id, and
+FindCoordinator v1.
 """
 
 from __future__ import annotations
@@ -11,18 +11,22 @@ import struct
 
 __all__ = ["coordinator_ready", "live_brokers"]
 
-TIMEOUT_S = 2.0  # one answer on the loopback interface; a broker that is busy starting is asked again
-ANSWER_MAX = 1 << 20  # bytes; an answer about a few brokers has some hundred
+TIMEOUT_S = 2.0
+"""Timeout of one request on the loopback interface. A broker that is still starting is asked again."""
+
+ANSWER_MAX = 1 << 20
+"""Maximum size of a response in bytes. One about a few brokers has some hundred."""
+
 _METADATA, _FIND_COORDINATOR = 3, 10
 _CORRELATION_BYTES = 4
 _CLIENT = "embedded-kafka"
 
 
 def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:
-    """The cluster's id, and the node ids of the brokers that this one knows to be up (registered and not fenced).
+    """The cluster's id, and the node ids of its live brokers (registered and not fenced).
 
     Raises:
-        OSError: nobody listens there, or no answer came in time.
+        OSError: no connection, or no response in time.
 
     """
     answer = _Reader(_ask(host, port, _METADATA, 2, struct.pack(">i", 0)))  # an empty array: no topics, only brokers
@@ -36,10 +40,10 @@ def live_brokers(host: str, port: int) -> tuple[str, frozenset[int]]:
 
 
 def coordinator_ready(host: str, port: int, group: str) -> bool:
-    """Whether ``group`` has a coordinator. Asking makes Kafka create its offsets topic if there is none.
+    """Whether ``group`` has a coordinator. The request makes Kafka create the offsets topic if it does not exist.
 
     Raises:
-        OSError: nobody listens there, or no answer came in time.
+        OSError: no connection, or no response in time.
 
     """
     answer = _Reader(_ask(host, port, _FIND_COORDINATOR, 1, _string(group) + b"\0"))  # key type 0: a group

@@ -1,4 +1,4 @@
-"""What one broker of the embedded cluster is configured with: ports, ids, ``server.properties``."""
+"""The configuration of one broker of the embedded cluster: ports, ids, ``server.properties``."""
 
 from __future__ import annotations
 
@@ -15,25 +15,30 @@ from rebalance_agent.testing.kafka.listeners import Listener
 __all__ = ["HOST", "BrokerNode", "free_ports", "kafka_uuid", "meta_properties", "quorum", "render", "server_properties"]
 
 HOST = "127.0.0.1"
-# Below the range that Linux (32768) and macOS (49152) take for outgoing connections: else, while a broker is
-# stopped, any client on the machine could be given its port.
 PORTS = range(20_000, 32_000)
+"""Ports of brokers, below those that Linux (from 32768) and macOS (from 49152) use for outgoing connections: otherwise
+a client could take the port of a stopped broker."""
+
 VOTERS_MAX = 3
+"""Maximum number of controllers."""
+
 OFFSETS_PARTITIONS = 4
+"""Partitions of ``__consumer_offsets``. Kafka's default of 50 costs seconds at the start, and hundreds of files."""
+
 _REPLICAS_MAX = 3
 _PORT_ATTEMPTS_MAX = 1_000
 _AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-    # Whoever comes by the plain listener, and so the brokers among themselves.
+    # Clients of the plain listener, among them the brokers themselves.
     "super.users": "User:ANONYMOUS",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerNode:
-    """One broker: its ``node.id``, its ports, and the directory that holds all that it writes.
+    """One broker: its ``node.id``, its ports, and the directory of its files.
 
-    ``ports``: those of further listeners, by name; ``fronts``: those that clients are told instead, where they differ.
+    ``ports``: ports of further listeners by name; ``fronts``: ports that are advertised instead of those, by name.
     """
 
     node_id: int
@@ -45,14 +50,14 @@ class BrokerNode:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different loopback ports that nobody listens on now. A later bind can still clash: be ready to ask again.
+    """``count`` different free loopback ports. A later bind may still fail, so the caller has to be able to retry.
 
     Raises:
-        OSError: hardly any port of the range is free.
+        OSError: too few ports of the range are free.
 
     """
     chosen: set[int] = set()
-    # Not seeded on purpose: two processes that start at once must not look at the same ports.
+    # Not seeded: processes that start at the same time have to try different ports.
     for port in random.SystemRandom().choices(PORTS, k=_PORT_ATTEMPTS_MAX):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -68,22 +73,22 @@ def free_ports(count: int) -> list[int]:
 
 
 def kafka_uuid() -> str:
-    """A random id as Kafka writes it: 16 bytes in URL-safe base64 without padding, never starting with a dash."""
+    """A random id in Kafka's form: 16 bytes in URL-safe base64 without padding, never starting with a dash."""
     while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).rstrip(b"=").decode()).startswith("-"):
         pass
     return text
 
 
 def quorum(nodes: Sequence[BrokerNode]) -> list[BrokerNode]:
-    """The nodes that are also controllers: the first one, or the first three of three and more.
+    """The nodes that are also controllers: the first one, or the first three of three or more.
 
-    Two would be worse than one: with static voters, losing either of two stops the quorum.
+    Two controllers would be worse than one: with static voters, the loss of either stops the quorum.
     """
     return list(nodes[: VOTERS_MAX if len(nodes) >= VOTERS_MAX else 1])
 
 
 def meta_properties(cluster_id: str, node_id: int) -> dict[str, str]:
-    """What ``kafka-storage format`` writes to a log directory's ``meta.properties`` (KIP-631, KIP-858)."""
+    """The properties that ``kafka-storage format`` writes to ``meta.properties`` (KIP-631, KIP-858)."""
     return {"version": "1", "cluster.id": cluster_id, "node.id": str(node_id), "directory.id": kafka_uuid()}
 
 
@@ -95,9 +100,9 @@ def server_properties(
     *,
     authorizer: bool = False,
 ) -> dict[str, str]:
-    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` win over everything.
+    """``server.properties`` of ``node`` in the cluster of ``nodes``; ``overrides`` replace any of them.
 
-    ``listeners`` are those beside the plain one, on ``node.ports``.
+    ``listeners`` are the secured ones besides the plain one, on ``node.ports``.
     """
     voters = quorum(nodes)
     secured = listeners or {}
@@ -111,31 +116,30 @@ def server_properties(
     return {
         "process.roles": "broker,controller" if node in voters else "broker",
         "node.id": str(node.node_id),
-        "controller.quorum.voters": ",".join(f"{each.node_id}@{HOST}:{each.controller_port}" for each in voters),
+        "controller.quorum.voters": ",".join(f"{voter.node_id}@{HOST}:{voter.controller_port}" for voter in voters),
         "controller.listener.names": "CONTROLLER",
         "listeners": ",".join(listening + controller),
         "advertised.listeners": ",".join(advertised),
         "listener.security.protocol.map": ",".join(f"{name}:{protocol}" for name, protocol in protocols.items()),
         "inter.broker.listener.name": "PLAINTEXT",
         "log.dirs": str(node.directory / "data"),
-        # One broker must be able to hold every internal topic; with several, losing one must not stop a group.
+        # A single broker holds every internal topic; with several, the loss of one must not stop a group.
         "default.replication.factor": replicas,
         "offsets.topic.replication.factor": replicas,
         "transaction.state.log.replication.factor": replicas,
         "transaction.state.log.min.isr": "1",
         "share.coordinator.state.topic.replication.factor": replicas,
         "share.coordinator.state.topic.min.isr": "1",
-        # Kafka's default of 50 costs seconds of start-up and hundreds of files.
         "offsets.topic.num.partitions": str(OFFSETS_PARTITIONS),
         "transaction.state.log.num.partitions": "2",
         "share.coordinator.state.topic.num.partitions": "2",
-        # A test's group has its members from the start: no 3 s of waiting for more of them.
+        # Kafka's default waits 3 s for further members of a new group.
         "group.initial.rebalance.delay.ms": "0",
-        # Kafka's 9 s is what a test waits for after a kill, and what a restarted broker waits for until its former
-        # self is given up. Six missed heartbeats leave room for a machine that is busy.
+        # A test waits this long after it has killed a broker, and so does a restarted broker for its former session
+        # to end; Kafka's default is 9 s. Six missed heartbeats tolerate a busy machine.
         "broker.session.timeout.ms": "3000",
         "broker.heartbeat.interval.ms": "500",
-        # Nothing here has to survive a power cut, and few clients need few threads.
+        # Few clients need few threads and little memory.
         "log.cleaner.dedupe.buffer.size": str(16 << 20),
         "num.network.threads": "2",
         "num.io.threads": "4",
@@ -151,16 +155,16 @@ def server_properties(
 
 
 def render(properties: Mapping[str, str]) -> str:
-    r"""Text of a Java properties file: ``\``, line ends, leading blanks and the signs of the syntax are escaped."""
+    r"""The text of a Java properties file, with ``\``, line ends, leading blanks and syntax characters escaped."""
     return "".join(f"{_escape(key, key=True)}={_escape(value, key=False)}\n" for key, value in properties.items())
 
 
 def _escape(text: str, *, key: bool) -> str:
     out = []
-    for at, char in enumerate(text):
+    for index, char in enumerate(text):
         if char in "\\\n\r\t\f":
             out.append({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}[char])
-        elif (char == " " and (key or at == 0)) or (key and char in "=:#!"):
+        elif (char == " " and (key or index == 0)) or (key and char in "=:#!"):
             out.append("\\" + char)
         elif char.isascii():
             out.append(char)

@@ -1,8 +1,8 @@
-"""A class archive (JEP 310, AppCDS) of what a broker loads: halves the time and the CPU of every later Java start.
+"""Builds an archive of a broker's classes (AppCDS, JEP 310), which halves time and CPU of every later Java start.
 
-Made once per cache: the first broker lists the classes it loads, and when it is ready a Java process in the
-background, at low priority, turns the list into an archive. Nobody waits for it. If this process ends before it is
-done, it ends too and the next cluster tries again. Java itself refuses an archive that does not fit its class path.
+It is built once per cache: the first broker lists the classes that it loads, and when it is ready, a background Java
+process of low priority makes the archive. Nothing waits for it. If this process ends before, the build ends too, and
+the next cluster tries again. Java ignores an archive that does not match its class path.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ from rebalance_agent.testing.kafka.java_process import guard_command
 __all__ = ["build_in_background"]
 
 NICENESS = "10"
-ARCHIVES_MAX = 3  # of 60 MB each; more than one only when several environments share a cache
+"""Niceness of the build."""
+
+ARCHIVES_MAX = 3
+"""Archives that are kept, of 60 MB each. There are several only if several environments share a cache."""
 
 
 def build_in_background(java: Sequence[str], class_list: Path, archive: Path, environment: dict[str, str]) -> None:
-    """Make ``archive`` of the classes in ``class_list``, unless it exists or someone is at it; returns at once.
+    """Start to build ``archive`` of the classes in ``class_list``, unless it exists or is being built.
 
-    ``java`` is the command line up to and including the class path. A failure leaves things as they are: the archive
-    only saves time.
+    ``java`` is the command line up to and including the class path. A failure is ignored, since the archive only saves
+    time.
     """
     with suppress(OSError):
-        # The list is still being written: what comes after its last line end is half a name.
+        # The list is still being written: its last line may be incomplete.
         names = class_list.read_bytes().rpartition(b"\n")[0] + b"\n"
         threading.Thread(
             target=_build, args=(java, names, archive, environment), name="kafka-class-archive", daemon=True
@@ -39,7 +42,7 @@ def build_in_background(java: Sequence[str], class_list: Path, archive: Path, en
 def _build(java: Sequence[str], names: bytes, archive: Path, environment: dict[str, str]) -> None:
     class_list, unfinished = archive.with_suffix(".classes"), archive.with_suffix(".incoming")
     with suppress(OSError), archive.with_suffix(".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: another process makes it
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # BlockingIOError: another process builds it
         if archive.exists():
             return
         unfinished.unlink(missing_ok=True)

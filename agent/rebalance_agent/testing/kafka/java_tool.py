@@ -1,4 +1,4 @@
-"""Runs a Java command line tool to its end, under a guard, so that it does not outlive this process."""
+"""Runs a Java command line tool under a guard, so that it does not outlive this process."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OUTPUT_TAIL = 2_000
 
 
 def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subprocess.CompletedProcess[str]:
-    """Run ``command`` with ``stdin`` as its input for at most ``timeout`` seconds; outputs are text.
+    """Run ``command`` with the input ``stdin`` for ``timeout`` seconds at most; outputs are text.
 
     Raises:
-        BrokerError: it did not end in time (then it was killed); has the end of its output.
+        BrokerError: it did not end in time and was killed; the text has the end of its output.
 
     """
     with subprocess.Popen(  # noqa: S603 - our own command line
@@ -30,7 +30,7 @@ def run_java(command: Sequence[str], timeout: float, stdin: str | None) -> subpr
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=java_environment(),
-        start_new_session=True,  # its own process group, so that one signal reaches guard and Java
+        start_new_session=True,  # a process group of its own, so that one signal reaches guard and Java
         text=True,
     ) as process:
         try:

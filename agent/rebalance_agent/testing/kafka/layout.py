@@ -1,4 +1,4 @@
-"""What a cluster is before it runs: how many brokers, with which settings, on which ports, and their files."""
+"""The layout of an embedded cluster: its brokers, settings, ports and files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from rebalance_agent.testing.kafka.listeners import Listener, check_listeners
 
 __all__ = ["Layout"]
 
-BROKERS_MAX = 9  # each takes some 350 MB of memory
+BROKERS_MAX = 9
+"""Maximum number of brokers, of about 350 MB of memory each."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The cluster that somebody wants; ``directory`` is where, or None for a temporary one. ``racks``: all or none.
+    """The requested cluster. ``directory`` is None for a temporary one; ``racks`` is empty or has one for each broker.
 
     Raises:
-        BrokerError: too few or too many brokers, not a rack for each, or listeners that cannot be.
+        BrokerError: too few or too many brokers, a wrong number of racks, or invalid listeners.
     """
 
     brokers: int
@@ -34,7 +35,7 @@ class Layout:
     directory: Path | None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be."""
+        """Check the arguments."""
         if not 1 <= self.brokers <= BROKERS_MAX:
             raise BrokerError(f"brokers must be 1 to {BROKERS_MAX}, not {self.brokers}")
         if self.racks and len(self.racks) != self.brokers:
@@ -42,10 +43,10 @@ class Layout:
         check_listeners(self.listeners)
 
     def make_root(self) -> Path:
-        """Make the directory that everything is written to.
+        """Make the directory of all files.
 
         Raises:
-            BrokerError: something is in it.
+            BrokerError: the directory is not empty.
         """
         if self.directory is None:
             return Path(tempfile.mkdtemp(prefix="embedded-kafka-"))
@@ -55,19 +56,19 @@ class Layout:
         return self.directory
 
     def write(self, root: Path, checkpoint: bytes) -> dict[int, Broker]:
-        """Give every broker fresh ports and fresh files; return the brokers by node id."""
+        """Choose ports and write files of every broker; returns node id -> broker."""
         fronted = [name for name, listener in self.listeners.items() if listener.fronted]
         ports = free_ports((2 + len(self.listeners) + len(fronted)) * self.brokers)
         nodes = [
             BrokerNode(
-                each,
+                node_id,
                 ports.pop(),
                 ports.pop(),
-                root / f"broker-{each}",
+                root / f"broker-{node_id}",
                 {name: ports.pop() for name in self.listeners},
                 {name: ports.pop() for name in fronted},
             )
-            for each in range(1, self.brokers + 1)
+            for node_id in range(1, self.brokers + 1)
         ]
         cluster_id = kafka_uuid()
         brokers = {node.node_id: Broker(node, root / f"broker-{node.node_id}.log") for node in nodes}

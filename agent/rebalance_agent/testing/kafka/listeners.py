@@ -1,7 +1,7 @@
-"""Secured listeners of the embedded brokers, beside the plain one: TLS, mTLS, and SASL with or without TLS.
+"""Secured listeners of the embedded brokers: TLS, mTLS, and SASL with or without TLS.
 
-Certificates and keys are PEM texts (KIP-651), so that nothing has to be written to a key store. The plain listener
-stays: it is how the brokers know each other, and how a test administers the cluster.
+Certificates and keys are PEM texts (KIP-651), so that no key store is needed. The plain listener remains, for the
+brokers themselves and for tests that administer the cluster.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from rebalance_agent.testing.errors import BrokerError
 __all__ = ["MECHANISMS", "Listener", "Mechanism", "Tls", "check_listeners"]
 
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
+"""A SASL mechanism of the embedded brokers."""
+
 MECHANISMS: tuple[Mechanism, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+"""All SASL mechanisms of the embedded brokers."""
 
 LISTENERS_MAX = 20
-"""Each has a port and threads of its own in every broker."""
+"""Maximum number of listeners. Each has a port and threads of its own in every broker."""
 
 _RESERVED = ("PLAINTEXT", "CONTROLLER")
 _MODULES = {
@@ -33,14 +36,14 @@ _BROKER = "broker"
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM texts: the brokers' certificate chain and PKCS#8 key; ``clients``: whose certificates clients must show."""
+    """PEM texts: the brokers' certificate chain, their PKCS#8 key, and for mTLS the CA of clients' certificates."""
 
     certificate: str
     key: str = field(repr=False)
     clients: str = ""
 
     def properties(self) -> dict[str, str]:
-        """Server properties of a listener, without its prefix."""
+        """The server properties of a listener without their prefix."""
         own = {
             "ssl.keystore.type": "PEM",
             "ssl.keystore.certificate.chain": self.certificate,
@@ -56,10 +59,10 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """One listener of every broker. ``properties`` go without the prefix ``listener.name.<name>.``.
+    """One listener of every broker. ``properties`` have no prefix ``listener.name.<name>.``.
 
-    ``scram``: mechanism and passwords by user, which are stored in the cluster once it answers. ``fronted``: clients
-    are told another port than it listens on, for whatever a test puts between them.
+    ``scram``: mechanism and passwords by user, which are stored in the cluster when it answers. ``fronted``: another
+    port than that of the listener is advertised, for a proxy between clients and broker.
     """
 
     protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
@@ -69,15 +72,15 @@ class Listener:
 
     @classmethod
     def tls(cls, tls: Tls) -> Listener:
-        """TLS; with ``tls.clients`` mTLS, where the principal is the certificate's subject (``User:CN=...``)."""
+        """A TLS listener; with ``tls.clients`` mTLS. The principal is the certificate's subject (``User:CN=...``)."""
         return cls("SSL", tls.properties())
 
     @classmethod
     def sasl(cls, mechanism: Mechanism, users: Mapping[str, str] | None = None, tls: Tls | None = None) -> Listener:
-        """SASL: ``users`` are passwords by name. OAUTHBEARER takes every unsigned token (RFC 7515, ``alg: none``).
+        """A SASL listener; ``users``: name -> password. OAUTHBEARER accepts unsigned tokens (RFC 7515, ``alg: none``).
 
         Raises:
-            BrokerError: an unknown mechanism, or a name or password that a JAAS configuration cannot hold.
+            BrokerError: an unknown mechanism, or a name or password that a JAAS configuration cannot contain.
         """
         if mechanism not in MECHANISMS:
             raise BrokerError(f"the embedded Kafka has no SASL mechanism {mechanism!r}, only {', '.join(MECHANISMS)}")
@@ -95,10 +98,10 @@ class Listener:
 
 
 def check_listeners(listeners: Mapping[str, Listener]) -> None:
-    """Refuse names that brokers would not take, before any of them is started.
+    """Check the names of ``listeners``, before any broker is started.
 
     Raises:
-        BrokerError: too many, or a name that is no word in capitals or is taken.
+        BrokerError: too many listeners, or a name that is no word in capitals or is reserved.
     """
     if len(listeners) > LISTENERS_MAX:
         raise BrokerError(f"at most {LISTENERS_MAX} listeners, not {len(listeners)}")

@@ -1,4 +1,4 @@
-"""Passwords of SCRAM users (KIP-554): unlike PLAIN's they are stored in the cluster, so it has to run first."""
+"""Stores SCRAM users (KIP-554) in a running cluster. Users of PLAIN are in the broker's configuration instead."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from rebalance_agent.testing.kafka.listeners import Listener
 __all__ = ["store_scram_users"]
 
 ITERATIONS = 4_096
-"""The fewest that Kafka takes."""
+"""Iterations of the hash: Kafka's minimum."""
 
 TIMEOUT_S = 30.0
+"""Timeout of one request."""
 
 
 def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> None:
-    """Store the users of every listener with SCRAM; without one, nothing is asked.
+    """Store the users of all listeners with SCRAM; without one, no request is sent.
 
     Raises:
-        BrokerError: the cluster did not store them.
+        BrokerError: the cluster did not store the users.
     """
-    wanted = [listener.scram for listener in listeners if listener.scram and listener.scram[1]]
-    if not wanted:
+    credentials = [listener.scram for listener in listeners if listener.scram and listener.scram[1]]
+    if not credentials:
         return
-    # Only here, so that a cluster without SCRAM needs no client.
+    # Imported here, so that a cluster without SCRAM needs no client.
     from confluent_kafka import KafkaException  # noqa: PLC0415
     from confluent_kafka.admin import (  # type: ignore[attr-defined]  # noqa: PLC0415
         AdminClient,
@@ -37,8 +38,8 @@ def store_scram_users(bootstrap_servers: str, listeners: Iterable[Listener]) -> 
     from rebalance_agent.cluster.admin_answers import AdminAnswers  # noqa: PLC0415
 
     admin = AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
-    # A request each: Kafka refuses one that names a user twice, which may be there with two mechanisms.
-    for mechanism, users in wanted:
+    # One request per mechanism: Kafka refuses a request that names a user twice.
+    for mechanism, users in credentials:
         kind = ScramCredentialInfo(ScramMechanism[mechanism.replace("-", "_")], ITERATIONS)
         changes: list[Any] = [
             UserScramCredentialUpsertion(user, kind, password.encode()) for user, password in users.items()

@@ -1,17 +1,18 @@
-"""A model of Kafka's classic group coordinator and of the members around it, in simulated time.
+"""A simulation of Kafka's classic group coordinator and its members.
 
-`simulate` runs a script (who joins, leaves, crashes, subscribes) and gives a `Timeline`: generations, assignments,
-partition stalls, refusals. Pure and deterministic: no clock, no thread, no broker. How it fits together:
+`simulate` runs a script of joins, leaves, crashes and other steps, and returns a `Timeline`: generations, assignments,
+partition stalls, refused members. It is deterministic and has no clock, thread or broker. For tests, the demo and
+``testing.synthetic``; contracts in ``pyproject.toml`` keep other packages from importing it.
 
-- ``script``: members and steps, checked; ``timeline``: what comes out.
-- ``agenda``: simulated time; ``simulation`` brings everything together.
-- ``group``: what the coordinator does with requests; ``rounds``: join and sync phases; ``registered``: its members.
-- ``member``: a consumer's behaviour, with its ``rhythm`` of heartbeats and polls and its ``offering``, in a
-  ``world`` that it shares with the others. Coordinator and members talk in ``messages``.
-- ``negotiation``: which strategy a group uses, and why a member is refused, in words. Clients use it as well.
-- ``chronicle`` and ``ledger`` write down what happens to the group and to its partitions.
+- ``script``: members and steps, the input; ``timeline``: the output; ``simulation``: `simulate`.
+- ``agenda``: simulated time and planned actions.
+- ``group_coordinator``: handles requests; ``rounds``: its join and sync phases; ``member_registry``: its members.
+- ``simulated_member``: a consumer; ``heartbeat_times``: its heartbeats and polls; ``member_subscription``: its
+  subscriptions.
+- ``group_messages``: requests and responses between member and coordinator; ``world``: what all members share.
+- ``chronicle``: records generations; ``stalled_partitions``: records stalls.
 
-What it models and what it leaves out: ``docs/coordinator-model.md``.
+What is modelled and what is left out: ``docs/coordinator-model.md``.
 """
 
 from __future__ import annotations

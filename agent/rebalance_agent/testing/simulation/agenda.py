@@ -1,4 +1,4 @@
-"""Simulated time: what is to happen and when. The next thing happens at once; the time between is skipped."""
+"""Simulated time: a queue of planned actions. The time between two actions is skipped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Agenda", "Appointment"]
 
 
 class Appointment:
-    """Something that is to happen, unless it is cancelled."""
+    """A planned action that can be cancelled."""
 
     __slots__ = ("action",)
 
@@ -18,21 +18,21 @@ class Appointment:
         self.action: Callable[[], None] | None = action
 
     def cancel(self) -> None:
-        """Let it not happen; does nothing if it has happened."""
+        """Cancel the action; no effect after it has run."""
         self.action = None
 
 
 class Agenda:
-    """Appointments in the order of their time, at one time in the order in which they were made."""
+    """Appointments in the order of their time; those of the same time in the order in which they were made."""
 
     def __init__(self) -> None:
-        """Begin at zero."""
+        """Start at time zero without appointments."""
         self.now_ms = 0
         self._heap: list[tuple[int, int, Appointment]] = []
         self._made = 0
 
     def at(self, at_ms: int, action: Callable[[], None]) -> Appointment:
-        """Plan ``action`` for ``at_ms``, or for now if that is past."""
+        """Plan ``action`` for the time ``at_ms``, or for now if that has passed."""
         appointment = Appointment(action)
         self._made += 1
         heapq.heappush(self._heap, (max(at_ms, self.now_ms), self._made, appointment))
@@ -42,9 +42,9 @@ class Agenda:
         """Plan ``action`` for ``delay_ms`` from now."""
         return self.at(self.now_ms + delay_ms, action)
 
-    def run(self, until_ms: int, most: int) -> bool:
-        """Let everything happen up to ``until_ms``, ``most`` things at most. True if nothing is left then."""
-        for _ in range(most):
+    def run(self, until_ms: int, appointments_max: int) -> bool:
+        """Run the appointments up to ``until_ms``, ``appointments_max`` at most; True if none is left then."""
+        for _ in range(appointments_max):
             if not self._heap or self._heap[0][0] > until_ms:
                 break
             self.now_ms, _made, appointment = heapq.heappop(self._heap)

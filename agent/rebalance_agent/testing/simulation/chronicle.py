@@ -1,4 +1,4 @@
-"""Writes down what the coordinator goes through, as the timeline has it."""
+"""Records what happens in the coordinator as entries of the `Timeline`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rebalance_agent.testing.simulation.timeline import (
 
 __all__ = ["Chronicle"]
 
-_Noted = TypeVar("_Noted")
+_Entry = TypeVar("_Entry")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class _Beginning:
 
 
 class Chronicle:
-    """One group's story; the partitions' is in the ``ledger``."""
+    """Records generations, refusals and states of one group. Stalls are recorded by `StalledPartitions`."""
 
-    def __init__(self, agenda: Agenda, ledger: StalledPartitions) -> None:
-        """Nothing has happened; the ``agenda`` knows the time."""
+    def __init__(self, agenda: Agenda, stalled: StalledPartitions) -> None:
+        """Start without entries; ``agenda`` has the time."""
         self._agenda = agenda
-        self._ledger = ledger
+        self._stalled = stalled
         self._generations: list[SimulatedGeneration] = []
         self._aborted: list[SimulatedGeneration] = []
         self._refusals: list[Refusal] = []
@@ -50,23 +50,23 @@ class Chronicle:
         self._started_ms: int | None = None
 
     def entered(self, state: GroupState) -> None:
-        """The group's state is another one."""
+        """The group has changed to ``state``."""
         self._states.append(StateChange(self._agenda.now_ms, state))
 
     def began(self, trigger: Trigger, cause: str) -> None:
-        """A join phase begins."""
+        """A join phase begins because of ``trigger``; ``cause`` names a member, or is empty."""
         self._beginning = _Beginning(trigger, cause, self._agenda.now_ms)
         if trigger is Trigger.GROUP_STARTED:
             self._started_ms = self._agenda.now_ms
 
     def joined(self, number: int, strategy: str, registry: Registry, expelled: tuple[str, ...]) -> None:
-        """The join phase ended, with these members or with none."""
-        now_ms, begun, members = self._agenda.now_ms, self._beginning, registry.members
+        """The join phase of generation ``number`` ended with the members of ``registry``, maybe none."""
+        now_ms, beginning, members = self._agenda.now_ms, self._beginning, registry.members
         generation = SimulatedGeneration(
             number=number,
-            trigger=begun.trigger,
-            cause=begun.cause,
-            start_ms=begun.start_ms,
+            trigger=beginning.trigger,
+            cause=beginning.cause,
+            start_ms=beginning.start_ms,
             joined_ms=now_ms,
             strategy=strategy or None,
             leader=registry.leader,
@@ -79,49 +79,49 @@ class Chronicle:
             self._running = generation
         else:
             self._generations.append(replace(generation, synced_ms=now_ms))
-            self._ledger.nobody(now_ms)
+            self._stalled.emptied(now_ms)
 
     def synced(self, assignment: Mapping[str, TopicPartitions], plan: GroupAssignment) -> None:
-        """The leader's ``plan`` came, and was stored as ``assignment``."""
+        """The leader's ``plan`` arrived, and was stored as ``assignment``."""
         now_ms = self._agenda.now_ms
         if self._running is not None:
             self._generations.append(replace(self._running, synced_ms=now_ms, assignment=assignment))
         self._running = None
-        self._ledger.planned(now_ms, now_ms if self._started_ms is None else self._started_ms, plan.target.values())
+        self._stalled.planned(now_ms, now_ms if self._started_ms is None else self._started_ms, plan.target.values())
         self._started_ms = None
 
     def aborted(self) -> None:
-        """A new join phase begins before the assignment came."""
+        """A new join phase begins before the leader's assignment has arrived."""
         if self._running is not None:
             self._aborted.append(self._running)
         self._running = None
 
     def replaced(self, member: str, generation: int, old_member_id: str, member_id: str) -> None:
-        """A static member returned without a rebalance."""
+        """A static member returned under a new id without a rebalance."""
         self._replacements.append(
             SimulatedReplacement(self._agenda.now_ms, member, generation, old_member_id, member_id)
         )
 
     def refused(self, member: str, explanation: str) -> None:
-        """A member's process ends because the coordinator will not have it."""
+        """The coordinator refused ``member``, whose process ends."""
         self._refusals.append(Refusal(self._agenda.now_ms, member, explanation))
 
     def take(self, *, settled: bool) -> Timeline:
-        """The story since this was last asked for."""
+        """Return, and forget, the entries since the last call."""
         return Timeline(
-            generations=_taken(self._generations),
-            aborted=_taken(self._aborted),
-            stalls=_taken(self._ledger.stalls),
-            handovers=_taken(self._ledger.handovers),
-            refusals=_taken(self._refusals),
-            replacements=_taken(self._replacements),
-            states=_taken(self._states),
+            generations=_drained(self._generations),
+            aborted=_drained(self._aborted),
+            stalls=_drained(self._stalled.stalls),
+            handovers=_drained(self._stalled.handovers),
+            refusals=_drained(self._refusals),
+            replacements=_drained(self._replacements),
+            states=_drained(self._states),
             settled=settled,
             end_ms=self._agenda.now_ms,
         )
 
 
-def _taken(kept: list[_Noted]) -> tuple[_Noted, ...]:
+def _drained(kept: list[_Entry]) -> tuple[_Entry, ...]:
     taken = tuple(kept)
     kept.clear()
     return taken

@@ -1,6 +1,6 @@
-"""The coordinator's part: what it does with a member's requests, as Kafka's classic ``GroupMetadataManager``.
+"""The simulated group coordinator: handles members' requests like Kafka's classic ``GroupMetadataManager``.
 
-Methods are named after the requests; the rounds that they set off are in ``rounds``.
+Methods are named after the requests; the join and sync phases that they start are in ``rounds``.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from rebalance_agent.testing.simulation.script import SimulationSettings
 __all__ = ["Coordinator"]
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""Kafka gives a JoinGroup of a new member up after this time, since it sends no heartbeats yet."""
+"""Kafka's timeout of a new member's JoinGroup, which replaces its session timeout: it sends no heartbeats yet."""
 
 
 class Coordinator:
-    """One group."""
+    """The coordinator of one group."""
 
     def __init__(self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle) -> None:
-        """A group that nobody has joined; the ``chronicle`` is told what happens."""
+        """A group without members; ``chronicle`` records what happens."""
         self._agenda = agenda
         self._settings = settings
         self._chronicle = chronicle
-        self._given_ids: Counter[str] = Counter()
+        self._ids_made: Counter[str] = Counter()
         self._rounds = self._new_group()
 
     def _new_group(self) -> Rounds:
@@ -41,7 +41,7 @@ class Coordinator:
     # -- requests ----------------------------------------------------------------------------------------------
 
     def join(self, request: JoinRequest, party: Party) -> None:
-        """JoinGroup."""
+        """Handle a JoinGroup of ``party``."""
         if self._rounds.state is GroupState.DEAD:
             self._rounds = self._new_group()
         member = self._rounds.registry.members.get(request.member_id)
@@ -57,7 +57,7 @@ class Coordinator:
             self._join_first(request, party)
 
     def sync(self, request: SyncRequest, party: Party) -> None:
-        """SyncGroup."""
+        """Handle a SyncGroup of ``party``."""
         answer = self.heartbeat(request.member_id, request.generation, request.instance_id)
         if answer is not GroupError.NONE:
             self._rounds.send(partial(party.synced, answer, {}))
@@ -71,7 +71,7 @@ class Coordinator:
             self._rounds.store(request.plan)
 
     def heartbeat(self, member_id: str, generation: int, instance_id: str | None) -> GroupError:
-        """Heartbeat."""
+        """The response to a Heartbeat."""
         if member_id not in self._rounds.registry.members:
             return self._unknown(instance_id)
         if generation != self._rounds.generation:
@@ -80,7 +80,7 @@ class Coordinator:
         return GroupError.REBALANCE_IN_PROGRESS if preparing else GroupError.NONE
 
     def leave(self, member_id: str) -> None:
-        """LeaveGroup."""
+        """Handle a LeaveGroup."""
         member = self._rounds.registry.members.get(member_id)
         if member is None:
             self._forget_newcomer(member_id)
@@ -88,7 +88,7 @@ class Coordinator:
             self._remove(member, Trigger.MEMBER_LEFT)
 
     def silence(self, member_id: str, since_ms: int) -> None:
-        """No request: the member's process sent its last heartbeat at ``since_ms``."""
+        """Plan the end of the session of a member that sent its last heartbeat at ``since_ms``."""
         session_ms = self._rounds.newcomers.get(member_id)
         member = self._rounds.registry.members.get(member_id)
         if session_ms is not None:
@@ -101,7 +101,7 @@ class Coordinator:
                 self._rounds.expire_at(member, since_ms + member.request.session_timeout_ms)
 
     def delete(self) -> None:
-        """DeleteGroups."""
+        """Handle DeleteGroups: an empty group becomes dead."""
         if self._rounds.state is GroupState.EMPTY and not self._rounds.newcomers:
             self._rounds.enter(GroupState.DEAD)
 
@@ -109,8 +109,8 @@ class Coordinator:
 
     def _join_first(self, request: JoinRequest, party: Party) -> None:
         prefix = party.name if request.instance_id is None else request.instance_id
-        self._given_ids[prefix] += 1
-        member_id = f"{prefix}-{self._given_ids[prefix]}"
+        self._ids_made[prefix] += 1
+        member_id = f"{prefix}-{self._ids_made[prefix]}"
         old = self._rounds.registry.of_instance(request.instance_id)
         if request.instance_id is None:
             self._rounds.newcomers[member_id] = request.session_timeout_ms
@@ -132,11 +132,11 @@ class Coordinator:
             self._rounds.registry.wait(member, request, self._agenda.now_ms)
             self._rounds.rebalance(request.reason, member.party.name)
         else:
-            # It may have missed the answer to its last JoinGroup.
+            # It may have missed the response to its last JoinGroup.
             self._rounds.reply_joined(member)
 
     def _replace(self, old: Registered, member_id: str, request: JoinRequest, party: Party) -> None:
-        """Put a static member that is back in its former place; the former one is fenced."""
+        """Replace a static member by its new process; the former one is fenced (KIP-345)."""
         new = Registered(member_id, request, party, joined_ms=self._agenda.now_ms, is_new=old.is_new)
         new.assignment = old.assignment
         self._rounds.registry.replace(old, new)
@@ -175,8 +175,8 @@ class Coordinator:
 
     def _expire(self, member: Registered) -> None:
         waiting = member.joined_ms is not None or member.syncing
-        known = self._rounds.registry.members.get(member.member_id) is member
-        if known and (member.is_new or not waiting):
+        current = self._rounds.registry.members.get(member.member_id) is member
+        if current and (member.is_new or not waiting):
             self._remove(member, Trigger.MEMBER_FAILED)
 
     def _forget_newcomer(self, member_id: str) -> None:

@@ -1,4 +1,4 @@
-"""What a member and the coordinator say to each other: the classic group protocol without its bytes."""
+"""Requests and responses between members and the coordinator: the classic group protocol without encoding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["GroupError", "JoinReply", "JoinRequest", "Party", "SyncRequest"]
 
 
 class GroupError(StrEnum):
-    """Kafka's error codes, as far as they occur here."""
+    """The error codes of Kafka that the simulation uses."""
 
     NONE = "NONE"
     MEMBER_ID_REQUIRED = "MEMBER_ID_REQUIRED"
@@ -28,10 +28,10 @@ class GroupError(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JoinRequest:
-    """JoinGroup.
+    """A JoinGroup request.
 
-    ``offers``: strategy -> the subscription for it, best first, without a member id. ``reason``: KIP-800's, as a
-    trigger.
+    ``offers``: strategy -> the subscription for it, best first, without a member id. ``reason``: the reason of KIP-800,
+    as a trigger.
     """
 
     member_id: str
@@ -44,9 +44,10 @@ class JoinRequest:
 
 @dataclass(frozen=True, slots=True)
 class JoinReply:
-    """The answer to a JoinGroup. The leader gets the group's ``members``; with ``skip`` there is nothing to decide.
+    """The response to a JoinGroup.
 
-    A static leader that returns to a stable group skips (KIP-814). ``explanation`` belongs to a refusal.
+    Only the leader gets the group's ``members``. With ``skip`` it does not assign: a static leader has returned to a
+    stable group (KIP-814). ``explanation`` says why a member is refused.
     """
 
     answer: GroupError
@@ -60,7 +61,7 @@ class JoinReply:
 
 @dataclass(frozen=True, slots=True)
 class SyncRequest:
-    """SyncGroup; the leader's has its ``plan``."""
+    """A SyncGroup request; the leader's has its assignment as ``plan``."""
 
     member_id: str
     instance_id: str | None
@@ -69,25 +70,25 @@ class SyncRequest:
 
 
 class Party(Protocol):
-    """A member's process, as the coordinator reaches it."""
+    """A member's process as the coordinator sees it: receives responses."""
 
     @property
     def name(self) -> str:
-        """The name in the script."""
+        """The member's name in the script."""
         ...
 
     def joined(self, reply: JoinReply) -> None:
-        """The JoinGroup was answered."""
+        """Receive the response to a JoinGroup."""
         ...
 
     def synced(self, answer: GroupError, partitions: TopicPartitions) -> None:
-        """The SyncGroup was answered."""
+        """Receive the response to a SyncGroup."""
         ...
 
     def rebalancing(self) -> None:
-        """The next heartbeat will be answered by something else than before."""
+        """Announce that the response to the next heartbeat differs from the last one."""
         ...
 
     def expelled(self) -> None:
-        """The member's work counts no more: it was removed, or the generation went on without it."""
+        """Announce that the member owns nothing any more: it was removed, or the generation went on without it."""
         ...

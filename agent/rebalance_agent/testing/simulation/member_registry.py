@@ -1,4 +1,4 @@
-"""The members of a group as its coordinator has them, and what it counts over them."""
+"""The coordinator's members of one group, with counts over them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["Registered", "Registry"]
 
 @dataclass(slots=True)
 class Registered:
-    """One member. ``joined_ms``: since when its JoinGroup waits for the others, if it does.
+    """One member. ``joined_ms`` is the time of its JoinGroup while that waits for the other members, else None.
 
-    ``silent``: its process sends no heartbeats any more. ``expiry`` is its session's end, planned only while heartbeats
-    are missing: else it would be put off again and again.
+    ``silent``: its process sends no heartbeats any more. ``expiry`` is the end of its session, planned only while
+    heartbeats are missing, since each heartbeat would postpone it.
     """
 
     member_id: str
@@ -40,10 +40,10 @@ class Registered:
 
 
 class Registry:
-    """The members in the order in which they came, and the leader."""
+    """The members in the order in which they joined, and the leader."""
 
     def __init__(self) -> None:
-        """Nobody is there."""
+        """Start without members."""
         self.members: dict[str, Registered] = {}
         self.leader: str | None = None
         self._instances: dict[str, str] = {}
@@ -54,12 +54,12 @@ class Registry:
         return len(self.members)
 
     def of_instance(self, instance_id: str | None) -> Registered | None:
-        """The static member of that instance."""
+        """The static member with ``instance_id``, if there is one."""
         member_id = None if instance_id is None else self._instances.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
     def add(self, member: Registered) -> None:
-        """Let a member in; the first one is the leader."""
+        """Add a member; the first one is the leader."""
         self.members[member.member_id] = member
         if member.request.instance_id is not None:
             self._instances[member.request.instance_id] = member.member_id
@@ -68,7 +68,7 @@ class Registry:
         self.leader = self.leader or member.member_id
 
     def remove(self, member: Registered) -> None:
-        """Take a member out. If it led, another leads: any, for Kafka goes by a hash of ids; here the first."""
+        """Remove a member. If it led, the first of the others leads (Kafka picks any, by a hash of ids)."""
         del self.members[member.member_id]
         if self._instances.get(member.request.instance_id or "") == member.member_id:
             del self._instances[member.request.instance_id or ""]
@@ -80,7 +80,7 @@ class Registry:
             self.leader = next(iter(self.members), None)
 
     def replace(self, old: Registered, new: Registered) -> None:
-        """Put ``new`` in the place of ``old``: a static member under a new id, leader if it was."""
+        """Replace ``old`` by ``new``, a static member under a new id; it leads if ``old`` did."""
         led = self.leader == old.member_id
         self.remove(old)
         self.add(new)
@@ -88,7 +88,7 @@ class Registry:
             self.leader = new.member_id
 
     def wait(self, member: Registered, request: JoinRequest, now_ms: int) -> None:
-        """A member that is in has joined again, and waits for the others."""
+        """Record that a member has joined again and waits for the other members."""
         self._supported.subtract(set(member.request.offers))
         self._supported.update(set(request.offers))
         self._waiting += member.joined_ms is None
@@ -97,7 +97,7 @@ class Registry:
             member.expiry.cancel()
 
     def answered(self, member: Registered) -> None:
-        """A member waits no more."""
+        """Record that the member's JoinGroup was answered."""
         self._waiting -= member.joined_ms is not None
         member.joined_ms = None
 
@@ -106,16 +106,16 @@ class Registry:
         return self._waiting == len(self.members)
 
     def accepts(self, offers: Iterable[str]) -> bool:
-        """Whether one of ``offers`` is offered by every member; an empty group takes any."""
+        """Whether every member offers one of ``offers``; an empty group accepts any."""
         return not self.members or any(self._supported[name] == len(self.members) for name in offers)
 
     def select(self) -> str:
-        """The strategy that the members' votes choose."""
+        """The strategy with the most votes of the members."""
         chosen = select_strategy(tuple(member.request.offers) for member in self.members.values())
-        return chosen or ""  # never: every member was let in with one in common
+        return chosen or ""  # not reached: all members have a strategy in common
 
     def elect(self) -> bool:
-        """Make sure that a member that has joined leads; the leader stays if it has. False if nobody has joined."""
+        """Choose a leader among the members that have joined, the present one if possible; False if none has joined."""
         leader = None if self.leader is None else self.members[self.leader]
         if leader is None or leader.joined_ms is None:
             joined = next((member for member in self.members.values() if member.joined_ms is not None), None)
@@ -125,15 +125,15 @@ class Registry:
         return True
 
     def rebalance_timeout_ms(self) -> int:
-        """The longest of the members' timeouts."""
+        """The longest rebalance timeout of the members."""
         return max((member.request.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def subscriptions(self, strategy: str) -> tuple[MemberSubscription, ...]:
-        """What the leader is told of every member."""
+        """The members' subscriptions for ``strategy``, as the leader gets them."""
         return tuple(
             replace(member.request.offers[strategy], member_id=member.member_id) for member in self.members.values()
         )
 
     def offers(self) -> Mapping[str, tuple[str, ...]]:
-        """What every member offers, by name."""
+        """Member name -> the strategies that it offers."""
         return {member.party.name: tuple(member.request.offers) for member in self.members.values()}

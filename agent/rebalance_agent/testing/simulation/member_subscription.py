@@ -1,4 +1,4 @@
-"""What a member offers when it joins: a subscription for each of its strategies."""
+"""The subscriptions of a JoinGroup: one for each strategy that the member lists."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = ["offers"]
 def offers(
     spec: SimulatedMember, topics: tuple[str, ...], assigned: TopicPartitions, generation: int
 ) -> dict[str, MemberSubscription]:
-    """Strategy -> subscription, without the member id, as this package's clients write it.
+    """Strategy -> subscription without the member id, as this package's clients encode it.
 
-    An eager member tells what it was ``assigned`` as a hint. Not so to a cooperative strategy, which would keep back
-    for its new owner what this member has given up already.
+    An eager member sends what it was ``assigned`` as a hint, but not to a cooperative strategy, which would withhold
+    those partitions although the member has given them up.
     """
     eager = spec.protocol is RebalanceProtocol.EAGER
-    offered = {}
+    subscriptions = {}
     for name in spec.strategies:
         chosen = strategy(name)
         owned = {} if eager and chosen.protocol is RebalanceProtocol.COOPERATIVE else assigned
-        offered[name] = MemberSubscription(
+        subscriptions[name] = MemberSubscription(
             member_id="",
             topics=topics,
             instance_id=spec.instance_id,
@@ -33,4 +33,4 @@ def offers(
             rack=spec.rack,
             user_data=chosen.user_data(spec.config, owned, generation),
         )
-    return offered
+    return subscriptions

@@ -1,4 +1,4 @@
-"""The rounds that a group goes through: join phase, sync phase, and who has to be waited for.
+"""The join and sync phases of a group, with the members that each waits for.
 
 As Kafka's classic ``GroupMetadataManager``: ``prepareRebalance``, ``completeClassicGroupJoin``, ``expirePendingSync``.
 """
@@ -21,15 +21,16 @@ __all__ = ["Rounds"]
 
 
 class Rounds:
-    """A group's state, generation and members. Nothing is answered at once: answers go out through the agenda.
+    """State, generation and members of a group. Responses are sent through the agenda, never at once.
 
-    ``newcomers``: ids that were given to dynamic members, with their session timeouts; a join phase waits for them.
+    ``newcomers``: member ids that were assigned to dynamic members which have not joined with them yet -> session
+    timeout. A join phase waits for them.
     """
 
     def __init__(
         self, agenda: Agenda, settings: SimulationSettings, chronicle: Chronicle, expire: Callable[[Registered], None]
     ) -> None:
-        """An empty group; ``expire`` is called when a member's session ends, the ``chronicle`` told what happens."""
+        """An empty group. ``expire`` is called when a member's session ends; ``chronicle`` records what happens."""
         self._agenda = agenda
         self._settings = settings
         self._chronicle = chronicle
@@ -47,14 +48,14 @@ class Rounds:
         self.enter(GroupState.EMPTY)
 
     def enter(self, state: GroupState) -> None:
-        """Be in another state."""
+        """Change to ``state``."""
         self.state = state
         self._chronicle.entered(state)
 
     # -- the join phase ----------------------------------------------------------------------------------------
 
     def rebalance(self, trigger: Trigger, cause: str) -> None:
-        """Somebody came, went or changed: begin a join phase; if there is one already, it may be complete."""
+        """Begin a join phase after a change of the members; if one runs already, check whether it is complete."""
         if self.state is GroupState.PREPARING_REBALANCE:
             if self._first_round:
                 self._joined_in_first_round = True
@@ -85,7 +86,7 @@ class Rounds:
         self.complete_join_if_all_wait()
 
     def _end_first_round(self, delay_ms: int, left_ms: int) -> None:
-        """Wait on as long as members keep coming, up to the rebalance timeout."""
+        """Extend the first join phase while members keep joining, up to the rebalance timeout."""
         if self._joined_in_first_round and left_ms:
             self._joined_in_first_round = False
             next_ms = min(self._settings.initial_rebalance_delay_ms, left_ms)
@@ -95,13 +96,13 @@ class Rounds:
             self._complete_join()
 
     def complete_join_if_all_wait(self) -> None:
-        """End the join phase, if there is one and nobody is missing."""
+        """End the join phase, if one runs and all members have joined."""
         preparing = self.state is GroupState.PREPARING_REBALANCE
         if preparing and not self.newcomers and self.registry.all_wait():
             self._complete_join()
 
     def _complete_join(self) -> None:
-        """End the join phase without those that have not joined; static ones stay as they are."""
+        """End the join phase. Members that have not joined are removed, unless they are static."""
         if self._join_end is not None:
             self._join_end.cancel()
         for member in [each for each in self.registry.members.values() if each.joined_ms is None]:
@@ -110,7 +111,7 @@ class Rounds:
                 self.registry.remove(member)
                 member.party.expelled()
         if self.registry.members and not self.registry.elect():
-            # Only static members, and none of them came: wait until their sessions end.
+            # Only static members, none of which has joined: wait until their sessions end.
             self._missed.clear()
             self._plan_join_end(self.registry.rebalance_timeout_ms(), self._complete_join)
             return
@@ -136,7 +137,7 @@ class Rounds:
     # -- the sync phase ----------------------------------------------------------------------------------------
 
     def store(self, plan: GroupAssignment) -> None:
-        """The leader's assignment is there: the group is stable."""
+        """Store the leader's assignment; the group is stable then."""
         for member in self.registry.members.values():
             member.assignment = plan.members.get(member.member_id, {})
         self._chronicle.synced({each.member_id: each.assignment for each in self.registry.members.values()}, plan)
@@ -146,26 +147,26 @@ class Rounds:
                 self.answer_sync(member, GroupError.NONE)
 
     def synced(self, member: Registered) -> None:
-        """Wait for this member no more."""
+        """Stop waiting for the SyncGroup of ``member``."""
         self._unsynced.discard(member.member_id)
         if not self._unsynced:
             self._cancel_sync_end()
 
     def _expire_sync(self, generation: int) -> None:
-        """Members that were told of the generation and never asked for their assignment are removed."""
+        """Remove members that joined ``generation`` and never sent a SyncGroup."""
         if generation != self.generation or not self._unsynced:
             return
-        gone = [member for key, member in self.registry.members.items() if key in self._unsynced]
-        for member in gone:
+        missing = [member for key, member in self.registry.members.items() if key in self._unsynced]
+        for member in missing:
             self.registry.remove(member)
             member.party.expelled()
         self._unsynced.clear()
-        self.rebalance(Trigger.MEMBER_FAILED, gone[0].party.name)
+        self.rebalance(Trigger.MEMBER_FAILED, missing[0].party.name)
 
     # -- answers and timers ------------------------------------------------------------------------------------
 
     def reply_joined(self, member: Registered, *, skip: bool = False) -> None:
-        """Tell a member of the generation that there is."""
+        """Answer the member's JoinGroup with the current generation."""
         leads = member.member_id == self.registry.leader
         self.registry.answered(member)
         self.reply(
@@ -181,15 +182,15 @@ class Rounds:
         )
 
     def reply(self, party: Party, reply: JoinReply) -> None:
-        """Answer a JoinGroup."""
+        """Send the response to a JoinGroup."""
         self.send(partial(party.joined, reply))
 
     def send(self, answer: Callable[[], None]) -> None:
-        """Let an answer arrive after its way."""
+        """Deliver a response after the latency."""
         self._agenda.after(self._settings.latency_ms, answer)
 
     def answer_sync(self, member: Registered, answer: GroupError) -> None:
-        """Answer a member's SyncGroup, with its assignment if that is the answer."""
+        """Answer the member's SyncGroup, with its assignment unless ``answer`` is an error."""
         member.syncing = False
         partitions = member.assignment if answer is GroupError.NONE else {}
         self.send(partial(member.party.synced, answer, partitions))
@@ -199,7 +200,7 @@ class Rounds:
             member.expiry.cancel()
 
     def expire_at(self, member: Registered, at_ms: int) -> None:
-        """End a member's session then, unless it is heard of before."""
+        """Plan the end of the member's session for ``at_ms``."""
         if member.expiry is not None:
             member.expiry.cancel()
         member.expiry = self._agenda.at(at_ms, partial(self._expire, member))

@@ -1,4 +1,4 @@
-"""What happens to a group: members as they are, and steps in which they come, go and change. Times in milliseconds."""
+"""The input of a simulation: members and steps (join, leave, crash, ...). Times are in milliseconds."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ __all__ = [
 ]
 
 STEPS_MAX = 100_000
-"""Steps of one script: a group of thousands restarted a few times over."""
+"""Maximum number of steps: enough to restart thousands of members a few times."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedMember:
-    """A consumer as it is written and configured.
+    """A consumer's behaviour and configuration.
 
-    - ``strategies``: by name, best first. Only cooperative ones: the member is cooperative, else eager, as Kafka's own
-      consumer decides.
-    - ``processing_ms``: how long it works between two polls. It learns of a rebalance from a heartbeat, and joins at
-      its next poll: until then everybody waits for it.
-    - ``revoked_ms``, ``assigned_ms``: how long its callbacks take when there are partitions for them.
-    - ``assign_ms``: how long it takes to decide for the group when it is the leader.
-    - ``instance_id``: static membership (KIP-345): it leaves without saying so, and returns to its place.
-    - ``config``: settings of its strategies; ``rebalance_timeout_ms`` is a consumer's ``max.poll.interval.ms``.
+    - ``strategies``: names, best first. If all are cooperative the member is cooperative, else eager, as in Kafka's
+      consumer.
+    - ``processing_ms``: time between two polls. A member learns of a rebalance from a heartbeat and joins at its next
+      poll; the others wait until then.
+    - ``revoked_ms``, ``assigned_ms``: duration of its callbacks, if they have partitions.
+    - ``assign_ms``: duration of its ``assign()`` as the leader.
+    - ``instance_id``: ``group.instance.id`` (KIP-345): it sends no LeaveGroup, and keeps its assignment on return.
+    - ``config``: settings of its strategies. ``rebalance_timeout_ms`` is a consumer's ``max.poll.interval.ms``.
     """
 
     name: str
@@ -58,14 +58,14 @@ class SimulatedMember:
 
     @property
     def protocol(self) -> RebalanceProtocol:
-        """How this member behaves in a rebalance."""
+        """The rebalance protocol that this member uses."""
         kinds = {strategy(name).protocol for name in self.strategies}
         return RebalanceProtocol.COOPERATIVE if kinds == {RebalanceProtocol.COOPERATIVE} else RebalanceProtocol.EAGER
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A member's process starts and joins. The name may be that of a member which has gone: that is its return."""
+    """A member's process starts and joins. The name may be that of a member that has left or crashed before."""
 
     at_ms: int
     member: SimulatedMember
@@ -73,7 +73,7 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A member closes: its callback runs, and it leaves the group, but for a static one, which is missed later."""
+    """A member closes: its callback runs, and it sends a LeaveGroup unless it is static."""
 
     at_ms: int
     name: str
@@ -81,7 +81,7 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A member's process ends without a word."""
+    """A member's process ends without callback and LeaveGroup."""
 
     at_ms: int
     name: str
@@ -89,7 +89,7 @@ class Crash:
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """A member subscribes to other topics; it takes effect at its next poll."""
+    """A member changes its subscription, with effect from its next poll."""
 
     at_ms: int
     name: str
@@ -98,7 +98,7 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class TopicGrows:
-    """The members learn that a topic has this many partitions now, or that it exists; the leader acts on it."""
+    """A topic is created with, or grows to, this number of partitions; the leader rejoins for it."""
 
     at_ms: int
     topic: str
@@ -107,22 +107,23 @@ class TopicGrows:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """An administrator deletes the group; nothing happens unless it is empty."""
+    """An administrator deletes the group; without effect unless it is empty."""
 
     at_ms: int
 
 
 Step = Join | Leave | Crash | Subscribe | TopicGrows | Delete
+"""One step of a script."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationSettings:
-    """What is not a member's: the broker's part, and how long to look.
+    """Settings of the broker and of the simulation.
 
     - ``initial_rebalance_delay_ms``: Kafka's ``group.initial.rebalance.delay.ms``.
-    - ``latency_ms``: of a request, and of an answer.
-    - ``patience_ms``: simulated time after the last step. Three joins with the default timeout fit in; a group that
-      has not come to rest then never will, such as one with a member that is expelled whenever it has joined.
+    - ``latency_ms``: latency of a request, and of a response.
+    - ``patience_ms``: simulated time after the last step: three joins with the default timeout. A group that is not
+      stable by then never will be, for example because one member is expelled after each join.
     """
 
     initial_rebalance_delay_ms: int = 3_000
@@ -131,18 +132,18 @@ class SimulationSettings:
 
 
 def restart(at_ms: int, member: SimulatedMember, down_ms: int = 0) -> tuple[Leave, Join]:
-    """The steps of a member that closes and is back, maybe changed, after ``down_ms``."""
+    """The steps of a member that closes and starts again as ``member`` after ``down_ms``."""
     return Leave(at_ms, member.name), Join(at_ms + down_ms, member)
 
 
 def check_script(script: Sequence[Step], settings: SimulationSettings, present: set[str] | None = None) -> list[Step]:
-    """The steps in the order of their time; those of one time as they were given.
+    """The steps sorted by time; those of the same time keep their order.
 
-    ``present``: who is there before the first step; afterwards, who is there after the last one.
+    ``present`` holds the names of the members before the first step, and is updated to those after the last one.
 
     Raises:
-        InvalidInputError: a value is out of its bounds, or a step is about a member that is not there then, or is.
-        AssignmentError: a member names an unknown strategy, or configures one with what it does not take.
+        InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or joins twice.
+        AssignmentError: an unknown strategy, or an invalid setting of one.
     """
     if len(script) > STEPS_MAX:
         raise InvalidInputError("script", f"has {len(script)} steps, more than {STEPS_MAX}")
@@ -150,8 +151,8 @@ def check_script(script: Sequence[Step], settings: SimulationSettings, present: 
         _at_least(f"settings.{name}", getattr(settings, name), 0)
     present = set() if present is None else present
     ordered = sorted(enumerate(script), key=lambda numbered: numbered[1].at_ms)
-    for place, step in ordered:
-        path = f"script[{place}]"
+    for index, step in ordered:
+        path = f"script[{index}]"
         _at_least(f"{path}.at_ms", step.at_ms, 0)
         if isinstance(step, Join):
             _check_member(f"{path}.member", step.member)
@@ -182,6 +183,6 @@ def _check_member(path: str, member: SimulatedMember) -> None:
         strategy(name).user_data(member.config, {})
 
 
-def _at_least(path: str, value: int, least: int) -> None:
-    if value < least:
-        raise InvalidInputError(path, f"must be at least {least}, not {value}")
+def _at_least(path: str, value: int, minimum: int) -> None:
+    if value < minimum:
+        raise InvalidInputError(path, f"must be at least {minimum}, not {value}")

@@ -1,6 +1,6 @@
-"""A consumer's part: when it notices, what it gives up, how long it takes; as Kafka's own consumers do.
+"""A simulated consumer: joins, assigns, runs callbacks and polls as Kafka's own consumers do.
 
-No heartbeat is simulated that tells nothing new: the coordinator says when the next one will.
+Only heartbeats whose response differs from the last one are simulated; the coordinator announces them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Phase(Enum):
 class MemberProcess:
     """One process of a member, from its start to its end.
 
-    It works on ``_held``; ``_assigned`` is what it was assigned last, and what it tells the leader.
+    ``_held`` are the partitions that it processes; ``_assigned`` is its last assignment, which it sends to the leader.
     """
 
     def __init__(self, spec: SimulatedMember, world: World) -> None:
@@ -51,51 +51,51 @@ class MemberProcess:
         self._assigned: TopicPartitions = {}
         self._snapshot: dict[str, int] | None = None
         self._reason = Trigger.MEMBER_JOINED
-        self._rejoin_wanted = self._lost = self._beat_planned = self._news = self._fenced = False
-        self._rhythm = HeartbeatTimes(spec)
+        self._rejoin_wanted = self._lost = self._beat_planned = self._change_pending = self._fenced = False
+        self._heartbeats = HeartbeatTimes(spec)
 
     @property
     def name(self) -> str:
-        """The name in the script."""
+        """The member's name in the script."""
         return self._spec.name
 
-    # -- what the script does to it ----------------------------------------------------------------------------
+    # -- steps of the script -----------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Join."""
+        """Start and join."""
         self._send_join()
 
     def close(self) -> None:
-        """Give everything up, then leave; a static member just goes."""
+        """Revoke all partitions, then leave; a static member sends no LeaveGroup."""
         if self._phase is _Phase.GONE:
             return
         self._phase = _Phase.LEAVING
         self._later(self._give_up(self._held), self._depart)
 
     def crash(self) -> None:
-        """End without a word."""
+        """End without callback and LeaveGroup."""
         self._let_go(self._held)
         self._go_silent()
 
     def subscribe(self, topics: tuple[str, ...]) -> None:
-        """Want other topics from the next poll on."""
+        """Subscribe to ``topics`` from the next poll on."""
         self._topics = topics
         self._plan_poll()
 
     def metadata_changed(self) -> None:
-        """The cluster's topics are others than before; the leader compares."""
+        """Check the cluster's topics at the next poll; the leader rejoins if they have changed."""
         self._plan_poll()
 
-    # -- what the coordinator says -----------------------------------------------------------------------------
+    # -- responses of the coordinator --------------------------------------------------------------------------
 
     def joined(self, reply: JoinReply) -> None:
-        """The JoinGroup was answered."""
+        """Handle the response to the JoinGroup."""
         if self._phase is not _Phase.JOINING:
             self._world.coordinator.silence(reply.member_id, self._world.now_ms)
         elif reply.answer is GroupError.NONE:
             self._member_id, self._generation = reply.member_id, reply.generation
-            self._rhythm.beats_from(self._world.now_ms)
-            self._news = self._fenced = False
+            self._heartbeats.beats_from(self._world.now_ms)
+            self._change_pending = self._fenced = False
             self._phase = _Phase.SYNCING
             self._sync(reply)
         elif reply.answer is GroupError.MEMBER_ID_REQUIRED:
@@ -108,7 +108,7 @@ class MemberProcess:
             self._end(reply.answer, reply.explanation)
 
     def synced(self, answer: GroupError, partitions: TopicPartitions) -> None:
-        """The SyncGroup was answered."""
+        """Handle the response to the SyncGroup."""
         if self._phase is not _Phase.SYNCING:
             return
         if answer is GroupError.NONE:
@@ -121,14 +121,14 @@ class MemberProcess:
             self._rejoin()
 
     def rebalancing(self) -> None:
-        """Something to learn from the next heartbeat."""
-        self._news = True
+        """Simulate the next heartbeat, whose response has changed."""
+        self._change_pending = True
         if self._phase in {_Phase.CALLBACK, _Phase.POLLING} and not self._beat_planned:
             self._beat_planned = True
-            self._world.agenda.at(self._rhythm.next_beat_ms(self._world.now_ms), self._beat)
+            self._world.agenda.at(self._heartbeats.next_beat_ms(self._world.now_ms), self._beat)
 
     def expelled(self) -> None:
-        """What it does from here on counts for nothing; it will hear of that, too."""
+        """Lose all partitions; the next heartbeat reports it."""
         self._fenced = True
         self._let_go(self._held)
         self.rebalancing()
@@ -136,7 +136,7 @@ class MemberProcess:
     # -- joining -----------------------------------------------------------------------------------------------
 
     def _rejoin(self) -> None:
-        """At a poll: give up what the protocol asks for, and join."""
+        """Give up the partitions that the protocol requires, and join. This happens in a poll."""
         self._phase = _Phase.CALLBACK
         if self._topics != self._joined_topics:
             self._reason = Trigger.SUBSCRIPTION_CHANGED
@@ -175,8 +175,8 @@ class MemberProcess:
     def _sync(self, reply: JoinReply) -> None:
         plan, delay_ms = None, 0
         if reply.members is not None:
-            wanted = {topic for member in reply.members for topic in member.topics}
-            self._snapshot = self._world.counts(wanted)
+            topics = {topic for member in reply.members for topic in member.topics}
+            self._snapshot = self._world.counts(topics)
             if not reply.skip:
                 group = GroupSubscription(dict(self._world.topics), reply.members, config=self._spec.config)
                 plan, delay_ms = strategy(reply.strategy).assign(group), self._spec.assign_ms
@@ -187,26 +187,26 @@ class MemberProcess:
         self._world.send(partial(self._world.coordinator.sync, request, self))
 
     def _apply(self, partitions: TopicPartitions) -> None:
-        """Take over what was assigned: the revoked callback, then the assigned one, each if it is for anything."""
+        """Apply an assignment: run the revoked callback, then the assigned one, each only if it has partitions."""
         self._phase = _Phase.CALLBACK
-        self._rhythm.beats_from(self._world.now_ms)
-        if self._news:
+        self._heartbeats.beats_from(self._world.now_ms)
+        if self._change_pending:
             self.rebalancing()
         if any(topic not in self._topics for topic in partitions):
-            # For a subscription that it has no more: clients refuse the assignment and join again.
+            # The assignment is for an outdated subscription: clients refuse it and join again.
             self._joined_topics = tuple(partitions)
             self._poll_on()
             return
         revoked = minus(self._held, partitions)
         added = minus(partitions, self._held)
-        self._rejoin_wanted = bool(revoked)  # the follow-up, in which they get their new owners
+        self._rejoin_wanted = bool(revoked)  # the next rebalance, in which they get new owners
         self._assigned = partitions
         pause_ms = self._give_up(revoked) + (self._spec.assigned_ms if added else 0)
-        self._later(pause_ms, partial(self._take, added))
+        self._later(pause_ms, partial(self._take_over, added))
 
-    def _take(self, added: TopicPartitions) -> None:
+    def _take_over(self, added: TopicPartitions) -> None:
         if not self._fenced:
-            self._world.ledger.resumed(self._world.now_ms, self.name, added)
+            self._world.stalled.resumed(self._world.now_ms, self.name, added)
             self._held = self._assigned
         self._poll_on()
 
@@ -226,18 +226,18 @@ class MemberProcess:
             self._plan_poll()
 
     def _poll_on(self) -> None:
-        """The callbacks are done: the consumer polls, and works between polls."""
+        """Go on polling after the callbacks."""
         self._phase = _Phase.POLLING
-        self._rhythm.polls_from(self._world.now_ms)
+        self._heartbeats.polls_from(self._world.now_ms)
         if self._wants_to_join():
             self._rejoin()
         elif self._spec.processing_ms > self._spec.rebalance_timeout_ms:
-            self._later(self._spec.rebalance_timeout_ms, partial(self._overdue, self._rhythm.polls_since_ms))
+            self._later(self._spec.rebalance_timeout_ms, partial(self._overdue, self._heartbeats.polls_since_ms))
 
     def _plan_poll(self) -> None:
         if self._phase is _Phase.POLLING and self._wants_to_join():
             now_ms = self._world.now_ms
-            self._later(self._rhythm.next_poll_ms(now_ms) - now_ms, self._poll)
+            self._later(self._heartbeats.next_poll_ms(now_ms) - now_ms, self._poll)
 
     def _poll(self) -> None:
         if self._phase is _Phase.POLLING and self._wants_to_join():
@@ -248,8 +248,8 @@ class MemberProcess:
         return self._rejoin_wanted or changed or self._topics != self._joined_topics
 
     def _overdue(self, polled_ms: int) -> None:
-        """``max.poll.interval.ms`` is over: the heartbeats' thread leaves; a static member's goes silent."""
-        if self._phase is not _Phase.POLLING or self._rhythm.polls_since_ms != polled_ms or self._lost:
+        """``max.poll.interval.ms`` is exceeded: leave the group; a static member only stops its heartbeats."""
+        if self._phase is not _Phase.POLLING or self._heartbeats.polls_since_ms != polled_ms or self._lost:
             return
         if self._spec.instance_id is None:
             self._world.coordinator.leave(self._member_id)
@@ -258,7 +258,7 @@ class MemberProcess:
             self._rejoin_wanted = True
             self._plan_poll()
         else:
-            silent_ms = self._rhythm.last_beat_ms(self._world.now_ms)
+            silent_ms = self._heartbeats.last_beat_ms(self._world.now_ms)
             if silent_ms + self._spec.session_timeout_ms < polled_ms + self._spec.processing_ms:
                 self._world.coordinator.silence(self._member_id, silent_ms)
 
@@ -273,10 +273,10 @@ class MemberProcess:
 
     def _go_silent(self) -> None:
         self._phase = _Phase.GONE
-        self._world.coordinator.silence(self._member_id, self._rhythm.last_beat_ms(self._world.now_ms))
+        self._world.coordinator.silence(self._member_id, self._heartbeats.last_beat_ms(self._world.now_ms))
 
     def _end(self, answer: GroupError, explanation: str = "") -> None:
-        """An error that the application gets, and that ends it."""
+        """End after an error that the application does not survive."""
         self.crash()
         if answer is GroupError.FENCED_INSTANCE_ID:
             explanation = f"another member has joined with group.instance.id {self._spec.instance_id}"
@@ -289,16 +289,16 @@ class MemberProcess:
             self._member_id = ""
 
     def _give_up(self, partitions: TopicPartitions) -> int:
-        """Stop working on these; how long the callback takes."""
+        """Stop processing ``partitions``; returns the duration of the revoked callback."""
         self._let_go(partitions)
         return self._spec.revoked_ms if partitions else 0
 
     def _let_go(self, partitions: TopicPartitions) -> None:
         if partitions:
-            self._world.ledger.stopped(self._world.now_ms, self.name, partitions)
+            self._world.stalled.stopped(self._world.now_ms, self.name, partitions)
             self._held = minus(self._held, partitions)
 
     def _later(self, delay_ms: int, action: Callable[[], None]) -> None:
-        """What this process does after a while, unless it is doing something else by then, or is gone."""
+        """Run ``action`` after ``delay_ms``, if the process is in the same phase then."""
         phase = self._phase
         self._world.agenda.after(delay_ms, lambda: action() if self._phase is phase else None)

@@ -1,4 +1,4 @@
-"""Runs a script of what members do through the model, and gives back what came of it."""
+"""`simulate`: runs a script and returns its timeline."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ from rebalance_agent.testing.simulation.world import World
 __all__ = ["Simulation", "simulate"]
 
 APPOINTMENTS_MAX = 20_000_000
-"""Of one piece: a group that does not come to rest must not keep anybody waiting for hours."""
+"""Maximum number of actions of one `Simulation.play`: a group that never gets stable must not run for hours."""
 
 
 class Simulation:
-    """A classic group whose script comes in pieces: of a long story only the latest piece is kept in memory."""
+    """A classic group whose script is played in pieces; only the timeline of the last piece is kept in memory."""
 
     def __init__(self, topics: Mapping[str, TopicMetadata], settings: SimulationSettings | None = None) -> None:
-        """A group that nobody has joined."""
+        """A group without members, in a cluster with ``topics``."""
         self._settings = settings or SimulationSettings()
-        self._agenda, self._ledger = Agenda(), StalledPartitions()
-        self._chronicle = Chronicle(self._agenda, self._ledger)
+        self._agenda, self._stalled = Agenda(), StalledPartitions()
+        self._chronicle = Chronicle(self._agenda, self._stalled)
         coordinator = Coordinator(self._agenda, self._settings, self._chronicle)
         latency_ms = self._settings.latency_ms
-        self._world = World(self._agenda, self._ledger, self._chronicle, coordinator, latency_ms, dict(topics))
+        self._world = World(self._agenda, self._stalled, self._chronicle, coordinator, latency_ms, dict(topics))
         self._members: dict[str, MemberProcess] = {}
         self._present: set[str] = set()
 
     def play(self, script: Sequence[Step], until_ms: int, *, ends: bool = False) -> Timeline:
-        """What the group goes through up to ``until_ms``, since `play` was last called.
+        """Play the next piece of the script up to ``until_ms``, and return the timeline of this piece.
 
-        What runs then goes on in the next piece; so does a stall, unless the story ``ends``.
+        Rebalances and stalls that have not ended go on in the next piece. With ``ends`` the open stalls are reported.
 
         Raises:
             InvalidInputError, AssignmentError: as `simulate`.
@@ -56,18 +56,18 @@ class Simulation:
             self._agenda.at(step.at_ms, partial(_take, step, self._world, self._members))
         settled = self._agenda.run(until_ms, APPOINTMENTS_MAX)
         if ends:
-            self._ledger.close()
+            self._stalled.close()
         return self._chronicle.take(settled=settled)
 
 
 def simulate(
     topics: Mapping[str, TopicMetadata], script: Sequence[Step], settings: SimulationSettings | None = None
 ) -> Timeline:
-    """What a classic group goes through when ``script`` happens to it; equal scripts give equal timelines.
+    """The timeline of a classic group that goes through ``script``; equal scripts give equal timelines.
 
     Raises:
-        InvalidInputError: a value is out of its bounds, or a step is about a member that is not there then, or is.
-        AssignmentError: a member names an unknown strategy, or configures one with what it does not take.
+        InvalidInputError: a value is out of bounds, or a step names a member that does not exist then, or joins twice.
+        AssignmentError: an unknown strategy, or an invalid setting of one.
     """
     settings = settings or SimulationSettings()
     last_ms = max((step.at_ms for step in script), default=0)
@@ -75,7 +75,7 @@ def simulate(
 
 
 def _take(step: Step, world: World, members: dict[str, MemberProcess]) -> None:
-    """Let a step happen."""
+    """Carry out ``step``."""
     if isinstance(step, Join):
         members[step.member.name] = MemberProcess(step.member, world)
         members[step.member.name].start()

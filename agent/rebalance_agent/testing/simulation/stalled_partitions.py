@@ -1,4 +1,4 @@
-"""Who works on what, and which partitions nobody works on: the stalls, as they come to their end."""
+"""Tracks the owners of partitions, and records the stalls of partitions without an owner."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from rebalance_agent.testing.simulation.timeline import SimulatedHandover, Simul
 
 __all__ = ["StalledPartitions", "minus"]
 
-_Stop = tuple[int, str | None]  # since when nobody works on it, and who did before
+_Stop = tuple[int, str | None]  # when the last owner stopped, and its name
 
 
 class StalledPartitions:
-    """Keeps account of every partition. A redundant strategy's partition stalls when its last owner stops."""
+    """Owners and stalls of all partitions. A partition with several owners stalls when the last one stops."""
 
     def __init__(self) -> None:
-        """Nobody works on anything."""
+        """Start without partitions."""
         self.stalls: list[SimulatedStall] = []
         self.handovers: list[SimulatedHandover] = []
         self._owners: dict[str, dict[int, int]] = {}
         self._idle: dict[str, dict[int, _Stop]] = {}
 
     def stopped(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """``member``, which worked on these, does so no more."""
+        """``member`` has stopped processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=False, partitions=partitions))
@@ -35,7 +35,7 @@ class StalledPartitions:
                     idle[number] = (now_ms, member)
 
     def resumed(self, now_ms: int, member: str, partitions: TopicPartitions) -> None:
-        """``member`` works on these from now on."""
+        """``member`` starts processing ``partitions``."""
         if not partitions:
             return
         self.handovers.append(SimulatedHandover(now_ms, member, took=True, partitions=partitions))
@@ -49,49 +49,48 @@ class StalledPartitions:
         self._end(now_ms, ended, member)
 
     def planned(self, now_ms: int, since_ms: int, plans: Iterable[TopicPartitions]) -> None:
-        """A generation gives out these partitions and no others; new ones among them wait since ``since_ms``."""
-        wanted: dict[str, set[int]] = {}
+        """A generation assigns the partitions of ``plans`` and no others; new ones stall since ``since_ms``."""
+        assigned: dict[str, set[int]] = {}
         for plan in plans:
             for topic, numbers in plan.items():
-                wanted.setdefault(topic, set()).update(numbers)
-        for topic, known in wanted.items():
+                assigned.setdefault(topic, set()).update(numbers)
+        for topic, planned in assigned.items():
             owners, idle = self._owners.setdefault(topic, {}), self._idle.setdefault(topic, {})
-            # From now on they are known, and not new again when they change hands.
-            new = known - owners.keys()
+            # An entry in ``owners`` keeps them from being new again when their owner changes.
+            new = planned - owners.keys()
             owners.update(dict.fromkeys(new, 0))
             idle.update(dict.fromkeys(new, (since_ms, None)))
-        self._drop(now_ms, wanted)
+        self._drop(now_ms, assigned)
 
-    def nobody(self, now_ms: int) -> None:
-        """The group is empty: what stands still now is not held up by a rebalance."""
+    def emptied(self, now_ms: int) -> None:
+        """The group is empty: open stalls end here, since no rebalance causes them any more."""
         self._drop(now_ms, {})
         self._owners.clear()
 
     def close(self) -> None:
-        """Add what still stands still."""
+        """Record the stalls that have not ended."""
         self._end(None, [(topic, number, stop) for topic in self._idle for number, stop in self._idle[topic].items()])
 
-    def _drop(self, now_ms: int, wanted: Mapping[str, set[int]]) -> None:
+    def _drop(self, now_ms: int, assigned: Mapping[str, set[int]]) -> None:
         ended: list[tuple[str, int, _Stop]] = []
         for topic, idle in self._idle.items():
-            unwanted = idle.keys() - wanted.get(topic, ())
-            for number in sorted(unwanted):
+            for number in sorted(idle.keys() - assigned.get(topic, ())):
                 ended.append((topic, number, idle.pop(number)))
                 self._owners[topic].pop(number, None)
         self._end(now_ms, ended)
 
     def _end(self, now_ms: int | None, ended: Iterable[tuple[str, int, _Stop]], next_owner: str | None = None) -> None:
-        together: dict[_Stop, dict[str, list[int]]] = {}
+        by_stop: dict[_Stop, dict[str, list[int]]] = {}
         for topic, number, stop in ended:
             if stop[0] != now_ms:
-                together.setdefault(stop, {}).setdefault(topic, []).append(number)
-        for (since_ms, owner), topics in together.items():
+                by_stop.setdefault(stop, {}).setdefault(topic, []).append(number)
+        for (since_ms, owner), topics in by_stop.items():
             partitions = {topic: tuple(sorted(topics[topic])) for topic in sorted(topics)}
             self.stalls.append(SimulatedStall(partitions, since_ms, now_ms, owner, next_owner))
 
 
 def minus(these: TopicPartitions, those: TopicPartitions) -> TopicPartitions:
-    """The partitions of ``these`` that are not among ``those``."""
+    """The partitions of ``these`` that are not in ``those``."""
     left: dict[str, tuple[int, ...]] = {}
     for topic, numbers in these.items():
         taken = those.get(topic, ())

@@ -1,4 +1,4 @@
-"""What a simulated group went through. Times in milliseconds since its beginning; partitions by topic."""
+"""The output of a simulation. Times are milliseconds since its start; partitions are by topic."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ __all__ = [
 class SimulatedGeneration:
     """One generation.
 
-    ``trigger`` and ``cause`` (a member's name, or nothing) say why it began at ``start_ms``. The join phase ended at
-    ``joined_ms``; the leader's assignment was there at ``synced_ms``, or never (None): something changed before it, and
-    the generation was aborted. ``members`` has names, ``assignment`` partitions, ``joins`` the moment of the JoinGroup
-    that counted, all by member id; a static member that did not join in time has no entry in ``joins``. ``expelled``
-    names the members that were waited for in vain. ``strategy`` and ``leader`` are None when nobody is left.
-    ``subscriptions``: what each member sent for the strategy, without its id; the coordinator's log has it, too.
+    - ``trigger`` and ``cause`` (a member's name, or empty): why it began at ``start_ms``.
+    - ``joined_ms``: the end of the join phase. ``synced_ms``: the arrival of the leader's assignment, None if the
+      generation was aborted before.
+    - ``members``, ``assignment``, ``joins``: name, partitions and time of the last JoinGroup by member id. A static
+      member that did not join in time has no entry in ``joins``.
+    - ``expelled``: names of the members that did not join in time.
+    - ``strategy``, ``leader``: None for an empty group.
+    - ``subscriptions``: member id -> the subscription for the strategy, which the coordinator's log also has.
     """
 
     number: int
@@ -49,28 +51,28 @@ class SimulatedGeneration:
 
     @property
     def last_to_join(self) -> str | None:
-        """Name of the member that the others waited for; None when nobody joined."""
+        """Name of the member that joined last; None if none joined."""
         slowest = max(self.joins, key=self.joins.__getitem__, default=None)
         return None if slowest is None else self.members[slowest]
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members' names, sorted."""
+        """The names of the members, sorted."""
         return tuple(sorted(self.members.values()))
 
     def of(self, name: str) -> TopicPartitions:
-        """What the latest member of that name was given; nothing if there is none."""
+        """The assignment of the latest member with ``name``; empty if there is none."""
         return self.assignment.get(max((key for key, each in self.members.items() if each == name), default=""), {})
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStall:
-    """Partitions that nobody worked on, all for the same time.
+    """Partitions without processing, all during the same time.
 
-    From the moment ``owner`` stopped (its revoked callback began, it died, or it was expelled) to the moment the
-    assigned callback of ``next_owner`` returned. ``owner`` None: they had none, because the group started or the
-    partitions are new. ``next_owner`` None: the group became empty, or nobody subscribes any more; ``resumed_ms`` None:
-    they still stand still.
+    The stall begins when ``owner`` stops: its revoked callback begins, it crashes, or it is expelled. It ends when the
+    assigned callback of ``next_owner`` has returned. ``owner`` is None for a group that has just started and for new
+    partitions. ``next_owner`` is None if the group became empty or has no subscription to the topic any more.
+    ``resumed_ms`` is None for a stall that has not ended.
     """
 
     partitions: TopicPartitions
@@ -82,7 +84,7 @@ class SimulatedStall:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedHandover:
-    """A member began (``took``) or ceased to work on partitions."""
+    """A member started (``took``) or stopped processing partitions."""
 
     at_ms: int
     member: str
@@ -92,7 +94,7 @@ class SimulatedHandover:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A member that was not let in, or was thrown out for good, and why."""
+    """A member that was refused or fenced, and why."""
 
     at_ms: int
     member: str
@@ -101,7 +103,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedReplacement:
-    """A static member that came back under a new member id without a new generation (KIP-345)."""
+    """A static member that returned under a new member id without a new generation (KIP-345)."""
 
     at_ms: int
     member: str
@@ -120,10 +122,10 @@ class StateChange:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Everything that happened, each kind in the order of time.
+    """All entries of a simulation, each kind in the order of time.
 
-    ``generations`` are those that the coordinator's log has; ``aborted`` have a number of their own, too. ``settled``:
-    the group came to rest; else it was looked at until ``end_ms`` and would have gone on.
+    ``generations`` are those in the coordinator's log; ``aborted`` ones have a number, too, but no record. ``settled``:
+    nothing is left to happen; otherwise the simulation stopped at ``end_ms``.
     """
 
     generations: tuple[SimulatedGeneration, ...]

@@ -1,4 +1,4 @@
-"""What the members of a simulation share."""
+"""The objects that all members of a simulation share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["World"]
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """Time, the group's coordinator, the records of what happens, and the cluster's topics as they are now."""
+    """Time, coordinator, recorders, and the current topics of a simulation."""
 
     agenda: Agenda
-    ledger: StalledPartitions
+    stalled: StalledPartitions
     chronicle: Chronicle
     coordinator: Coordinator
     latency_ms: int
@@ -31,9 +31,9 @@ class World:
         return self.agenda.now_ms
 
     def send(self, request: Callable[[], None]) -> None:
-        """Let a request arrive after its way."""
+        """Deliver a request after the latency."""
         self.agenda.after(self.latency_ms, request)
 
     def counts(self, topics: Iterable[str]) -> dict[str, int]:
-        """How many partitions these topics have now; none where they do not exist."""
+        """Topic -> current number of partitions, 0 for a topic that does not exist."""
         return {topic: self.topics[topic].partitions if topic in self.topics else 0 for topic in topics}

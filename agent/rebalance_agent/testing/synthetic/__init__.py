@@ -1,13 +1,16 @@
-"""Histories of fleets that never lived, as realistic as models make them: to try the pipeline, and to measure it.
+"""Generates synthetic event histories of whole fleets of groups, to try and to measure the pipeline.
 
-Pure Python, without Spark. How it fits together:
+Pure Python, without Spark and without a broker. Only the command ``pipeline synthesize`` imports it; a contract in
+``pyproject.toml`` says so.
 
-- ``load``: how busy an hour of the week is; ``fleet``: what a group is like, drawn from the seed and its number.
-- ``calendar``: what happens to a group on a day, as steps of the coordinator's model; its ``roster`` of members.
-- ``classic`` plays the steps through the model of the classic coordinator, ``epochs`` (with ``targets``) through one of
-  the coordinators that assign themselves; both give what an observer would be told.
-- ``history`` tells it to the real tracker, and gives the events that the observer would publish.
-- ``files`` writes the fleet, in processes; the same order gives the same bytes, however many there are.
+- ``fleet_plan``: the properties of a group, random by seed and group number; ``hourly_load``: load by hour of the week.
+- ``group_calendar``: what happens to a group on each day, as steps of a simulation; ``calendar_members``: its members.
+- ``classic_play``: plays the steps through the simulated classic coordinator; ``epoch_play`` (with
+  ``target_assignments``) through a model of the coordinators that assign partitions themselves. Both return
+  observations.
+- ``reported_events``: events that the members' sidecars report.
+- ``synthetic_history``: passes the observations to the real tracker, and returns the events that an observer publishes.
+- ``event_files``: writes the events of a fleet, in several processes, with the same bytes for the same plan.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The members of a group as its calendar knows them: who is there, and where each runs."""
+"""The members of a synthetic group over time: their processes, hosts and pods."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rebalance_agent.testing.simulation import SimulatedMember
 from rebalance_agent.testing.synthetic.fleet_plan import GroupPlan
 from rebalance_agent.testing.synthetic.hourly_load import load_at
 
-__all__ = ["CalendarMembers", "Person"]
+__all__ = ["CalendarMembers", "PlannedMember"]
 
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # Kubernetes' own: without vowels there are no words
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # the alphabet of Kubernetes, which without vowels makes no words
 _ZONES = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
 _NODES = 24
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
-    """A member's process: how it behaves, and what is known of it. ``born_ms``: when it was started."""
+class PlannedMember:
+    """A member's process: its behaviour, client id, host and workload. ``born_ms``: its start."""
 
     spec: SimulatedMember
     client_id: str
@@ -31,45 +31,45 @@ class Person:
 
     @property
     def name(self) -> str:
-        """Its name in the script, which begins its member id."""
+        """The member's name in the script, with which its member id begins."""
         return self.spec.name
 
 
 class CalendarMembers:
-    """Makes members, and remembers them for as long as the group's records may speak of them."""
+    """Makes members, and keeps them as long as records of the group may name them."""
 
     def __init__(self, plan: GroupPlan, rng: random.Random) -> None:
-        """Nobody is there."""
+        """Start without members."""
         self._plan = plan
         self._rng = rng
-        self._present: dict[str, Person] = {}
+        self._present: dict[str, PlannedMember] = {}
         self._gone_ms: dict[str, int] = {}
-        self._known: dict[str, list[Person]] = {}
+        self._known: dict[str, list[PlannedMember]] = {}
         self.release = 1
 
     def __len__(self) -> int:
-        """How many are there."""
+        """Number of present members."""
         return len(self._present)
 
-    def __iter__(self) -> Iterator[Person]:
-        """Those that are there, the oldest first; they may come and go meanwhile."""
+    def __iter__(self) -> Iterator[PlannedMember]:
+        """The present members, oldest first. Members may start and end during the iteration."""
         return iter(list(self._present.values()))
 
-    def at(self, at_ms: int, name: str) -> Person:
-        """The process that had that name then: a calendar is ahead of what is told of it."""
-        lives = self._known[name]
-        return next((each for each in reversed(lives) if each.born_ms <= at_ms), lives[0])
+    def at(self, at_ms: int, name: str) -> PlannedMember:
+        """The process with ``name`` at ``at_ms``. The calendar may be ahead of the observations that are made of it."""
+        processes = self._known[name]
+        return next((each for each in reversed(processes) if each.born_ms <= at_ms), processes[0])
 
-    def choose(self) -> Person:
-        """One of those that are there."""
+    def choose(self) -> PlannedMember:
+        """A random one of the present members."""
         return self._rng.choice(list(self._present.values()))
 
-    def start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> Person:
-        """A process starts: a new one, or again the one that was called ``name``."""
+    def start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> PlannedMember:
+        """Start a new member, or a new process of the member ``name``."""
         plan = self._plan
-        number = next(each for each in range(len(self._present) + 1) if self._place(each) not in self._present)
+        number = next(each for each in range(len(self._present) + 1) if self._ordinal(each) not in self._present)
         if name is None:
-            name = self._place(number) if plan.static else self._new_name(number)
+            name = self._ordinal(number) if plan.static else self._new_name(number)
         slow = plan.slow_ms and all(each.spec.processing_ms < plan.slow_ms for each in self)
         work_ms = round(plan.processing_ms * load_at(at_ms) * self._rng.uniform(0.7, 1.6))
         spec = SimulatedMember(
@@ -82,29 +82,29 @@ class CalendarMembers:
             assigned_ms=round(plan.assigned_ms * self._rng.uniform(0.6, 1.8)),
             session_timeout_ms=plan.session_timeout_ms,
             rebalance_timeout_ms=plan.poll_interval_ms,
-            # Members that say racks need partitions whose racks are known, which no event tells.
+            # Only for rack-aware strategies: racks of partitions are in no event.
             rack=self._rng.choice(_ZONES) if "rack-aware" in plan.assignor else None,
             config=plan.weights if number == 0 else {},
         )
-        person = self._present[name] = self._person(spec, name, at_ms)
-        self._known.setdefault(name, []).append(person)
+        planned = self._present[name] = self._planned_member(spec, name, at_ms)
+        self._known.setdefault(name, []).append(planned)
         self._gone_ms.pop(name, None)
-        return person
+        return planned
 
     def end(self, at_ms: int, name: str) -> None:
-        """A process ends."""
+        """End the process of the member ``name``."""
         del self._present[name]
         self._gone_ms[name] = at_ms
 
     def forget(self, until_ms: int) -> None:
-        """Those that ended before then are in no record any more."""
+        """Drop processes that ended before ``until_ms``, which no record names any more."""
         for name in [name for name, gone_ms in self._gone_ms.items() if gone_ms < until_ms]:
             del self._gone_ms[name], self._known[name]
-        for lives in self._known.values():
-            while len(lives) > 1 and lives[1].born_ms < until_ms:
-                del lives[0]
+        for processes in self._known.values():
+            while len(processes) > 1 and processes[1].born_ms < until_ms:
+                del processes[0]
 
-    def _place(self, number: int) -> str:
+    def _ordinal(self, number: int) -> str:
         return f"{self._plan.name}-{number}"
 
     def _new_name(self, number: int) -> str:
@@ -112,18 +112,18 @@ class CalendarMembers:
             return f"consumer-{self._plan.name}-{number + 1}-{self._letters(8)}"
         return f"{self._plan.name}-{self.release:04x}{self._plan.number % 0xFFFF:04x}-{self._letters(5)}"
 
-    def _person(self, spec: SimulatedMember, name: str, at_ms: int) -> Person:
+    def _planned_member(self, spec: SimulatedMember, name: str, at_ms: int) -> PlannedMember:
         workload = self._plan.name
         pod = name if self._plan.pods else f"{workload}-{name.rpartition('-')[2]}"
-        lives = self._known.get(name)
-        if lives and not self._plan.static:  # a container that starts again stays where it was
-            host, node = lives[-1].host, lives[-1].where.node
+        processes = self._known.get(name)
+        if processes and not self._plan.static:  # a restarted container stays on its node
+            host, node = processes[-1].host, processes[-1].where.node
         else:
             host = f"/10.{self._rng.randrange(16, 32)}.{self._rng.randrange(256)}.{self._rng.randrange(1, 255)}"
             node = f"node-{self._rng.randrange(_NODES):02}"
         where = Workload(pod, node, workload, f"registry.example/{workload}:1.{self.release}.0")
         client_id = name if self._plan.pods else f"consumer-{self._plan.name}-1"
-        return Person(spec, client_id, host, where, at_ms)
+        return PlannedMember(spec, client_id, host, where, at_ms)
 
     def _letters(self, count: int) -> str:
         return "".join(self._rng.choices(_LETTERS, k=count))

@@ -1,4 +1,4 @@
-"""Plays a classic group's calendar through the coordinator's model, and says what an observer would be told of it."""
+"""Plays a classic group's calendar through the simulated coordinator, and returns an observer's observations."""
 
 from __future__ import annotations
 
@@ -31,22 +31,24 @@ from rebalance_agent.tracking.tracker import REBALANCING
 __all__ = ["POLL_MS", "ClassicPlay"]
 
 POLL_MS = 250
-"""How often the observer asks which groups rebalance, as by default."""
+"""The observer's interval between polls for rebalancing groups, its default."""
 
 _LATENCY_MS = 2
 _SUBSCRIPTION_VERSION = 3
 
 
 class ClassicPlay:
-    """One classic group. Times of steps are since the history's beginning, those of observations are epochs."""
+    """One classic group. Times of steps count from the start of the history, those of observations from the epoch."""
 
-    def __init__(self, fleet: FleetPlan, plan: GroupPlan, roster: CalendarMembers, rng: random.Random) -> None:
-        """A group that nobody has joined; the ``roster`` knows its members."""
+    def __init__(
+        self, fleet: FleetPlan, plan: GroupPlan, calendar_members: CalendarMembers, rng: random.Random
+    ) -> None:
+        """A group without members; ``calendar_members`` has the processes that the steps name."""
         self._since_ms = fleet.since_ms
         self._plan = plan
-        self._roster = roster
+        self._calendar_members = calendar_members
         self._rng = rng
-        self._teller = MemberReporter(fleet, plan, rng) if plan.reports else None
+        self._reporter = MemberReporter(fleet, plan, rng) if plan.reports else None
         self._counts = dict(plan.topics)
         topics = {topic: TopicMetadata(count) for topic, count in plan.topics.items()}
         self._simulation = Simulation(topics, SimulationSettings(latency_ms=_LATENCY_MS))
@@ -55,23 +57,23 @@ class ClassicPlay:
         self._generation, self._ids = -1, dict[str, str]()
 
     def begin(self) -> Iterator[Observation]:
-        """What is known before anything happens."""
+        """The observations before the first step."""
         yield TopicsSeen(self._since_ms - POLL_MS, dict(self._counts))
 
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
-        """What is told of these steps, in no order."""
+        """The observations of ``steps``, unordered."""
         timeline = self._simulation.play(steps, until_ms)
-        told: list[Observation] = [*self._polls(timeline), *self._records(timeline), *self._topics(steps)]
-        if self._teller:
-            told += self._reports(self._teller, steps, timeline)
-        return told
+        observations: list[Observation] = [*self._polls(timeline), *self._records(timeline), *self._topics(steps)]
+        if self._reporter:
+            observations += self._reports(self._reporter, steps, timeline)
+        return observations
 
     # The offsets topic
 
     def _records(self, timeline: Timeline) -> Iterator[GroupRecord]:
-        """Its generations, returns of static members among them."""
-        happened: list[SimulatedGeneration | SimulatedReplacement] = [*timeline.generations, *timeline.replacements]
-        for each in sorted(happened, key=_at_ms):
+        """The records of generations and of returning static members."""
+        entries: list[SimulatedGeneration | SimulatedReplacement] = [*timeline.generations, *timeline.replacements]
+        for each in sorted(entries, key=_at_ms):
             if isinstance(each, SimulatedGeneration):
                 if each.number == 1 and self._last is None:
                     yield self._record(each.start_ms, self._nobody())
@@ -85,7 +87,7 @@ class ClassicPlay:
         return GroupRecord(self._plan.name, self._since_ms + at_ms, self._seen_ms(at_ms), value)
 
     def _nobody(self) -> GroupSnapshot:
-        """What the coordinator writes when the first member of a new group joins."""
+        """The record that the coordinator writes when the first member of a new group joins."""
         return GroupSnapshot(self._plan.name, "consumer", 0, None, None, -1, ())
 
     def _value(self, each: SimulatedGeneration) -> GroupSnapshot:
@@ -100,25 +102,31 @@ class ClassicPlay:
         )
 
     def _member(self, generation: SimulatedGeneration, member_id: str, name: str) -> Member:
-        person, wanted = self._roster.at(generation.joined_ms, name), generation.subscriptions[member_id]
+        planned = self._calendar_members.at(generation.joined_ms, name)
+        subscription = generation.subscriptions[member_id]
         return Member(
             member_id=member_id,
-            instance_id=person.spec.instance_id,
-            client_id=person.client_id,
-            client_host=person.host,
-            rebalance_timeout_ms=person.spec.rebalance_timeout_ms,
-            session_timeout_ms=person.spec.session_timeout_ms,
+            instance_id=planned.spec.instance_id,
+            client_id=planned.client_id,
+            client_host=planned.host,
+            rebalance_timeout_ms=planned.spec.rebalance_timeout_ms,
+            session_timeout_ms=planned.spec.session_timeout_ms,
             subscription=ConsumerSubscription(
-                _SUBSCRIPTION_VERSION, wanted.topics, wanted.user_data, wanted.owned, wanted.generation, wanted.rack
+                _SUBSCRIPTION_VERSION,
+                subscription.topics,
+                subscription.user_data,
+                subscription.owned,
+                subscription.generation,
+                subscription.rack,
             ),
             assignment=ConsumerAssignment(_SUBSCRIPTION_VERSION, generation.assignment.get(member_id, {})),
         )
 
     def _returned(self, last: GroupSnapshot, back: SimulatedReplacement) -> GroupSnapshot:
-        """The same generation, written again with a static member's new id (KIP-345)."""
-        person = self._roster.at(back.at_ms, back.member)
+        """The record of the same generation with a static member's new id (KIP-345)."""
+        planned = self._calendar_members.at(back.at_ms, back.member)
         members = tuple(
-            replace(each, member_id=back.member_id, client_host=person.host)
+            replace(each, member_id=back.member_id, client_host=planned.host)
             if each.member_id == back.old_member_id
             else each
             for each in last.members
@@ -129,7 +137,7 @@ class ClassicPlay:
     # Polls
 
     def _polls(self, timeline: Timeline) -> Iterator[GroupsListed]:
-        """Of all the polls those that show something: around and within each rebalance."""
+        """The polls around and within each rebalance; the others would show nothing."""
         for change in timeline.states:
             if change.state is GroupState.PREPARING_REBALANCE:
                 self._preparing_ms = change.at_ms if self._preparing_ms is None else self._preparing_ms
@@ -156,42 +164,46 @@ class ClassicPlay:
                 yield TopicsSeen(self._since_ms + step.at_ms, dict(self._counts))
 
     def _seen_ms(self, at_ms: int) -> int:
-        """A tail sees a record some milliseconds after it was written."""
+        """The time at which the tail reads a record: some milliseconds after it was written."""
         return self._since_ms + at_ms + self._rng.randrange(3, 15)
 
     # Members' own events
 
-    def _reports(self, teller: MemberReporter, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
+    def _reports(self, reporter: MemberReporter, steps: Sequence[Step], timeline: Timeline) -> Iterator[Observation]:
         crashed = {(step.at_ms, step.name) for step in steps if isinstance(step, Crash)}
         left = {(step.at_ms, step.name) for step in steps if isinstance(step, Leave)}
         expelled = {(each.joined_ms, name) for each in timeline.generations for name in each.expelled}
-        happened: list[SimulatedGeneration | SimulatedHandover] = [*timeline.generations, *timeline.handovers]
-        for each in sorted(happened, key=_at_ms):
+        entries: list[SimulatedGeneration | SimulatedHandover] = [*timeline.generations, *timeline.handovers]
+        for each in sorted(entries, key=_at_ms):
             if isinstance(each, SimulatedGeneration):
                 self._generation = each.number
                 self._ids = {name: member_id for member_id, name in each.members.items()} | self._ids_of_gone(each)
                 if each.leader is not None:
-                    leader = self._roster.at(each.joined_ms, each.members[each.leader])
-                    yield teller.decide(leader, each, sum(map(count_partitions, each.assignment.values())))
+                    leader = self._calendar_members.at(each.joined_ms, each.members[each.leader])
+                    yield reporter.report_assign(leader, each, sum(map(count_partitions, each.assignment.values())))
             elif (each.at_ms, each.member) not in crashed | expelled and each.member in self._ids:
-                yield from self._callbacks(teller, each, leaving=(each.at_ms, each.member) in left)
+                yield from self._callbacks(reporter, each, leaving=(each.at_ms, each.member) in left)
 
     def _ids_of_gone(self, generation: SimulatedGeneration) -> dict[str, str]:
-        """Members that this generation goes on without have still callbacks to run."""
+        """Ids of members that are not in this generation any more, but still have callbacks to run."""
         return {name: key for name, key in self._ids.items() if name not in generation.members.values()}
 
-    def _callbacks(self, teller: MemberReporter, each: SimulatedHandover, *, leaving: bool) -> Iterator[Observation]:
-        person, member_id = self._roster.at(each.at_ms, each.member), self._ids[each.member]
+    def _callbacks(self, reporter: MemberReporter, each: SimulatedHandover, *, leaving: bool) -> Iterator[Observation]:
+        planned, member_id = self._calendar_members.at(each.at_ms, each.member), self._ids[each.member]
         if each.took:
-            span_ms = (each.at_ms - person.spec.assigned_ms, each.at_ms)
-            yield teller.tell(Callback.ASSIGNED, person, member_id, self._generation, span_ms, each.partitions)
+            span_ms = (each.at_ms - planned.spec.assigned_ms, each.at_ms)
+            yield reporter.report_callback(
+                Callback.ASSIGNED, planned, member_id, self._generation, span_ms, each.partitions
+            )
             return
-        ended_ms = each.at_ms + person.spec.revoked_ms
-        yield teller.tell(
-            Callback.REVOKED, person, member_id, self._generation, (each.at_ms, ended_ms), each.partitions
+        ended_ms = each.at_ms + planned.spec.revoked_ms
+        yield reporter.report_callback(
+            Callback.REVOKED, planned, member_id, self._generation, (each.at_ms, ended_ms), each.partitions
         )
         if leaving:
-            yield teller.tell(Callback.LEFT, person, member_id, self._generation, (ended_ms, ended_ms), {})
+            yield reporter.report_callback(
+                Callback.LEFT, planned, member_id, self._generation, (ended_ms, ended_ms), {}
+            )
 
 
 def _at_ms(each: SimulatedGeneration | SimulatedReplacement | SimulatedHandover) -> int:

@@ -1,7 +1,8 @@
-"""A small model of the coordinators that assign themselves (KIP-848, KIP-932, KIP-1071), and the records it writes.
+"""A small model of the coordinators that assign partitions themselves (KIP-848, KIP-932, KIP-1071), and their records.
 
-Every member learns of a new epoch by its heartbeat, gives up what it is to give up, and takes what is free. A share
-group's members wait for nobody. Left out: static members, regular expressions, standby tasks, the classic protocol.
+A member learns of a new epoch from a heartbeat, gives up partitions that it has to give up, and takes those that are
+free. Members of a share group do not wait for each other. Left out: static members, regular expressions, standby tasks,
+the classic protocol.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from rebalance_agent.model.group import GroupType
 from rebalance_agent.model.partitions import topic_partitions
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
 from rebalance_agent.testing.simulation.agenda import Agenda
-from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, Person
+from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
 from rebalance_agent.testing.synthetic.reported_events import MemberReporter
 from rebalance_agent.testing.synthetic.target_assignments import Targets, by_range, shared, uniform
@@ -42,17 +43,17 @@ SESSION_MS = 45_000
 """Brokers' default of ``group.consumer.session.timeout.ms``."""
 
 ASSIGN_MS = 1_000
-"""How long changes are gathered before the coordinator assigns."""
+"""Delay between a change of the group and its new assignment, during which further changes are collected."""
 
 _APPOINTMENTS_MAX = 20_000_000
 
 
 @dataclass(slots=True)
 class _Member:
-    """One member as its coordinator has it; ``beats_ms`` is when its first heartbeat was."""
+    """One member as its coordinator has it; ``beats_ms`` is the time of its first heartbeat."""
 
     member_id: str
-    person: Person
+    planned: PlannedMember
     beats_ms: int
     epoch: int
     state: MemberState = MemberState.STABLE
@@ -66,15 +67,17 @@ class _Member:
 
 
 class EpochPlay:
-    """One group. Times of steps are since the history's beginning, those of observations are epochs."""
+    """One group. Times of steps count from the start of the history, those of observations from the epoch."""
 
-    def __init__(self, fleet: FleetPlan, plan: GroupPlan, roster: CalendarMembers, rng: random.Random) -> None:
-        """A group that nobody has joined; the ``roster`` knows its members."""
+    def __init__(
+        self, fleet: FleetPlan, plan: GroupPlan, calendar_members: CalendarMembers, rng: random.Random
+    ) -> None:
+        """A group without members; ``calendar_members`` has the processes that the steps name."""
         self._since_ms = fleet.since_ms
         self._plan = plan
-        self._roster = roster
+        self._calendar_members = calendar_members
         self._rng = rng
-        self._teller = MemberReporter(fleet, plan, rng) if plan.reports else None
+        self._reporter = MemberReporter(fleet, plan, rng) if plan.reports else None
         self._agenda = Agenda()
         self._counts = dict(plan.topics)
         self._ids = {topic: stable_id(fleet.seed, plan.name, topic) for topic in plan.topics}
@@ -83,24 +86,24 @@ class EpochPlay:
         self._by_name: dict[str, str] = {}
         self._targets: Targets = {}
         self._assigning = False
-        self._told: list[Observation] = []
+        self._observations: list[Observation] = []
 
     def begin(self) -> Iterator[Observation]:
-        """What is known before anything happens: no group of this name."""
+        """The observations before the first step: there is no such group."""
         yield self._topics(-1)
         yield Backfilled(self._since_ms, frozenset({0}))
 
     def play(self, steps: Sequence[Step], until_ms: int) -> list[Observation]:
-        """What is told of these steps, in the order in which it happened."""
+        """The observations of ``steps``, in the order in which they happened."""
         for step in steps:
             self._agenda.at(step.at_ms, partial(self._take, step))
         self._agenda.run(until_ms, _APPOINTMENTS_MAX)
-        told, self._told = self._told, []
-        return told
+        observations, self._observations = self._observations, []
+        return observations
 
     def _take(self, step: Step) -> None:
         if isinstance(step, Join):
-            self._join(self._roster.at(step.at_ms, step.member.name))
+            self._join(self._calendar_members.at(step.at_ms, step.member.name))
         elif isinstance(step, Leave):
             self._leave(self._members[self._by_name.pop(step.name)])
         elif isinstance(step, Crash):
@@ -110,40 +113,40 @@ class EpochPlay:
             self._agenda.at(max(last_ms, member.beats_ms) + SESSION_MS, partial(self._remove, member))
         elif isinstance(step, TopicGrows):
             self._counts[step.topic] = step.partitions
-            self._told.append(self._topics(self._agenda.now_ms))
+            self._observations.append(self._topics(self._agenda.now_ms))
             self._bump()
 
-    # Members come and go
+    # Joining and leaving
 
-    def _join(self, person: Person) -> None:
+    def _join(self, planned: PlannedMember) -> None:
         now_ms = self._agenda.now_ms
-        member = _Member(stable_id(person.name, now_ms), person, now_ms, self._target_epoch)
+        member = _Member(stable_id(planned.name, now_ms), planned, now_ms, self._target_epoch)
         if not self._members and self._plan.group_type is GroupType.STREAMS:
-            self._write(Topology({str(place): (topic,) for place, topic in enumerate(self._counts)}, 0))
+            self._write(Topology({str(number): (topic,) for number, topic in enumerate(self._counts)}, 0))
         self._members[member.member_id] = member
-        self._by_name[person.name] = member.member_id
+        self._by_name[planned.name] = member.member_id
         streams = self._plan.group_type is GroupType.STREAMS
-        wanted = EpochMember(
-            client_id=person.client_id,
-            client_host=person.host,
-            rack=person.spec.rack,
+        value = EpochMember(
+            client_id=planned.client_id,
+            client_host=planned.host,
+            rack=planned.spec.rack,
             topics=() if streams else tuple(sorted(self._counts)),
-            rebalance_timeout_ms=-1 if self._plan.group_type is GroupType.SHARE else person.spec.rebalance_timeout_ms,
+            rebalance_timeout_ms=-1 if self._plan.group_type is GroupType.SHARE else planned.spec.rebalance_timeout_ms,
             assignor=self._plan.assignor or None,
-            process=stable_id(person.name) if streams else None,
+            process=stable_id(planned.name) if streams else None,
         )
-        self._write(wanted, member.member_id)
+        self._write(value, member.member_id)
         self._bump()
         self._write_current(member)
 
     def _leave(self, member: _Member) -> None:
-        if self._teller and member.held:
-            self._say(Callback.REVOKED, member, member.held, member.person.spec.revoked_ms)
-            self._say(Callback.LEFT, member, set(), 0)
+        if self._reporter and member.held:
+            self._report(Callback.REVOKED, member, member.held, member.planned.spec.revoked_ms)
+            self._report(Callback.LEFT, member, set(), 0)
         self._remove(member)
 
     def _remove(self, member: _Member) -> None:
-        """It left, or its session ended."""
+        """Remove a member that left or whose session ended."""
         if self._members.pop(member.member_id, None) is None:
             return
         member.alive = False
@@ -188,7 +191,7 @@ class EpochPlay:
         return member.beats_ms + (since_ms // HEARTBEAT_MS + 1) * HEARTBEAT_MS
 
     def _beat(self, member: _Member, epoch: int) -> None:
-        """A heartbeat that may tell something new; those for an older target are overtaken by those for a newer one."""
+        """A heartbeat after a change. It does nothing if a newer target epoch has its own heartbeats."""
         if not member.alive or epoch != self._target_epoch:
             return
         member.revoking = set()
@@ -198,9 +201,9 @@ class EpochPlay:
             member.assigned -= surplus
             member.revoking, member.state = surplus, MemberState.UNREVOKED
             self._write_current(member)
-            pause_ms = self._rng.randrange(member.person.spec.processing_ms + 1) + member.person.spec.revoked_ms + 1
-            if self._teller:
-                self._say(Callback.REVOKED, member, surplus, pause_ms)
+            pause_ms = self._rng.randrange(member.planned.spec.processing_ms + 1) + member.planned.spec.revoked_ms + 1
+            if self._reporter:
+                self._report(Callback.REVOKED, member, surplus, pause_ms)
             self._agenda.after(pause_ms, partial(self._beat, member, epoch))
             return
         self._take_free(member, target)
@@ -218,17 +221,17 @@ class EpochPlay:
         member.state = MemberState.STABLE if member.assigned == target else MemberState.UNRELEASED
         if before != (member.epoch, member.state, member.assigned):
             self._write_current(member)
-        if self._teller and (added := member.assigned - before[2]):
-            self._say(Callback.ASSIGNED, member, added, member.person.spec.assigned_ms)
+        if self._reporter and (added := member.assigned - before[2]):
+            self._report(Callback.ASSIGNED, member, added, member.planned.spec.assigned_ms)
 
-    # What is told
+    # Observations
 
-    def _say(self, callback: Callback, member: _Member, partitions: set[Partition], took_ms: int) -> None:
-        if self._teller:
+    def _report(self, callback: Callback, member: _Member, partitions: set[Partition], took_ms: int) -> None:
+        if self._reporter:
             span_ms = (self._agenda.now_ms, self._agenda.now_ms + took_ms)
             named = topic_partitions(partitions)
-            self._told.append(
-                self._teller.tell(callback, member.person, member.member_id, member.epoch, span_ms, named)
+            self._observations.append(
+                self._reporter.report_callback(callback, member.planned, member.member_id, member.epoch, span_ms, named)
             )
 
     def _write_current(self, member: _Member) -> None:
@@ -244,13 +247,15 @@ class EpochPlay:
 
     def _record(self, kind: type[EpochFact], value: EpochFact | None, subject: str) -> None:
         at_ms = self._since_ms + self._agenda.now_ms
-        self._told.append(EpochRecord(self._plan.name, at_ms, at_ms + 5, self._plan.group_type, kind, value, subject))
+        self._observations.append(
+            EpochRecord(self._plan.name, at_ms, at_ms + 5, self._plan.group_type, kind, value, subject)
+        )
 
     def _named(self, partitions: set[Partition]) -> dict[str, tuple[int, ...]]:
-        """By what records name them by: topic ids, or subtopologies."""
+        """``partitions`` by the names in records: topic ids, or subtopologies."""
         if self._plan.group_type is GroupType.STREAMS:
-            places = {topic: str(place) for place, topic in enumerate(self._counts)}
-            return topic_partitions((places[topic], number) for topic, number in partitions)
+            subtopologies = {topic: str(index) for index, topic in enumerate(self._counts)}
+            return topic_partitions((subtopologies[topic], number) for topic, number in partitions)
         return topic_partitions((self._ids[topic], number) for topic, number in partitions)
 
     def _topics(self, at_ms: int) -> TopicsSeen:

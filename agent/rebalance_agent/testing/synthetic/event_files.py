@@ -1,7 +1,7 @@
-"""Writes a fleet's history as files of events, a line each: what `rebalance-events` would carry.
+"""Writes a fleet's history as files of JSON lines, the events of the topic ``rebalance-events``.
 
-Every file has all events of some groups, group after group. Which ones follows from the order alone, so the same order
-gives the same bytes, whether one process makes them or many. A day of one group is in memory at a time.
+Each file has all events of some groups, one group after the other. The groups of a file depend on the plan only, so the
+same plan gives the same bytes, with one process or several. One day of one group is in memory at a time.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ from rebalance_agent.testing.synthetic.synthetic_history import history
 __all__ = ["FILES_MAX", "PROCESSES_MAX", "SynthesisResult", "synthesize", "write_file"]
 
 FILES_MAX = 256
-"""Enough that every core of a Spark cluster has its own, and not so many that each is small."""
+"""Maximum number of files: enough for each core of a Spark cluster, few enough that none is small."""
 
 PROCESSES_MAX = 256
-"""More than a machine has cores."""
+"""Maximum number of processes, more than a machine has cores."""
 
 _GZIP_LEVEL = 3  # events are repetitive: higher levels cost twice the time for a tenth of the size
-_COLLECT_EVERY = 100_000  # new objects; Python's 700 spends a tenth of the time on looking for cycles that are few
+_COLLECT_EVERY = (
+    100_000  # new objects between collections; with Python's 700 they take a tenth of the time, and cycles are few
+)
 
 
 @dataclass(slots=True)
 class SynthesisResult:
-    """What was written: ``groups``, ``files``, their ``bytes``, and events by kind and generations by group type."""
+    """Counts of what was written: groups, files, bytes, events by kind, and generations by group type."""
 
     groups: int = 0
     files: int = 0
@@ -47,16 +49,16 @@ class SynthesisResult:
 
     @property
     def generations(self) -> int:
-        """How many generations and epochs."""
+        """Number of generations and epochs."""
         return self.kinds[GenerationEvent.KIND]
 
     @property
     def events(self) -> int:
-        """How many events of all kinds."""
+        """Number of events of all kinds."""
         return self.kinds.total()
 
     def add(self, other: SynthesisResult) -> None:
-        """Count what another process made."""
+        """Add the counts of another file."""
         self.groups += other.groups
         self.files += other.files
         self.bytes += other.bytes
@@ -64,20 +66,20 @@ class SynthesisResult:
         self.types += other.types
 
     def count(self, event: Event) -> None:
-        """One event more."""
+        """Count one event."""
         self.kinds[event.KIND] += 1
         if isinstance(event, GenerationEvent):
             self.types[event.group_type.value] += 1
 
 
 def synthesize(
-    fleet: FleetPlan, folder: Path, processes: int, tell: Callable[[SynthesisResult], None]
+    fleet: FleetPlan, folder: Path, processes: int, on_progress: Callable[[SynthesisResult], None]
 ) -> SynthesisResult:
-    """Write ``events-*.ndjson.gz`` into ``folder``; ``tell`` is called with what there is after each file.
+    """Write ``events-*.ndjson.gz`` into ``folder``; ``on_progress`` is called with the counts after each file.
 
     Raises:
         InvalidInputError: the folder has events already, or ``processes`` is out of bounds.
-        OSError: it cannot be written.
+        OSError: the folder cannot be written.
     """
     if not 1 <= processes <= PROCESSES_MAX:
         raise InvalidInputError("processes", f"must be between 1 and {PROCESSES_MAX}, not {processes}")
@@ -85,49 +87,51 @@ def synthesize(
     if any(folder.glob("events-*")):
         raise InvalidInputError("out", f"{folder} has events already; name a new folder")
     made = SynthesisResult()
-    with_groups = _shares(fleet)
-    for each in _alone(fleet, folder, with_groups) if processes == 1 else _many(fleet, folder, with_groups, processes):
+    shares = _shares(fleet)
+    for each in (
+        _in_this_process(fleet, folder, shares) if processes == 1 else _in_processes(fleet, folder, shares, processes)
+    ):
         made.add(each)
-        tell(made)
+        on_progress(made)
     return made
 
 
 def _shares(fleet: FleetPlan) -> list[range]:
     """The numbers of the groups in each file."""
-    each = -(-fleet.groups // FILES_MAX)
-    return [range(first, min(first + each, fleet.groups)) for first in range(0, fleet.groups, each)]
+    size = -(-fleet.groups // FILES_MAX)
+    return [range(first, min(first + size, fleet.groups)) for first in range(0, fleet.groups, size)]
 
 
-def _alone(fleet: FleetPlan, folder: Path, shares: list[range]) -> Iterator[SynthesisResult]:
-    return (write_file(fleet, folder, place, share) for place, share in enumerate(shares))
+def _in_this_process(fleet: FleetPlan, folder: Path, shares: list[range]) -> Iterator[SynthesisResult]:
+    return (write_file(fleet, folder, index, share) for index, share in enumerate(shares))
 
 
-def _many(fleet: FleetPlan, folder: Path, shares: list[range], processes: int) -> Iterator[SynthesisResult]:
-    # Started anew, not forked: whoever calls this may have threads.
+def _in_processes(fleet: FleetPlan, folder: Path, shares: list[range], processes: int) -> Iterator[SynthesisResult]:
+    # Spawned, not forked: the caller may have threads.
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process) as pool:
         left = enumerate(shares)
         running: set[Future[SynthesisResult]] = {
-            pool.submit(write_file, fleet, folder, place, share) for place, share in islice(left, 2 * processes)
+            pool.submit(write_file, fleet, folder, index, share) for index, share in islice(left, 2 * processes)
         }
         try:
             while running:
                 done = next(as_completed(running))
                 running.discard(done)
-                for place, share in islice(left, 1):
-                    running.add(pool.submit(write_file, fleet, folder, place, share))
+                for index, share in islice(left, 1):
+                    running.add(pool.submit(write_file, fleet, folder, index, share))
                 yield done.result()
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _start_process() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it is told, and ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets the signal, too, and ends this process
     gc.set_threshold(_COLLECT_EVERY)
 
 
-def write_file(fleet: FleetPlan, folder: Path, place: int, share: range) -> SynthesisResult:
-    """Write the file number ``place``; it has its name when it is complete."""
-    path = folder / f"events-{place:05}.ndjson.gz"
+def write_file(fleet: FleetPlan, folder: Path, index: int, share: range) -> SynthesisResult:
+    """Write the events of the groups ``share`` to file number ``index``, which gets its name when it is complete."""
+    path = folder / f"events-{index:05}.ndjson.gz"
     unfinished = path.with_suffix(".unfinished")
     made = SynthesisResult(groups=len(share), files=1)
     try:

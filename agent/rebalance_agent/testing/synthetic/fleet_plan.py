@@ -1,4 +1,4 @@
-"""What the groups of a fleet are like: drawn from the seed and the group's number, each for itself."""
+"""The properties of the groups of a fleet: random, by the seed and the group's number only."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ __all__ = [
     "GroupPlan",
     "MembershipPattern",
     "chance",
-    "draw_plan",
+    "plan_group",
     "stable_id",
 ]
 
 GROUPS_MAX = 100_000
-"""More groups than a cluster has."""
+"""Maximum number of groups, more than a cluster has."""
 
 DAYS_MAX = 3_660
-"""Ten years."""
+"""Maximum number of days: ten years."""
 
 MEMBERS_MAX = 60
-"""Of the largest group at its busiest. One generation costs time for each of them."""
+"""Maximum number of members of a group. Each generation costs time for each of them."""
 
 MONDAY_MS = 1_780_272_000_000
-"""2026-06-01, 00:00 UTC, a Monday: where histories begin unless told otherwise."""
+"""2026-06-01 00:00 UTC, a Monday, in epoch milliseconds: the default start of a history."""
 
 _WEEK_MS = 7 * 86_400_000
 _Choice = TypeVar("_Choice")
@@ -44,7 +44,7 @@ _Choice = TypeVar("_Choice")
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """What to make: ``groups`` groups over ``days`` days that begin at ``since_ms``, the midnight of a Monday."""
+    """Size of a history: ``groups`` groups over ``days`` days from ``since_ms``, a Monday 00:00 UTC in epoch ms."""
 
     groups: int
     days: int
@@ -52,21 +52,21 @@ class FleetPlan:
     since_ms: int = MONDAY_MS
 
     def __post_init__(self) -> None:
-        """Refuse (`InvalidInputError`) what is out of bounds."""
-        for name, most in (("groups", GROUPS_MAX), ("days", DAYS_MAX)):
-            if not 1 <= getattr(self, name) <= most:
-                raise InvalidInputError(name, f"must be between 1 and {most}, not {getattr(self, name)}")
+        """Check the bounds; raises `InvalidInputError`."""
+        for name, maximum in (("groups", GROUPS_MAX), ("days", DAYS_MAX)):
+            if not 1 <= getattr(self, name) <= maximum:
+                raise InvalidInputError(name, f"must be between 1 and {maximum}, not {getattr(self, name)}")
         if self.since_ms < 0 or (self.since_ms - MONDAY_MS) % _WEEK_MS:
             raise InvalidInputError("since", "must be a Monday, so that weeks begin as weeks do")
 
     @property
     def cluster_id(self) -> str:
-        """The id of the cluster that the groups are in."""
+        """The id of the groups' cluster."""
         return stable_id("cluster", self.seed)
 
 
 class MembershipPattern(StrEnum):
-    """What decides when members come and go, besides accidents."""
+    """How the number of members changes over a day, besides crashes and deploys."""
 
     STEADY = "steady"
     SCALED = "scaled"
@@ -75,11 +75,12 @@ class MembershipPattern(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """One group as it will be. Durations in milliseconds; ``..._per_day`` are expected numbers.
+    """The properties of one group. Durations are in milliseconds; ``..._per_day`` are expected numbers.
 
-    ``topics``: name -> partitions. ``static``: members have instance ids. ``reports``: its members have sidecars.
-    ``pods``: members' client ids are those of their pods; else all of them have nearly the same. ``slow_ms``: one
-    member is so slow; 0: none. ``surge``: a deploy starts the new member before the old one ends.
+    - ``topics``: topic -> number of partitions. ``static``: members have instance ids.
+    - ``reports``: members have sidecars. ``pods``: client ids are pod names, else all members share one client id.
+    - ``slow_ms``: processing time of one slow member, 0 for none.
+    - ``surge``: a deploy starts the new member before the old one ends.
     """
 
     number: int
@@ -88,7 +89,7 @@ class GroupPlan:
     assignor: str
     topics: Mapping[str, int]
     members: int
-    rhythm: MembershipPattern = MembershipPattern.STEADY
+    pattern: MembershipPattern = MembershipPattern.STEADY
     static: bool = False
     reports: bool = False
     pods: bool = True
@@ -126,14 +127,14 @@ _TYPES = (
 
 
 def stable_id(*parts: object) -> str:
-    """An id as Kafka prints those of topics and clusters: 22 characters, the same for the same parts."""
+    """An id in the form of Kafka's topic and cluster ids: 22 characters, a hash of ``parts``."""
     digest = hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
-def draw_plan(fleet: FleetPlan, number: int) -> GroupPlan:
-    """The plan of one group: the same for the same seed and number, whatever other groups there are."""
-    rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - nobody is to be kept from guessing
+def plan_group(fleet: FleetPlan, number: int) -> GroupPlan:
+    """A random plan of group ``number``, which depends on the seed and the number only."""
+    rng = random.Random(f"{fleet.seed}/{number}")  # noqa: S311 - no secret
     service, role = rng.choice(_SERVICES), rng.choice(_ROLES)
     group_type = GroupType.CLASSIC if number < 1 else _weighted(rng, _TYPES)
     clustered = group_type is GroupType.CLASSIC and (number == 0 or chance(rng, 12))
@@ -151,7 +152,7 @@ def draw_plan(fleet: FleetPlan, number: int) -> GroupPlan:
         assignor=assignor,
         topics=topics,
         members=members,
-        rhythm=_weighted(
+        pattern=_weighted(
             rng, ((MembershipPattern.STEADY, 55), (MembershipPattern.SCALED, 35), (MembershipPattern.NIGHTLY, 10))
         ),
         static=static,
@@ -174,12 +175,12 @@ def draw_plan(fleet: FleetPlan, number: int) -> GroupPlan:
 
 
 def chance(rng: random.Random, percent: int) -> bool:
-    """Whether something happens that happens so often."""
+    """True with a probability of ``percent``."""
     return rng.random() * 100 < percent
 
 
 def _topics(rng: random.Random, service: str, clustered: int | None) -> dict[str, int]:
-    """``clustered``: so many members, upon the first of which `range` heaps topics of one and the same size."""
+    """Topic -> partitions. ``clustered``: the number of members; the topics make `range` overload the first of them."""
     if clustered:
         counts = [rng.choice((clustered // 2 + 1, clustered + 1))] * rng.choice((4, 5, 6))
     else:

@@ -1,6 +1,6 @@
-"""What happens to a group on a day: deploys, accidents, more and fewer members, topics that grow. As model steps.
+"""The steps of a group on each day: deploys, crashes, scaling, growing topics.
 
-One thing happens after the other: what would begin while something else goes on begins after it.
+Actions do not overlap: one that would start during another starts after it.
 """
 
 from __future__ import annotations
@@ -10,174 +10,177 @@ from collections.abc import Callable, Iterable, Iterator
 
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.simulation import Crash, Join, Leave, Step, TopicGrows
-from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, Person
+from rebalance_agent.testing.synthetic.calendar_members import CalendarMembers, PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import MEMBERS_MAX, GroupPlan, MembershipPattern, chance
 from rebalance_agent.testing.synthetic.hourly_load import HOUR_MS, is_working_time, load_at
 
 __all__ = ["DAY_MS", "PARTITIONS_MAX", "Calendar"]
 
 DAY_MS = 24 * HOUR_MS
+"""One day in milliseconds."""
 
 PARTITIONS_MAX = 192
-"""A topic that has so many grows no more."""
+"""Maximum number of partitions to which a topic grows."""
 
 _WEEKEND_DEPLOYS = 10  # percent of those on working days
 _NIGHT_BEGINS_MS, _NIGHT_ENDS_MS = 90 * 60_000, 4 * HOUR_MS
-_REST_MS = 20_000  # between two things that happen
-_BACKOFF_MAX_MS = 300_000  # Kubernetes' own, between restarts of what crashes again and again
+_REST_MS = 20_000  # between two actions
+_BACKOFF_MAX_MS = 300_000  # Kubernetes' maximum delay between restarts of a container
 
 
 class Calendar:
-    """A group's days, to be asked for in their order. Times are milliseconds since the history's beginning."""
+    """The steps of a group, day by day in order. Times are milliseconds since the start of the history."""
 
     def __init__(self, plan: GroupPlan, rng: random.Random) -> None:
-        """Nothing has happened; ``rng`` decides what will."""
-        self.roster = CalendarMembers(plan, rng)
+        """Start without members; ``rng`` chooses the actions."""
+        self.members = CalendarMembers(plan, rng)
         self._plan = plan
         self._rng = rng
         self._counts = dict(plan.topics)
         self._free_ms = 0
 
     def day(self, number: int) -> list[Step]:
-        """The steps of day ``number``, in the order of their time; the last of them may be after midnight."""
+        """The steps of day ``number`` in the order of their time; the last ones may be after midnight."""
         begins_ms = number * DAY_MS
-        self.roster.forget(begins_ms - DAY_MS)
+        self.members.forget(begins_ms - DAY_MS)
         steps: list[Step] = []
-        for at_ms, happen in sorted(self._drawn(begins_ms), key=lambda each: each[0]):
+        for at_ms, action in sorted(self._planned_actions(begins_ms), key=lambda each: each[0]):
             from_ms = max(at_ms, self._free_ms)
-            made = sorted(happen(from_ms), key=lambda step: step.at_ms)
+            made = sorted(action(from_ms), key=lambda step: step.at_ms)
             if made:
                 self._free_ms = made[-1].at_ms + _REST_MS
                 steps += made
         return steps
 
-    def _drawn(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
-        """What is to happen, and when it would."""
+    def _planned_actions(self, begins_ms: int) -> Iterator[tuple[int, Callable[[int], Iterable[Step]]]]:
+        """Time and action of everything planned for a day."""
         plan = self._plan
-        if plan.rhythm is MembershipPattern.NIGHTLY:
+        if plan.pattern is MembershipPattern.NIGHTLY:
             jitter_ms = self._rng.randrange(600_000)
             yield begins_ms + _NIGHT_BEGINS_MS + jitter_ms, self._all_start
             yield begins_ms + _NIGHT_ENDS_MS + jitter_ms, self._all_end
         elif begins_ms == 0:
             yield self._rng.randrange(60_000), self._all_start
-        if plan.rhythm is MembershipPattern.SCALED:
+        if plan.pattern is MembershipPattern.SCALED:
             for hour in range(24):
                 yield begins_ms + hour * HOUR_MS + self._rng.randrange(600_000), self._scale
         for at_ms in self._moments(begins_ms, plan.deploys_per_day):
             work_ms = begins_ms + 8 * HOUR_MS + (at_ms - begins_ms) * 9 // 24
             if is_working_time(work_ms) or chance(self._rng, _WEEKEND_DEPLOYS):
                 yield work_ms, self._deploy
-        for per_day, happen in (
+        for per_day, action in (
             (plan.crashes_per_day, self._crash),
             (plan.crash_loops_per_day, self._crash_loop),
             (plan.storms_per_day, self._storm),
             (plan.growths_per_day, self._grow),
         ):
             for at_ms in self._moments(begins_ms, per_day):
-                yield at_ms, happen
+                yield at_ms, action
 
     def _moments(self, begins_ms: int, per_day: float) -> Iterator[int]:
-        """Moments of the day, as many as come by chance."""
+        """Random times of a day, ``per_day`` on average."""
         at = self._rng.expovariate(per_day)
         while at < 1:
             yield begins_ms + int(at * DAY_MS)
             at += self._rng.expovariate(per_day)
 
-    # What happens
+    # Actions
 
     def _all_start(self, at_ms: int) -> Iterator[Step]:
-        for _ in range(self._wanted(at_ms) - len(self.roster)):
+        for _ in range(self._target_members(at_ms) - len(self.members)):
             yield self._start(at_ms + self._rng.randrange(5_000))
 
     def _all_end(self, at_ms: int) -> Iterator[Step]:
-        for person in self.roster:
-            yield self._leave(at_ms + self._rng.randrange(3_000), person)
+        for planned in self.members:
+            yield self._leave(at_ms + self._rng.randrange(3_000), planned)
 
     def _scale(self, at_ms: int) -> Iterator[Step]:
-        wanted, there = self._wanted(at_ms), len(self.roster)
-        for number in range(there, wanted):
-            yield self._start(at_ms + (number - there) * 2_000 + self._rng.randrange(2_000))
-        for person in list(self.roster)[wanted:]:
-            yield self._leave(at_ms + self._rng.randrange(10_000), person)
+        target, present = self._target_members(at_ms), len(self.members)
+        for number in range(present, target):
+            yield self._start(at_ms + (number - present) * 2_000 + self._rng.randrange(2_000))
+        for planned in list(self.members)[target:]:
+            yield self._leave(at_ms + self._rng.randrange(10_000), planned)
 
     def _deploy(self, at_ms: int) -> Iterator[Step]:
-        self.roster.release += 1
-        old = list(self.roster)
+        self.members.release += 1
+        old = list(self.members)
         if not self._plan.rolling:
             yield from [self._leave(at_ms + self._rng.randrange(2_000), each) for each in old]
             back_ms = at_ms + 2_000 + self._rng.randrange(4_000, 25_000)
-            yield from [self._again(back_ms + self._rng.randrange(4_000), each) for each in old]
+            yield from [self._restart(back_ms + self._rng.randrange(4_000), each) for each in old]
             return
-        for person in old:
+        for planned in old:
             if self._plan.surge:
-                yield self._again(at_ms, person)
+                yield self._restart(at_ms, planned)
                 at_ms += self._rng.randrange(5_000, 15_000)
-                yield self._leave(at_ms, person)
+                yield self._leave(at_ms, planned)
             else:
-                yield self._leave(at_ms, person)
+                yield self._leave(at_ms, planned)
                 at_ms += self._rng.randrange(3_000, 20_000)
-                yield self._again(at_ms, person)
+                yield self._restart(at_ms, planned)
             at_ms += self._rng.randrange(8_000, 45_000)
 
     def _crash(self, at_ms: int) -> Iterator[Step]:
-        if len(self.roster):
-            yield from self._fall(at_ms, self.roster.choose(), self._rng.randrange(4_000, 60_000))
+        if len(self.members):
+            yield from self._crash_and_restart(at_ms, self.members.choose(), self._rng.randrange(4_000, 60_000))
 
     def _crash_loop(self, at_ms: int) -> Iterator[Step]:
-        """One member crashes again and again, after ever longer pauses."""
-        if not len(self.roster):
+        """Crash one member again and again, with growing pauses."""
+        if not len(self.members):
             return
-        person, pause_ms = self.roster.choose(), 10_000
+        planned, pause_ms = self.members.choose(), 10_000
         for _ in range(self._rng.randrange(6, 25)):
-            yield from self._fall(at_ms, person, pause_ms)
+            yield from self._crash_and_restart(at_ms, planned, pause_ms)
             at_ms += pause_ms + self._rng.randrange(15_000, 70_000)
             pause_ms = min(2 * pause_ms, _BACKOFF_MAX_MS)
 
     def _storm(self, at_ms: int) -> Iterator[Step]:
-        """One member takes longer than it may between polls, until somebody restarts it; or several are thrown out."""
-        if not len(self.roster):
+        """Make a member exceed ``max.poll.interval.ms`` until it is restarted, or crash several members repeatedly."""
+        if not len(self.members):
             return
         if self._plan.group_type is GroupType.CLASSIC and chance(self._rng, 60):
-            person = self.roster.choose()
+            planned = self.members.choose()
             late_ms = self._plan.poll_interval_ms + self._rng.randrange(5_000, 60_000)
-            yield self._leave(at_ms, person)
-            yield self._start(at_ms + 5_000, person.name, late_ms)
+            yield self._leave(at_ms, planned)
+            yield self._start(at_ms + 5_000, planned.name, late_ms)
             at_ms += late_ms * self._rng.randrange(4, 16)
-            yield self._leave(at_ms, self.roster.at(at_ms, person.name))
-            yield self._start(at_ms + 5_000, person.name)
+            yield self._leave(at_ms, self.members.at(at_ms, planned.name))
+            yield self._start(at_ms + 5_000, planned.name)
             return
         for _ in range(self._rng.randrange(4, 12)):
-            for person in self._rng.sample(list(self.roster), min(3, len(self.roster))):
-                yield from self._fall(at_ms + self._rng.randrange(8_000), person, self._rng.randrange(5_000, 25_000))
+            for planned in self._rng.sample(list(self.members), min(3, len(self.members))):
+                yield from self._crash_and_restart(
+                    at_ms + self._rng.randrange(8_000), planned, self._rng.randrange(5_000, 25_000)
+                )
             at_ms += self._rng.randrange(40_000, 120_000)
 
     def _grow(self, at_ms: int) -> Iterator[Step]:
         topic = self._rng.choice(list(self._counts))
         grown = self._counts[topic] * 3 // 2
-        if len(self.roster) and grown <= PARTITIONS_MAX:
+        if len(self.members) and grown <= PARTITIONS_MAX:
             self._counts[topic] = grown
             yield TopicGrows(at_ms, topic, grown)
 
     # Members
 
-    def _wanted(self, at_ms: int) -> int:
+    def _target_members(self, at_ms: int) -> int:
         plan = self._plan
-        scaled = plan.rhythm is MembershipPattern.SCALED
+        scaled = plan.pattern is MembershipPattern.SCALED
         return min(MEMBERS_MAX, max(1, round(plan.members * load_at(at_ms)) if scaled else plan.members))
 
     def _start(self, at_ms: int, name: str | None = None, processing_ms: int | None = None) -> Join:
-        return Join(at_ms, self.roster.start(at_ms, name, processing_ms).spec)
+        return Join(at_ms, self.members.start(at_ms, name, processing_ms).spec)
 
-    def _again(self, at_ms: int, old: Person) -> Join:
-        """What takes the place of ``old``: a static member has its name."""
+    def _restart(self, at_ms: int, old: PlannedMember) -> Join:
+        """Start the successor of ``old``, a static one with the same name."""
         return self._start(at_ms, old.name if self._plan.static else None)
 
-    def _leave(self, at_ms: int, person: Person) -> Leave:
-        self.roster.end(at_ms, person.name)
-        return Leave(at_ms, person.name)
+    def _leave(self, at_ms: int, planned: PlannedMember) -> Leave:
+        self.members.end(at_ms, planned.name)
+        return Leave(at_ms, planned.name)
 
-    def _fall(self, at_ms: int, person: Person, down_ms: int) -> tuple[Crash, Join]:
-        """A process ends without a word, and is started again: the same pod, another process."""
-        self.roster.end(at_ms, person.name)
-        again = self.roster.start(at_ms + down_ms, person.name, person.spec.processing_ms)
-        return Crash(at_ms, person.name), Join(at_ms + down_ms, again.spec)
+    def _crash_and_restart(self, at_ms: int, planned: PlannedMember, down_ms: int) -> tuple[Crash, Join]:
+        """Crash a process, and start another one in the same pod."""
+        self.members.end(at_ms, planned.name)
+        again = self.members.start(at_ms + down_ms, planned.name, planned.spec.processing_ms)
+        return Crash(at_ms, planned.name), Join(at_ms + down_ms, again.spec)

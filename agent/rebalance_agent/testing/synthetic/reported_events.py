@@ -1,4 +1,4 @@
-"""What members say of themselves through their sidecars: the events, and when the observer hears of them."""
+"""Events that the members' sidecars report, with the time at which the observer gets them."""
 
 from __future__ import annotations
 
@@ -8,78 +8,78 @@ from collections import Counter
 from rebalance_agent.model.events import AssignEvent, Callback, MemberEvent, process_event_id
 from rebalance_agent.model.partitions import TopicPartitions
 from rebalance_agent.testing.simulation import SimulatedGeneration
-from rebalance_agent.testing.synthetic.calendar_members import Person
+from rebalance_agent.testing.synthetic.calendar_members import PlannedMember
 from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, stable_id
 from rebalance_agent.tracking.observations import MemberReported
 
 __all__ = ["MemberReporter"]
 
-_DELAYS_MS = (20, 400)  # a sidecar sends its events in small batches
+_DELAYS_MS = (20, 400)  # of a sidecar, which sends small batches
 
 
 class MemberReporter:
-    """Makes one group's reports. Times handed in are since the history's beginning, those of events are epochs."""
+    """Makes the reports of one group. Arguments count from the start of the history, times of events from the epoch."""
 
     def __init__(self, fleet: FleetPlan, plan: GroupPlan, rng: random.Random) -> None:
-        """Nobody has said anything."""
+        """Start with sequence numbers at zero."""
         self._fleet = fleet
         self._plan = plan
         self._rng = rng
-        self._said: Counter[str] = Counter()
+        self._sequences: Counter[str] = Counter()
 
-    def tell(
+    def report_callback(
         self,
         callback: Callback,
-        person: Person,
+        planned: PlannedMember,
         member_id: str,
         generation: int,
         span_ms: tuple[int, int],
         partitions: TopicPartitions,
     ) -> MemberReported:
-        """``callback`` ran in ``person`` from the first to the second moment of ``span_ms``."""
+        """The report that ``callback`` ran in ``planned`` during ``span_ms`` (start, end)."""
         started_ms, ended_ms = (self._fleet.since_ms + each for each in span_ms)
-        process = self._process(person)
+        process = self._process(planned)
         event = MemberEvent(
-            event_id=process_event_id(MemberEvent.KIND, process, self._said[process]),
+            event_id=process_event_id(MemberEvent.KIND, process, self._sequences[process]),
             group=self._plan.name,
             timestamp_ms=ended_ms,
             callback=callback,
-            client_id=person.client_id,
+            client_id=planned.client_id,
             member_id=member_id,
             generation=generation,
             started_ms=started_ms,
             partitions=partitions,
             process=process,
-            sequence=self._said[process],
+            sequence=self._sequences[process],
             cluster_id=self._fleet.cluster_id,
-            instance_id=person.spec.instance_id,
-            host=person.host.removeprefix("/"),
-            where=person.where,
+            instance_id=planned.spec.instance_id,
+            host=planned.host.removeprefix("/"),
+            where=planned.where,
         )
         return MemberReported(ended_ms + self._rng.randrange(*_DELAYS_MS), event)
 
-    def decide(self, person: Person, each: SimulatedGeneration, partitions: int) -> MemberReported:
-        """``person`` led a generation, and ran the strategy for it."""
-        process, at_ms = self._process(person), self._fleet.since_ms + each.joined_ms
+    def report_assign(self, planned: PlannedMember, generation: SimulatedGeneration, partitions: int) -> MemberReported:
+        """The report that ``planned`` ran ``assign()`` as the leader of ``generation``."""
+        process, at_ms = self._process(planned), self._fleet.since_ms + generation.joined_ms
         event = AssignEvent(
-            event_id=process_event_id(AssignEvent.KIND, process, self._said[process]),
+            event_id=process_event_id(AssignEvent.KIND, process, self._sequences[process]),
             group=self._plan.name,
             timestamp_ms=at_ms,
-            assignor=each.strategy or "",
-            client_id=person.client_id,
-            generation=each.number,
-            duration_seconds=person.spec.assign_ms / 1000,
-            members=len(each.members),
+            assignor=generation.strategy or "",
+            client_id=planned.client_id,
+            generation=generation.number,
+            duration_seconds=planned.spec.assign_ms / 1000,
+            members=len(generation.members),
             partitions=partitions,
             process=process,
-            sequence=self._said[process],
+            sequence=self._sequences[process],
             cluster_id=self._fleet.cluster_id,
-            where=person.where,
+            where=planned.where,
         )
         return MemberReported(at_ms + self._rng.randrange(*_DELAYS_MS), event)
 
-    def _process(self, person: Person) -> str:
-        """The random id of a process, which says one thing more."""
-        process = stable_id(self._fleet.seed, self._plan.number, person.name, person.born_ms)
-        self._said[process] += 1
+    def _process(self, planned: PlannedMember) -> str:
+        """The process id of ``planned``; advances its sequence number."""
+        process = stable_id(self._fleet.seed, self._plan.number, planned.name, planned.born_ms)
+        self._sequences[process] += 1
         return process

@@ -1,4 +1,4 @@
-"""A group's history as the observer would publish it: its play told to the real tracker, day by day."""
+"""The events of a synthetic group: its observations, passed to the real tracker day by day."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rebalance_agent.model.events import AssignEvent, Event, MemberEvent
 from rebalance_agent.model.group import GroupType
 from rebalance_agent.testing.synthetic.classic_play import ClassicPlay
 from rebalance_agent.testing.synthetic.epoch_play import EpochPlay
-from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, draw_plan
+from rebalance_agent.testing.synthetic.fleet_plan import FleetPlan, GroupPlan, plan_group
 from rebalance_agent.testing.synthetic.group_calendar import DAY_MS, Calendar
 from rebalance_agent.tracking.observations import (
     EpochRecord,
@@ -23,19 +23,19 @@ from rebalance_agent.tracking.tracker import Tracker
 
 __all__ = ["history"]
 
-_SETTLED_MS = 3_600_000  # after the last day: by then everything has been said
+_SETTLED_MS = 3_600_000  # after the last day: by then all events are published
 
 
 def history(
     fleet: FleetPlan, number: int, tracker: Tracker | None = None, plan: GroupPlan | None = None
 ) -> Iterator[Event]:
-    """All events of group ``number``, in the order in which they are published; a day of them is in memory.
+    """All events of group ``number`` in the order of publication; one day of them is in memory.
 
-    ``tracker`` is told, and knows the group as it is in the end; without one it is a tracker of its own. ``plan``: what
-    the group is like, by default as the fleet draws it.
+    ``tracker`` gets the observations, by default a new tracker. ``plan`` has the properties of the group, by default
+    those of `plan_group`.
     """
-    plan = plan or draw_plan(fleet, number)
-    rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet must come out the same again
+    plan = plan or plan_group(fleet, number)
+    rng = random.Random(f"{fleet.seed}/{number}/days")  # noqa: S311 - a fleet has to be reproducible
     calendar = Calendar(plan, rng)
     play = _play(fleet, plan, calendar, rng)
     tracker = tracker or Tracker(fleet.cluster_id)
@@ -44,22 +44,22 @@ def history(
     later: list[Observation] = []
     for day in range(fleet.days):
         until_ms = (day + 1) * DAY_MS
-        told = [*later, *play.play(calendar.day(day), until_ms)]
-        told.sort(key=_time_of)
+        observations = [*later, *play.play(calendar.day(day), until_ms)]
+        observations.sort(key=_time_of)
         border_ms = fleet.since_ms + until_ms
-        later = [each for each in told if _time_of(each) > border_ms]
-        yield from _observe(tracker, told[: len(told) - len(later)])
+        later = [each for each in observations if _time_of(each) > border_ms]
+        yield from _observe(tracker, observations[: len(observations) - len(later)])
     yield from _observe(tracker, later)
     yield from _tick(tracker, fleet.since_ms + fleet.days * DAY_MS + _SETTLED_MS)
 
 
 def _play(fleet: FleetPlan, plan: GroupPlan, calendar: Calendar, rng: random.Random) -> ClassicPlay | EpochPlay:
     kind = ClassicPlay if plan.group_type is GroupType.CLASSIC else EpochPlay
-    return kind(fleet, plan, calendar.roster, rng)
+    return kind(fleet, plan, calendar.members, rng)
 
 
-def _observe(tracker: Tracker, told: list[Observation]) -> Iterator[Event]:
-    for observation in told:
+def _observe(tracker: Tracker, observations: list[Observation]) -> Iterator[Event]:
+    for observation in observations:
         if isinstance(observation, MemberReported) and isinstance(observation.event, MemberEvent | AssignEvent):
             yield observation.event
         yield from tracker.observe(observation)
@@ -72,7 +72,7 @@ def _tick(tracker: Tracker, at_ms: int) -> Iterator[Event]:
 
 
 def _time_of(observation: Observation) -> int:
-    """When the observer was told."""
+    """The time at which the observer gets ``observation``, in epoch milliseconds."""
     if isinstance(observation, GroupRecord | EpochRecord):
         return observation.seen_ms
     if isinstance(observation, GroupsListed):

@@ -1,4 +1,4 @@
-"""One confluent-kafka configuration, divided: what the member needs, what the data consumer keeps, what we do."""
+"""Divides a confluent-kafka configuration between the member, the data consumer and this package."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ MEMBERSHIP: Mapping[str, str] = {
     "partition.assignment.strategy": "`partition_assignment_strategy`: names of this package's strategies",
     "session.timeout.ms": "`session_timeout_ms`",
 }
-"""Settings that only the member has, and what they become."""
+"""Settings that only the member gets -> their kafka-python names."""
 
 _SHARED: Mapping[str, tuple[str, int, int, int]] = {
     "reconnect.backoff.max.ms": ("reconnect_backoff_max_ms", 10_000, 0, 3_600_000),
     "reconnect.backoff.ms": ("reconnect_backoff_ms", 100, 0, 3_600_000),
 }
+"""Settings of both clients -> kafka-python's name, default, minimum and maximum."""
 
 OURS: Mapping[str, str] = {
     "auto.commit.interval.ms": "how often stored offsets are committed by the member",
@@ -40,7 +41,7 @@ OURS: Mapping[str, str] = {
     "on_commit": "called from `poll` after commits that nobody waited for",
     "topic.metadata.refresh.interval.ms": "`metadata_max_age_ms`, and how often patterns are held against the topics",
 }
-"""Settings that this consumer carries out itself."""
+"""Settings that this package implements itself."""
 
 REFUSED: Mapping[str, str] = {
     "group.protocol": "only `classic`: under `consumer` (KIP-848) the broker assigns",
@@ -48,12 +49,12 @@ REFUSED: Mapping[str, str] = {
     "group.remote.assignor": "goes with group.protocol=consumer, where the broker assigns",
     "topic.blacklist": "say in the pattern which topics are meant",
 }
-"""Settings that contradict what this class is for, with the reason."""
+"""Settings that contradict the purpose of this class -> the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """``data`` is for ``confluent_kafka.Consumer``, ``member`` for kafka-python's ``KafkaConsumer``."""
+    """The divided configuration: ``data`` for ``confluent_kafka.Consumer``, ``member`` for kafka-python's consumer."""
 
     data: Mapping[str, Any]
     member: Mapping[str, Any]
@@ -71,8 +72,8 @@ class ClientSettings:
         """Divide ``config``.
 
         Raises:
-            InvalidInputError: a setting cannot be used here, or not with this value; the text names it.
-            AssignmentError: there is no such strategy, or it has no such setting.
+            InvalidInputError: a setting, or its value, cannot be used here; the text names it.
+            AssignmentError: an unknown strategy, or an unknown setting of a strategy.
         """
         _refuse(config)
         group = text(config, "group.id", "")
@@ -123,7 +124,7 @@ class ClientSettings:
 _FIXED: Mapping[str, Any] = {
     "enable_auto_commit": False,  # the member has no position of its own
     "metrics_enabled": False,
-    "retry_backoff_ms": 50,  # also how long kafka-python sleeps between looks at a rebalance when it fetches nothing
+    "retry_backoff_ms": 50,  # kafka-python also sleeps this long between checks of a rebalance when it fetches nothing
     "bootstrap_timeout_ms": 10_000,
 }
 
@@ -141,14 +142,14 @@ def _data(config: Mapping[str, Any]) -> dict[str, Any]:
         "group.id": config["group.id"],
         "enable.auto.commit": False,
         "enable.auto.offset.store": False,
-        "max.poll.interval.ms": DAY_MS,  # of no effect without a subscription; ours counts
+        "max.poll.interval.ms": DAY_MS,  # has no effect without a subscription; PollInterval applies the setting
     }
 
 
 def _auto_commit(config: Mapping[str, Any]) -> float | None:
     milliseconds = whole(config, "auto.commit.interval.ms", 5_000, 0, DAY_MS)
-    wanted = flag(config, "enable.auto.commit", True) and milliseconds > 0
-    return milliseconds / 1000 if wanted else None
+    enabled = flag(config, "enable.auto.commit", True) and milliseconds > 0
+    return milliseconds / 1000 if enabled else None
 
 
 def _strategies(config: Mapping[str, Any]) -> dict[str, Strategy]:

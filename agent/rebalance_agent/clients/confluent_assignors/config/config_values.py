@@ -1,4 +1,4 @@
-"""Values of a confluent-kafka configuration, which may be text or Python's own."""
+"""Reads values of a confluent-kafka configuration, which are text or Python objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def text(config: Mapping[str, Any], name: str, default: str) -> str:
     """The setting as text.
 
     Raises:
-        InvalidInputError: it is something that has no text.
+        InvalidInputError: it is neither text nor a number.
     """
     value = config.get(name)
     if value is None:
@@ -29,10 +29,10 @@ def text(config: Mapping[str, Any], name: str, default: str) -> str:
 
 
 def flag(config: Mapping[str, Any], name: str, default: bool) -> bool:
-    """The setting as true or false.
+    """The setting as a boolean, by librdkafka's spellings.
 
     Raises:
-        InvalidInputError: it is neither.
+        InvalidInputError: it is no boolean.
     """
     value = text(config, name, str(default)).lower()
     if value not in _TRUE | _FALSE:
@@ -41,10 +41,10 @@ def flag(config: Mapping[str, Any], name: str, default: bool) -> bool:
 
 
 def whole(config: Mapping[str, Any], name: str, default: int, minimum: int, maximum: int) -> int:
-    """The setting as a whole number.
+    """The setting as an integer from ``minimum`` to ``maximum``.
 
     Raises:
-        InvalidInputError: it is none, or out of bounds.
+        InvalidInputError: it is no integer, or out of bounds.
     """
     value = text(config, name, str(default))
     digits = value.removeprefix("-")

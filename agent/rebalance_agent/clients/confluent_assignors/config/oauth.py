@@ -1,4 +1,4 @@
-"""``oauth_cb`` for kafka-python."""
+"""Calls confluent-kafka's ``oauth_cb`` for kafka-python."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_agent.clock import Clock
 __all__ = ["Tokens"]
 
 _MARGIN_SECONDS = 10.0
-"""A token that ends so soon is not begun with."""
+"""Minimum remaining lifetime of a token; an older one is replaced before it is used."""
 
 
 class Tokens(AbstractTokenProvider):  # type: ignore[misc] # kafka-python is untyped
-    """Asks the user's ``oauth_cb`` as confluent-kafka does, and keeps what it said until it ends.
+    """Calls the user's ``oauth_cb`` as confluent-kafka does, and caches the token until it expires.
 
-    The callback is called on kafka-python's IO thread, besides librdkafka's calls of it.
+    The callback runs on kafka-python's I/O thread, in addition to librdkafka's own calls.
     """
 
     def __init__(self, callback: Callable[[str], tuple[Any, ...]], config: str, clock: Clock) -> None:
@@ -29,16 +29,16 @@ class Tokens(AbstractTokenProvider):  # type: ignore[misc] # kafka-python is unt
         self._config = config
         self._clock = clock
         self._lock = threading.Lock()
-        self._known: tuple[Any, ...] = ("", 0.0)
+        self._token: tuple[Any, ...] = ("", 0.0)
 
     def token(self) -> str:
-        """A token that is good for a while."""
+        """A token that is valid for some seconds at least."""
         with self._lock:
-            if self._known[1] - _MARGIN_SECONDS <= self._clock.now_ms() / 1000:
-                # (token, end in seconds since the epoch) or (token, end, principal, extensions)
-                self._known = tuple(self._callback(self._config))
-            return str(self._known[0])
+            if self._token[1] - _MARGIN_SECONDS <= self._clock.now_ms() / 1000:
+                # (token, expiry in seconds since the epoch) or (token, expiry, principal, extensions)
+                self._token = tuple(self._callback(self._config))
+            return str(self._token[0])
 
     def extensions(self) -> dict[str, str]:
         """SASL extensions of the token (KIP-342)."""
-        return dict(self._known[3]) if len(self._known) > 3 and self._known[3] else {}  # noqa: PLR2004 - see above
+        return dict(self._token[3]) if len(self._token) > 3 and self._token[3] else {}  # noqa: PLR2004 - see above

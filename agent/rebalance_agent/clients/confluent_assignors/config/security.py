@@ -1,7 +1,7 @@
-"""TLS and SASL settings of librdkafka in kafka-python's words.
+"""Translates TLS and SASL settings of librdkafka to kafka-python.
 
-Every setting that has to do with security is either in a table here or refused by name: half a translation would be a
-connection that is less secure than the user asked for.
+Every security setting is either in a table here or refused by name: an incomplete translation would make a connection
+less secure than the user asked for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TLS: Mapping[str, str] = {
     "ssl.key.password": "password of the private key",
     "enable.ssl.certificate.verification": "verification by the context, with the host name check",
 }
-"""librdkafka's setting -> what it becomes in the ``ssl_context`` that kafka-python is given."""
+"""librdkafka's setting -> its part in the ``ssl_context`` that is passed to kafka-python."""
 
 SASL: Mapping[str, str] = {
     "sasl.mechanism": "`sasl_mechanism`",
@@ -40,7 +40,7 @@ SASL: Mapping[str, str] = {
     "sasl.oauthbearer.config": "the argument of `oauth_cb`, which gives the tokens of both connections (OAUTHBEARER)",
     "sasl.oauthbearer.method": "only `default`, which is `oauth_cb`",
 }
-"""librdkafka's setting -> kafka-python's."""
+"""librdkafka's setting -> kafka-python's setting."""
 
 REFUSED: Mapping[str, str] = {
     "enable.sasl.oauthbearer.unsecure.jwt": "kafka-python makes no tokens of its own: use oauth_cb",
@@ -50,7 +50,7 @@ REFUSED: Mapping[str, str] = {
     "ssl.key.pem": "Python's ssl reads keys from files only: use ssl.key.location",
     "ssl.keystore.location": "Python's ssl reads no PKCS#12: use ssl.certificate.location and ssl.key.location",
 }
-"""What cannot be translated, with the way round. Others of their kind are refused without one."""
+"""Settings without a translation -> the workaround. Other security settings are refused with a general text."""
 
 _KINDS = ("ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "ssl_", "https.", "security.")
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -58,10 +58,10 @@ _MECHANISMS = ("GSSAPI", "OAUTHBEARER", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512
 
 
 def security(config: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
-    """kafka-python's settings for the same connections.
+    """kafka-python's settings for the same security.
 
     Raises:
-        InvalidInputError: a setting cannot be translated, or its value is none; the text names it, and no secret.
+        InvalidInputError: a setting has no translation or an invalid value; the text names it, but no secret.
     """
     for name in config:
         if name.startswith(_KINDS) and name not in {*TLS, *SASL, "security.protocol"}:

@@ -1,4 +1,4 @@
-"""What an application subscribes to: topics, and patterns that begin with ``^``, as librdkafka has them."""
+"""Topics and patterns of a subscription. Patterns begin with ``^``, as in librdkafka."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from rebalance_agent.errors import InvalidInputError
 __all__ = ["TOPICS_MAX", "SubscribeCall"]
 
 TOPICS_MAX = 100_000
-"""Entries of a subscription: more than a cluster has topics."""
+"""Maximum number of entries, more than a cluster has topics."""
 
 
 class SubscribeCall:
-    """One call of ``subscribe``."""
+    """The topics and patterns of one call of ``subscribe``."""
 
     def __init__(self, topics: Sequence[str]) -> None:
-        """Read ``topics``.
+        """Parse ``topics``.
 
         Raises:
-            InvalidInputError: there are none, or too many, or one is empty, or a pattern is not one.
+            InvalidInputError: the list is empty or too long, a topic is empty, or a pattern is invalid.
         """
         if isinstance(topics, str) or not 0 < len(topics) <= TOPICS_MAX:
             raise InvalidInputError("topics", f"must be a list of 1 to {TOPICS_MAX} topics or patterns")
@@ -35,16 +35,16 @@ class SubscribeCall:
                 self._names.add(topic)
 
     @property
-    def changes(self) -> bool:
-        """Whether other topics may be meant later on."""
+    def has_patterns(self) -> bool:
+        """Whether the subscription has patterns, so that its topics may change."""
         return bool(self._patterns)
 
-    def among(self, known: Callable[[], Iterable[str]]) -> tuple[str, ...]:
-        """The topics that are meant now; ``known`` lists the cluster's, and is asked only if there are patterns."""
+    def resolve(self, list_topics: Callable[[], Iterable[str]]) -> tuple[str, ...]:
+        """The topics that match now, sorted. ``list_topics`` lists the cluster's; it is called only for patterns."""
         if not self._patterns:
             return tuple(sorted(self._names))
-        found = {topic for topic in known() if any(pattern.search(topic) for pattern in self._patterns)}
-        return tuple(sorted(self._names | found))
+        matches = {topic for topic in list_topics() if any(pattern.search(topic) for pattern in self._patterns)}
+        return tuple(sorted(self._names | matches))
 
 
 def _pattern(text: str) -> re.Pattern[str]:

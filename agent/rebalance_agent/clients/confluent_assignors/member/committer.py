@@ -1,7 +1,7 @@
-"""Commits, one after the other, in a thread of their own: in the order in which they were asked for.
+"""Sends commits in order, one at a time, on a thread of its own.
 
-An older offset must not overtake a newer one on its way to the coordinator; callers that do not wait must not be held
-up; and stored offsets are due at intervals whether or not the application polls.
+An older offset must not overtake a newer one, asynchronous commits must not block the caller, and stored offsets are
+committed at intervals whether or not the application polls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Commit:
-    """Offsets on their way; ``error`` is None when they have arrived."""
+    """A requested commit; ``error`` is None if it succeeded. ``done`` is set after the response."""
 
     offsets: Offsets
     waited_for: bool
@@ -33,20 +33,23 @@ class Commit:
 
 
 class Committer:
-    """Sends with ``send``, which raises `KafkaException`; tells ``tell`` of commits that nobody waits for."""
+    """A queue of commits and the thread that sends them."""
 
     def __init__(
         self,
         send: Callable[[Offsets], None],
-        ledger: OffsetStore,
-        tell: Callable[[Commit], None],
+        offset_store: OffsetStore,
+        on_commit: Callable[[Commit], None],
         clock: Clock,
         interval_seconds: float | None,
     ) -> None:
-        """Commit what ``ledger`` has stored every ``interval_seconds``; None: only what is asked for."""
+        """Commit on request, and what ``offset_store`` has stored every ``interval_seconds``, if that is not None.
+
+        ``send`` commits, and raises `KafkaException`. ``on_commit`` is called after commits that no caller waits for.
+        """
         self._send = send
-        self._ledger = ledger
-        self._tell = tell
+        self._offset_store = offset_store
+        self._on_commit = on_commit
         self._clock = clock
         self._interval = interval_seconds
         self._changed = threading.Condition()
@@ -55,35 +58,35 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="rebalance-agent-commits", daemon=True)
 
     def start(self) -> None:
-        """Begin, once."""
+        """Start the thread, if it does not run."""
         if self._thread.ident is None:
             self._thread.start()
 
-    def soon(self, offsets: Offsets) -> None:
-        """Commit ``offsets``, and tell of it when it is done."""
-        self._ask(Commit(offsets, waited_for=False))
+    def commit_async(self, offsets: Offsets) -> None:
+        """Queue ``offsets`` and return; ``on_commit`` is called after the response."""
+        self._enqueue(Commit(offsets, waited_for=False))
 
-    def now(self, offsets: Offsets) -> None:
-        """Commit ``offsets`` and wait for it.
+    def commit_sync(self, offsets: Offsets) -> None:
+        """Commit ``offsets`` and wait for the response.
 
         Raises:
-            KafkaException: it did not work.
+            KafkaException: the commit failed.
         """
         commit = Commit(offsets, waited_for=True)
-        self._ask(commit)
+        self._enqueue(commit)
         commit.done.wait()
         if commit.error is not None:
             raise KafkaException(commit.error)
 
     def stop(self) -> None:
-        """Finish what is asked for, and end."""
+        """Send the queued commits, then end the thread."""
         with self._changed:
             self._stopping = True
             self._changed.notify_all()
         if self._thread.ident is not None:
             self._thread.join()
 
-    def _ask(self, commit: Commit) -> None:
+    def _enqueue(self, commit: Commit) -> None:
         with self._changed:
             self._queue.append(commit)
             self._changed.notify_all()
@@ -98,31 +101,31 @@ class Committer:
                 self._queue.clear()
                 if self._stopping and not batch:
                     return
-            for together in _gathered(batch):
-                self._carry_out(together)
+            for request in _batched(batch):
+                self._carry_out(request)
             if self._interval is not None and self._clock.monotonic() >= due:
                 due = self._clock.monotonic() + self._interval
-                if offsets := self._ledger.due():
+                if offsets := self._offset_store.due():
                     self._carry_out([Commit(offsets, waited_for=False)])
 
     def _carry_out(self, commits: list[Commit]) -> None:
-        offsets = {partition: offset for each in commits for partition, offset in each.offsets.items()}
+        offsets = {partition: offset for commit in commits for partition, offset in commit.offsets.items()}
         error = None
         try:
             self._send(offsets)
-            self._ledger.committed(offsets)
+            self._offset_store.committed(offsets)
         except KafkaException as failed:
             error = failed.args[0]
             _logger.info("offsets not committed: %s", error)
-        for each in commits:
-            each.error = error
-            each.done.set()
-            if not each.waited_for:
-                self._tell(each)
+        for commit in commits:
+            commit.error = error
+            commit.done.set()
+            if not commit.waited_for:
+                self._on_commit(commit)
 
 
-def _gathered(commits: list[Commit]) -> list[list[Commit]]:
-    """Commits that nobody waits for travel together: an application may ask for one with every record."""
+def _batched(commits: list[Commit]) -> list[list[Commit]]:
+    """``commits`` grouped into requests. Adjacent asynchronous ones share a request: there may be one per record."""
     groups: list[list[Commit]] = []
     for commit in commits:
         if groups and not commit.waited_for and not groups[-1][-1].waited_for:

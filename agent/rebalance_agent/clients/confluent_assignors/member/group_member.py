@@ -1,4 +1,4 @@
-"""The member: kafka-python's consumer, which joins, sends heartbeats, assigns and commits, and fetches nothing."""
+"""The group member: kafka-python's consumer, which joins, sends heartbeats, assigns and commits, but never fetches."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from rebalance_agent.instrumentation.rebalance_listener import Partitions, Rebal
 
 __all__ = ["MemberConsumer"]
 
-_LOOK_SECONDS = 1.0
-"""How often who waits for the application looks whether it still polls: its poll may have ended since."""
+_CHECK_SECONDS = 1.0
+"""Interval at which a waiting callback checks whether the application still polls; its poll may have ended since."""
 
 
 class MemberConsumer(KafkaConsumer):
-    """A consumer whose rebalance callbacks run on another thread, and are reported as they run there."""
+    """A consumer whose rebalance callbacks run, and are timed, on the application's thread."""
 
     def __init__(
         self,
         callbacks: Rebalancing,
         handover: ThreadHandover,
-        watch: PollInterval,
+        poll_interval: PollInterval,
         *,
         cooperative: bool,
         **configs: Any,  # noqa: ANN401
     ) -> None:
-        """Connect, which takes a moment.
+        """Connect to the cluster; this blocks.
 
         Args:
-            callbacks: what to do on the application's thread, as a rebalance listener.
-            handover: the way there.
-            watch: whether the application still polls.
-            cooperative: the protocol of the strategies.
+            callbacks: rebalance listener whose methods run on the application's thread.
+            handover: passes them to that thread.
+            poll_interval: tells whether the application still polls.
+            cooperative: whether the strategies are cooperative.
             configs: as `KafkaConsumer`.
 
         """
@@ -50,21 +50,21 @@ class MemberConsumer(KafkaConsumer):
         try:
             super().__init__(**configs)
         except BaseException:
-            # kafka-python leaves its thread and connections behind; there may be many more attempts.
+            # kafka-python leaves its thread and connections open; this may be retried many times.
             if client := getattr(self, "_client", None):
                 client.close()
             raise
         timed = self._instrumentation.listener(callbacks, cooperative=cooperative)
-        self._listener = _Listener(self, timed, handover, watch, WakeupNotifier(self._net))
+        self._listener = _Listener(self, timed, handover, poll_interval, WakeupNotifier(self._net))
 
     @property
     def lost_callback(self) -> Callable[[Partitions], object]:
-        """What to call on the application's thread with partitions that were lost while this member was away."""
+        """The timed lost callback, to be called on the application's thread."""
         return self._listener.timed.on_partitions_lost
 
     @property
     def revoked_callback(self) -> Callable[[Partitions], object]:
-        """What to call on the application's thread with partitions that it gives up itself."""
+        """The timed revoked callback, to be called on the application's thread."""
         return self._listener.timed.on_partitions_revoked
 
     @property
@@ -72,21 +72,21 @@ class MemberConsumer(KafkaConsumer):
         """Whether the member is in a generation."""
         return bool(self._membership().joined)
 
-    def known_topics(self) -> Iterable[str]:
-        """The cluster's topics, internal ones left out.
+    def list_topics(self) -> Iterable[str]:
+        """The cluster's topics without internal ones.
 
         Raises:
-            ClusterError: it does not answer.
+            ClusterError: the cluster does not answer.
         """
-        return self._aside.ask(_visible_topics)
+        return self._admin_thread.ask(_visible_topics)
 
     def follow(self, topics: Sequence[str]) -> None:
-        """Subscribe to exactly ``topics``."""
-        # Not by our own class's `subscribe`: that would time the wait for the application, and not its callback.
+        """Subscribe to ``topics`` instead of the previous ones."""
+        # `KafkaConsumer.subscribe` would time the wait for the application as well, not its callback only.
         kafka.KafkaConsumer.subscribe(self, topics=topics, listener=self._listener)
 
     def _positions(self, partitions: Collection[Partition]) -> Offsets:
-        # What it reads itself is nothing: the application's records come by another consumer.
+        # The member reads no records; the application's positions are those of the data consumer.
         return self._callbacks.positions(partitions)
 
     def leave(self) -> None:
@@ -95,31 +95,31 @@ class MemberConsumer(KafkaConsumer):
             kafka.KafkaConsumer.unsubscribe(self)
 
     def close(self, autocommit: bool = True, timeout_ms: float | None = None) -> None:
-        """As `KafkaConsumer.close`, without a callback: what the application owned it has given up already."""
+        """As `KafkaConsumer.close`, without callbacks: the application has given up its partitions before."""
         self._listener.muted = True
         super().close(autocommit=autocommit, timeout_ms=timeout_ms)
 
 
 def _visible_topics(admin: KafkaAdminClient) -> list[str]:
-    return [each["name"] for each in admin.describe_topics() if not each["is_internal"]]
+    return [topic["name"] for topic in admin.describe_topics() if not topic["is_internal"]]
 
 
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-python is untyped
-    """Runs on kafka-python's IO loop, which goes on sending heartbeats while the application is waited for."""
+    """Rebalance listener on kafka-python's I/O loop, which sends heartbeats while it waits for the application."""
 
     def __init__(
         self,
         member: MemberConsumer,
         timed: RebalanceListener,
         handover: ThreadHandover,
-        watch: PollInterval,
+        poll_interval: PollInterval,
         wakeup: WakeupNotifier,
     ) -> None:
         self.timed = timed
         self.muted = False
         self._member = member
         self._handover = handover
-        self._watch = watch
+        self._poll_interval = poll_interval
         self._wakeup = wakeup
 
     async def on_partitions_revoked(self, revoked: Iterable[kafka.TopicPartition]) -> None:
@@ -127,7 +127,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
             await self._on_application_thread(partial(self.timed.on_partitions_revoked, frozenset(revoked)))
 
     async def on_partitions_assigned(self, assigned: Iterable[kafka.TopicPartition]) -> None:
-        # Neither fetched here nor positioned: that spares the brokers requests for offsets nobody wants.
+        # Paused and with a position, so that kafka-python requests neither records nor offsets.
         self._member.pause(*assigned)
         for partition in assigned:
             self._member.seek(partition, 0)
@@ -141,6 +141,6 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc] # kafka-p
         task = Task(run, self._wakeup.notify)
         self._handover.offer(task)
         while not task.done:
-            if self._watch.exceeded and self._handover.withdraw(task):
+            if self._poll_interval.exceeded and self._handover.withdraw(task):
                 raise Abandoned
-            await self._wakeup(min(_LOOK_SECONDS, max(self._watch.remaining_seconds, 0.001)))
+            await self._wakeup(min(_CHECK_SECONDS, max(self._poll_interval.remaining_seconds, 0.001)))

@@ -1,4 +1,4 @@
-"""The thread that keeps this consumer in its group, whatever the application does meanwhile."""
+"""The thread that polls the group member, so that it stays in the group whatever the application does."""
 
 from __future__ import annotations
 
@@ -26,90 +26,98 @@ __all__ = ["MembershipThread"]
 _logger = logging.getLogger(__name__)
 
 POLL_MS = 200
-"""One poll of the member: how long ``subscribe``, ``unsubscribe`` and ``close`` may wait before they are heard."""
+"""Timeout of the member's poll: maximum delay before ``subscribe``, ``unsubscribe`` and ``close`` take effect."""
 
-PATIENCE_SECONDS = 1.0
-"""Between attempts when the group cannot be joined."""
+RETRY_SECONDS = 1.0
+"""Delay between attempts to join the group, and between checks of a handed over task."""
 
 LEAVE_MS = 5_000
-"""For the group's coordinator to take a leave. A member that joins at that moment is heard only after the join."""
+"""Timeout of the member's close. A member that is joining can leave only after the join."""
 
 COMMIT_MS = 30_000
-"""For a commit, with all its attempts; kafka-python's own default."""
+"""Timeout of a commit with its retries; kafka-python's own default."""
 
 REJOIN_SECONDS = 0.05
-"""Between attempts to commit while the member is joining: only a moment lies between JoinGroup and SyncGroup."""
+"""Delay between attempts to commit while the member joins: SyncGroup follows JoinGroup soon."""
 
 
 class MembershipThread:
-    """Joins and leaves as told, and tells ``report`` what goes wrong. `commit` may be called by another thread."""
+    """Joins and leaves on request, and commits. Its methods may be called by other threads."""
 
     def __init__(
         self,
         connect: Callable[[], MemberConsumer],
         handover: ThreadHandover,
-        watch: PollInterval,
-        ledger: OffsetStore,
+        poll_interval: PollInterval,
+        offset_store: OffsetStore,
         report: Callable[[KafkaError], None],
         clock: Clock,
         refresh_seconds: float,
     ) -> None:
-        """Make the member with ``connect`` when it is first needed.
+        """No thread runs before `subscribe`.
 
-        Patterns are held against the cluster's topics every ``refresh_seconds``.
+        Args:
+            connect: makes the member, when it is first needed.
+            handover: passes callbacks to the application's thread.
+            poll_interval: tells whether the application still polls.
+            offset_store: the owned partitions.
+            report: called with errors that the application's poll has to return.
+            clock: for commits and patterns.
+            refresh_seconds: how often patterns are matched against the cluster's topics.
+
         """
         self._connect = connect
         self._handover = handover
-        self._watch = watch
-        self._ledger = ledger
+        self._poll_interval = poll_interval
+        self._offset_store = offset_store
         self._report = report
         self._clock = clock
         self._refresh_seconds = refresh_seconds
         self._changed = threading.Condition()
-        self._wanted: SubscribeCall | None = None
+        self._requested: SubscribeCall | None = None
         self._closing = False
         self._fenced_by: kafka.errors.FencedInstanceIdError | None = None
         self._member: MemberConsumer | None = None
-        self._in_group = threading.Lock()  # so that no commit is sent as from nobody while the member leaves
-        self._following: tuple[SubscribeCall, tuple[str, ...]] | None = None
-        self._looked = 0.0
+        self._in_group = threading.Lock()  # held while the member leaves, so that no commit is sent without a member id
+        self._subscribed: tuple[SubscribeCall, tuple[str, ...]] | None = None
+        self._listed_seconds = 0.0
         self._thread = threading.Thread(target=self._run, name="rebalance-agent-membership", daemon=True)
 
-    def subscribe(self, wanted: SubscribeCall | None) -> None:
-        """From soon on be a member for ``wanted``; None: leave."""
+    def subscribe(self, requested: SubscribeCall | None) -> None:
+        """Join with ``requested``, or with None leave the group; the thread does it soon."""
         with self._changed:
-            self._wanted = wanted
+            self._requested = requested
             self._changed.notify_all()
         if self._thread.ident is None:
             self._thread.start()
 
     def begin_close(self) -> None:
-        """From soon on leave and end; the application goes on serving the handover until `closed`."""
+        """Make the thread leave and end. The application has to serve the handover until `closed`."""
         with self._changed:
             self._closing = True
             self._changed.notify_all()
 
     def closed(self, timeout_seconds: float) -> bool:
-        """Wait for the end; False if it has not come in time."""
+        """Wait for the thread to end; False after ``timeout_seconds``."""
         if self._thread.ident is not None:
             self._thread.join(timeout_seconds)
         return not self._thread.is_alive()
 
     @property
     def group_metadata(self) -> Any | None:  # noqa: ANN401 - kafka-python's ConsumerGroupMetadata
-        """Generation and ids as kafka-python has them; None before there is a member."""
+        """kafka-python's group metadata (generation and ids); None before the first join."""
         return None if self._member is None else self._member.group_metadata()
 
     @property
     def standbys(self) -> frozenset[tuple[str, int]]:
-        """The (topic, partition) that the last assignment asks for a copy of."""
+        """(topic, partition) pairs that this consumer has to keep a copy of, by the last assignment."""
         return frozenset() if self._member is None else frozenset(tuple(each) for each in self._member.standbys())
 
     def commit(self, offsets: Offsets) -> None:
-        """Commit as a member of the present generation, and wait for the answer.
+        """Commit with the member's current generation, and wait for the response.
 
         Raises:
-            KafkaException: the coordinator refuses it (``UNKNOWN_MEMBER_ID``, ``ILLEGAL_GENERATION``,
+            KafkaException: the coordinator refuses the commit (``UNKNOWN_MEMBER_ID``, ``ILLEGAL_GENERATION``,
                 ``FENCED_INSTANCE_ID``, ...), or cannot be reached.
         """
         until = self._clock.monotonic() + COMMIT_MS / 1000
@@ -126,130 +134,130 @@ class MembershipThread:
                 threading.Event().wait(REJOIN_SECONDS)
             except kafka.errors.KafkaError as error:
                 if isinstance(error, kafka.errors.FencedInstanceIdError):
-                    self._fenced_by = error  # kafka-python's heartbeats stop without a word when they are told so
+                    self._fenced_by = error  # kafka-python's heartbeats stop silently after this error
                 raise KafkaException(confluent_error(error)) from error
             else:
                 return
 
     @property
     def _topics(self) -> tuple[str, ...]:
-        return () if self._following is None else self._following[1]
+        return () if self._subscribed is None else self._subscribed[1]
 
     def _run(self) -> None:
-        trouble = ""
+        last_failure = ""
         while not self._closing:
             try:
-                self._round()
-            except Exception as error:  # noqa: BLE001 - whatever it is: the member must not silently be none
+                self._run_once()
+            except Exception as error:  # noqa: BLE001 - the thread has to go on, whatever failed
                 if isinstance(error.__cause__, Abandoned):
-                    self._lose()
+                    self._leave_late()
                     continue
                 if isinstance(error, kafka.errors.FencedInstanceIdError):
                     self._end_fenced(error)
                 else:
-                    trouble = self._say(error, trouble)
-                self._pause(PATIENCE_SECONDS)
+                    last_failure = self._report_failure(error, last_failure)
+                self._pause(RETRY_SECONDS)
             else:
-                trouble = ""
+                last_failure = ""
         self._close()
 
-    def _round(self) -> None:
-        if self._fenced_by is not None and self._following is not None:
+    def _run_once(self) -> None:
+        if self._fenced_by is not None and self._subscribed is not None:
             raise self._fenced_by
         with self._changed:
-            wanted = self._wanted
-            if self._following is None and (wanted is None or self._fenced_by is not None):
-                self._changed.wait_for(lambda: self._closing or self._wanted is not wanted)
+            requested = self._requested
+            if self._subscribed is None and (requested is None or self._fenced_by is not None):
+                self._changed.wait_for(lambda: self._closing or self._requested is not requested)
                 return
-        if wanted is None:
-            self._hand_back()
+        if requested is None:
+            self._revoke_owned()
             self._leave()
             return
         member = self._member = self._member or self._connect()
-        self._follow(member, wanted)
+        self._follow(member, requested)
         if not self._topics:
             self._pause(self._refresh_seconds)
             return
         member.poll(timeout_ms=POLL_MS)
-        if self._watch.exceeded:
-            self._lose()
+        if self._poll_interval.exceeded:
+            self._leave_late()
 
-    def _follow(self, member: MemberConsumer, wanted: SubscribeCall) -> None:
-        current = self._following
+    def _follow(self, member: MemberConsumer, requested: SubscribeCall) -> None:
+        current = self._subscribed
         now = self._clock.monotonic()
-        known = current is not None and current[0] is wanted
-        if known and not (wanted.changes and now - self._looked >= self._refresh_seconds):
+        unchanged = current is not None and current[0] is requested
+        if unchanged and not (requested.has_patterns and now - self._listed_seconds >= self._refresh_seconds):
             return
-        topics = wanted.among(member.known_topics)
-        self._looked = now
+        topics = requested.resolve(member.list_topics)
+        self._listed_seconds = now
         if topics != self._topics:
             if topics:
                 member.follow(topics)
             else:
-                self._hand_back()
+                self._revoke_owned()
                 self._leave()
-        self._following = (wanted, topics)
+        self._subscribed = (requested, topics)
 
-    def _hand_back(self) -> None:
-        """Before the member leaves on the application's wish: what it owns is revoked."""
+    def _revoke_owned(self) -> None:
+        """Have owned partitions revoked before the member leaves on request."""
         member = self._member
-        owned = self._ledger.owned
+        owned = self._offset_store.owned
         if member is None or not owned:
             return
         callback = member.revoked_callback if member.joined else member.lost_callback
         task = Task(partial(callback, _partitions(owned)))
         self._handover.offer(task)
-        while not self._handover.await_done(task, PATIENCE_SECONDS):
-            if self._watch.exceeded and self._handover.withdraw(task):
-                self._lose()
+        while not self._handover.await_done(task, RETRY_SECONDS):
+            if self._poll_interval.exceeded and self._handover.withdraw(task):
+                self._leave_late()
                 return
 
-    def _lose(self) -> None:
-        """The application polls too rarely: leave at once (KIP-62), tell it when it comes, and begin anew."""
-        late_ms = max(0, round(-1000 * self._watch.remaining_seconds))
+    def _leave_late(self) -> None:
+        """Leave the group because the application polls too rarely (KIP-62), and report it at its next poll."""
+        late_ms = max(0, round(-1000 * self._poll_interval.remaining_seconds))
         self._leave()
         self._report(
             KafkaError(
                 KafkaError._MAX_POLL_EXCEEDED,  # noqa: SLF001
-                f"Application maximum poll interval ({self._watch.interval_ms}ms) exceeded by {late_ms}ms "
+                f"Application maximum poll interval ({self._poll_interval.interval_ms}ms) exceeded by {late_ms}ms "
                 "(adjust max.poll.interval.ms for long-running message processing): leaving group",
             )
         )
-        self._lost()
+        self._hand_over_lost()
 
-    def _lost(self) -> None:
-        """Tell the application what is not its own any more, and wait until it knows."""
+    def _hand_over_lost(self) -> None:
+        """Have the lost callback run by the application, and wait for that."""
         member = self._member
-        owned = self._ledger.owned
+        owned = self._offset_store.owned
         callback = partial(member.lost_callback, _partitions(owned)) if member is not None and owned else _nothing
         task = Task(callback)
         self._handover.offer(task)
-        while not self._handover.await_done(task, PATIENCE_SECONDS):
+        while not self._handover.await_done(task, RETRY_SECONDS):
             pass
 
     def _leave(self) -> None:
         with self._in_group:
             if self._member is not None and self._topics:
-                _quietly(self._member.leave)
-            self._following = None
+                _log_failure(self._member.leave)
+            self._subscribed = None
 
     def _end_fenced(self, error: kafka.errors.FencedInstanceIdError) -> None:
-        """Another consumer has this one's ``group.instance.id``: there is no way back in."""
+        """Leave for good: another consumer has joined with this one's ``group.instance.id``."""
         self._fenced_by = error
         self._leave()
         self._report(confluent_error(error))
-        self._lost()
+        self._hand_over_lost()
 
     def _close(self) -> None:
         try:
-            self._hand_back()
+            self._revoke_owned()
         finally:
             if self._member is not None:
-                _quietly(partial(self._member.close, autocommit=False, timeout_ms=LEAVE_MS))
+                _log_failure(partial(self._member.close, autocommit=False, timeout_ms=LEAVE_MS))
 
-    def _say(self, error: Exception, before: str) -> str:
+    def _report_failure(self, error: Exception, last_failure: str) -> str:
         text = f"{type(error).__name__}: {error}"
-        if text != before:
+        if text != last_failure:
             _logger.warning("the group cannot be joined: %s", text)
             if not (isinstance(error, ClusterError) or getattr(error, "retriable", False)):
                 self._report(confluent_error(error))
@@ -257,16 +265,16 @@ class MembershipThread:
 
     def _pause(self, seconds: float) -> None:
         with self._changed:
-            wanted = self._wanted
-            self._changed.wait_for(lambda: self._closing or self._wanted is not wanted, seconds)
+            requested = self._requested
+            self._changed.wait_for(lambda: self._closing or self._requested is not requested, seconds)
 
 
 def _partitions(owned: frozenset[tuple[str, int]]) -> frozenset[kafka.TopicPartition]:
     return frozenset(kafka.TopicPartition(*each) for each in owned)
 
 
-def _quietly(leave: Callable[[], object]) -> None:
-    """Who does not hear that the member leaves, finds out when its session ends."""
+def _log_failure(leave: Callable[[], object]) -> None:
+    """Call ``leave`` and log its failure: without a LeaveGroup the member's session ends later."""
     try:
         leave()
     except Exception:
@@ -274,4 +282,4 @@ def _quietly(leave: Callable[[], object]) -> None:
 
 
 def _nothing() -> None:
-    """There was nothing to lose; that the application polls again is what was waited for."""
+    """Task without partitions: it only waits until the application polls again."""

@@ -1,7 +1,7 @@
-"""Work that the membership thread hands over to the application's thread, and waits for.
+"""Passes tasks from the membership thread to the application's thread, and waits for them.
 
 Kafka's own consumers run rebalance callbacks on the thread that polls, inside ``poll``, and rejoin only when the
-callback has returned. One task at a time: a rebalance goes on when its step is done.
+callback has returned. There is one task at a time: a rebalance goes on when its step is done.
 """
 
 from __future__ import annotations
@@ -12,51 +12,51 @@ from collections.abc import Callable
 __all__ = ["Abandoned", "Task", "ThreadHandover"]
 
 
-class Abandoned(Exception):  # noqa: N818 - it is not an error: whoever waits has something better to do
-    """The application did not come for the task, and by now it would be too late."""
+class Abandoned(Exception):  # noqa: N818 - no error, but the end of the waiting
+    """The application did not poll in time to run the task."""
 
 
 class Task:
-    """One thing to do on the application's thread; ``on_done`` is called there once it is done."""
+    """A task for the application's thread. ``on_done`` is called there after ``run``."""
 
     def __init__(self, run: Callable[[], object], on_done: Callable[[], object] = lambda: None) -> None:
-        """Hand over ``run``."""
+        """A task that calls ``run``."""
         self.run = run
         self.on_done = on_done
         self.done = False
 
 
 class ThreadHandover:
-    """Where the two threads meet. The membership thread offers, the application takes and finishes."""
+    """Holds the task that the membership thread offers until the application's thread runs it."""
 
     def __init__(self) -> None:
-        """Start with nothing to do."""
+        """Start without a task."""
         self._changed = threading.Condition()
         self._offered: Task | None = None
         self.busy = False
-        """Whether a task is being carried out: asked on the application's thread, whether this is inside of one."""
+        """Whether a task runs now. Read on the application's thread: whether the caller is inside of it."""
 
     @property
     def waiting(self) -> bool:
-        """Whether there is a task to take; cheap enough to ask before every record."""
+        """Whether a task is offered. Cheap, without the lock."""
         return self._offered is not None
 
     def offer(self, task: Task) -> None:
-        """Let the application have ``task``."""
+        """Offer ``task`` to the application."""
         with self._changed:
             self._offered = task
             self._changed.notify_all()
 
     def withdraw(self, task: Task) -> bool:
-        """Take ``task`` back; False if the application has it already, and finishes it."""
+        """Take ``task`` back; False if the application runs it already."""
         with self._changed:
-            mine = self._offered is task
-            if mine:
+            offered = self._offered is task
+            if offered:
                 self._offered = None
-            return mine
+            return offered
 
     def carry_out(self) -> bool:
-        """Do what is offered, on this thread; False if there is nothing. What the task raises comes out."""
+        """Run the offered task on this thread; False if there is none. Exceptions of the task are passed on."""
         with self._changed:
             task, self._offered = self._offered, None
         if task is None:
@@ -73,11 +73,11 @@ class ThreadHandover:
         return True
 
     def await_offer(self, timeout_seconds: float) -> None:
-        """Wait until there is something to take, or the time is over."""
+        """Wait until a task is offered, or for ``timeout_seconds``."""
         with self._changed:
             self._changed.wait_for(lambda: self._offered is not None, timeout_seconds)
 
     def await_done(self, task: Task, timeout_seconds: float) -> bool:
-        """Wait until the application has finished ``task``; False if the time is over first."""
+        """Wait until ``task`` is done; False after ``timeout_seconds``."""
         with self._changed:
             return self._changed.wait_for(lambda: task.done, timeout_seconds)
