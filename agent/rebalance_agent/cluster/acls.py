@@ -9,6 +9,7 @@ from typing import Literal
 __all__ = ["allow_command", "mechanism_of", "principal_of"]
 
 UNKNOWN_PRINCIPAL = "User:..."
+"""Placeholder for a principal that only the brokers know."""
 
 
 def allow_command(

@@ -11,7 +11,11 @@ from rebalance_agent.errors import ClusterError
 __all__ = ["SILENCE_MAX_S", "records_before"]
 
 BATCH_MAX = 5_000
+"""Records per read."""
+
 WAIT_S = 0.1
+"""Seconds that one read waits for a record."""
+
 
 SILENCE_MAX_S = 30.0
 """Seconds without progress after which reading fails: a broker that has records sends them sooner."""

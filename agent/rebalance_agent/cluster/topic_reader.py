@@ -12,6 +12,8 @@ from rebalance_agent.cluster.admin_client import ANSWER_TIMEOUT_S, raise_cluster
 __all__ = ["BEGINNING", "QUEUE_TUNING", "TopicReader", "TopicRecord"]
 
 BEGINNING: int = OFFSET_BEGINNING
+"""The offset that stands for a partition's first one."""
+
 
 QUEUE_TUNING = {
     # Records of commits have some 60 bytes, and librdkafka takes 400 more for each queued record: bounded in bytes

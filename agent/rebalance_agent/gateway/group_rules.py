@@ -25,6 +25,8 @@ RULE_TEXT_MAX = 65_536
 """Characters of all rules together: a hundred rules with long settings."""
 
 FIELD = "gateway_groups"
+"""The setting that errors name."""
+
 
 _RULES = re.compile(r";\s+|;?\s*\n\s*")
 _SETTINGS = re.compile(r",\s*(?=assignment\.)")

@@ -36,12 +36,17 @@ CLASSIC_TUNING = {
 """librdkafka settings of the classic protocol; under ``group.protocol=consumer`` (KIP-848) brokers decide these."""
 
 POLL_S = 0.1
+"""Seconds that one poll of the group's consumer takes: how late a stop is noticed."""
+
 ABSENT_WAIT_S = 0.5
+"""Seconds between two looks for a topic that does not exist yet."""
+
 
 HANDOVER_S = 3.0
 """Seconds for which a revocation waits for the partitions' first snapshot; far below any session timeout."""
 
 HANDOVER_LOOK_S = 0.05
+"""Seconds between two looks for these snapshots."""
 
 
 class Ownership(Protocol):

@@ -29,7 +29,11 @@ TOPIC_AGAIN_S = 60.0
 """Seconds between two looks at the topic's existence and partitions, which hardly ever change."""
 
 READ_MAX = 500
+"""Records per read."""
+
 WAIT_S = 0.5
+"""Seconds that one read waits for a record: how late a stop is noticed."""
+
 TUNING = {"fetch.wait.max.ms": "5000", "fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "4096"}
 
 _NUMBERS = 3

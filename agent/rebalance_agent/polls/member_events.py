@@ -37,8 +37,14 @@ PAST_RECORDS = 500
 """Older records of each partition that are read only for members' workloads: some tenths of a second in all."""
 
 READ_MAX = 1_000
+"""Records per read."""
+
 WAIT_S = 0.25
+"""Seconds that one read waits for a record: how late a stop or a rewind is noticed."""
+
 ABSENT_WAIT_S = 0.5
+"""Seconds between two looks for a topic that does not exist yet."""
+
 TUNING = {"fetch.queue.backoff.ms": "10", "queued.max.messages.kbytes": "8192"}
 
 _KINDS = (MemberEvent.KIND, AssignEvent.KIND)

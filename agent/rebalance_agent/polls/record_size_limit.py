@@ -14,6 +14,8 @@ LIMIT_EVERY_S = 600.0
 """Seconds between two reads: the setting hardly ever changes."""
 
 SETTING = "max.message.bytes"
+"""The topic's setting with the largest record, in bytes."""
+
 
 _log = logging.getLogger(__name__)
 

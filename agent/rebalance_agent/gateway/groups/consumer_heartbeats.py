@@ -37,6 +37,7 @@ METADATA_VERSION = 12
 """The first Metadata version with topic ids in requests and responses; brokers with KIP-848 have it."""
 
 JOINING, LEAVING_FOR_A_WHILE = 0, -2
+"""Member epochs of a member that joins, and of a static one that leaves and may return (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True)

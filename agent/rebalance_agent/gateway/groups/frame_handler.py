@@ -24,6 +24,8 @@ __all__ = [
 NO_ERROR = 0
 INCONSISTENT_GROUP_PROTOCOL = 23
 REBALANCE_IN_PROGRESS = 27
+"""Kafka's error codes."""
+
 
 LOST = {22: "ILLEGAL_GENERATION", 25: "UNKNOWN_MEMBER_ID", 82: "FENCED_INSTANCE_ID", 110: "FENCED_MEMBER_EPOCH"}
 """Error codes that end a membership, with their names in Kafka."""

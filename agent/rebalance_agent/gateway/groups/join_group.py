@@ -29,6 +29,8 @@ from rebalance_agent.model.group import RebalanceProtocol
 __all__ = ["JoinGroupHandler"]
 
 MEMBER_ID_REQUIRED = 79
+"""Kafka's error code for a first JoinGroup, with the member id to join with (KIP-394)."""
+
 
 RECENT_MAX = 32
 """Groups of one connection whose last member is remembered: a consumer is in one group."""

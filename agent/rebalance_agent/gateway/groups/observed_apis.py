@@ -37,6 +37,7 @@ from rebalance_agent.gateway.transport.kafka_messages import Ask
 __all__ = ["FetchHandler", "HeartbeatHandler", "LeaveGroupHandler", "OffsetCommitHandler", "TxnOffsetCommitHandler"]
 
 STALE_MEMBER_EPOCH = 113
+"""Kafka's error code for a commit of an earlier epoch (KIP-848)."""
 
 
 @dataclass(frozen=True, slots=True)

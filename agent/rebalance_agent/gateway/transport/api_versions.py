@@ -16,6 +16,8 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["API_VERSIONS", "NEWEST", "NOT_OFFERED", "with_known_version", "with_offered_versions"]
 
 API_VERSIONS: int = ApiVersionsResponse.API_KEY
+"""The API key of ApiVersions."""
+
 
 _FETCH_WITHOUT_ADDRESSES = 15
 """Newest Fetch version without brokers' addresses in responses (KIP-951): these are to pass unread."""

@@ -57,6 +57,8 @@ END_SECONDS_MAX = 60.0
 """Seconds for which one direction goes on after the other has ended: brokers and clients end both at once."""
 
 SASL_HANDSHAKE = 17
+"""The API key of SaslHandshake."""
+
 _CORRELATION = struct.Struct(">i")
 _ANSWER_BYTES_MIN = 4
 

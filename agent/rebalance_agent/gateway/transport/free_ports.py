@@ -14,6 +14,8 @@ PORT_MAX = 65_535
 """The highest TCP port."""
 
 BACKLOG = 128
+"""Connections that the kernel queues until they are accepted, which takes a moment."""
+
 
 RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 """The file with Linux's ephemeral port range, 32768 to 60999 by default."""

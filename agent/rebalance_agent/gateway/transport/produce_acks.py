@@ -14,6 +14,8 @@ from rebalance_agent.gateway.transport.request_head import RequestHead
 __all__ = ["PRODUCE", "wants_no_answer"]
 
 PRODUCE: int = ProduceRequest.API_KEY
+"""The API key of Produce."""
+
 
 _TRANSACTIONAL_SINCE = 3
 

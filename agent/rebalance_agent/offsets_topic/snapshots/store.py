@@ -40,6 +40,8 @@ AGAIN_S = 60.0
 """Minimum seconds between two times that partitions are read again for their snapshots."""
 
 QUEUE_KILOBYTES_MAX = 32 * 1024
+"""librdkafka's queue of records to be written, in KiB; it holds several of the largest messages."""
+
 MESSAGE_BYTES_MAX = 8 * 1024 * 1024
 """Bytes of a message: a group's record of a megabyte, the offsets topic's default limit, must fit with what we add."""
 
