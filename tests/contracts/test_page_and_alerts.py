@@ -8,7 +8,7 @@ from pathlib import Path
 from alerts.values import load, seconds
 
 from rebalance_agent.ui.page import trouble
-from rebalance_agent.ui.svg.readable import duration
+from rebalance_agent.ui.words import rounded_duration
 
 ALERTS = load().alerts
 PAGE = Path(__file__).parents[2] / "docs" / "page.md"
@@ -29,7 +29,7 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
 def test_the_documentation_of_the_page_has_them_too():
     text = PAGE.read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| ((?:hurts|look): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
-    long = duration(trouble.LONG_S).replace("\N{NO-BREAK SPACE}", " ")
+    long = rounded_duration(trouble.LONG_S).replace("\N{NO-BREAK SPACE}", " ")
     assert f"hurts: rebalances for more than {long}" in shown
     for said in ("hurts: storm", "look: a member failed that had ... partitions"):
         assert f"{trouble.STORM_S / 60:.0f} minutes" in shown[said]

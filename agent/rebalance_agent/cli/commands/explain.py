@@ -19,7 +19,7 @@ from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, paragraphs, whole_rebalances
-from rebalance_agent.ui.sentences.words import plural, printable
+from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["add_parser", "run"]
 

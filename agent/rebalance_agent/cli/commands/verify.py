@@ -14,7 +14,7 @@ from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cli.verify_reports import verified
 from rebalance_agent.errors import RebalanceAgentError
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 

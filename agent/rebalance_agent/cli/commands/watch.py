@@ -19,7 +19,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.cli.screens.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 

@@ -16,7 +16,7 @@ from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 

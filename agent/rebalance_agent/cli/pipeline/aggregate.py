@@ -22,7 +22,7 @@ from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run", "say_broken"]
 

@@ -34,7 +34,7 @@ from rebalance_agent.pipeline.ingest.backfill import (
 from rebalance_agent.pipeline.ingest.log_rows import LogRows
 from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
 from rebalance_agent.tracking.log_replay import LogFacts
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "facts_in", "run", "tell_gaps", "tell_ranges"]
 

@@ -19,7 +19,7 @@ from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.cli.screens.watch_table import COLUMNS, WatchRow, group_rows, matching
-from rebalance_agent.ui.sentences.words import plural, printable
+from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
 

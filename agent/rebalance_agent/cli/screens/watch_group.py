@@ -25,7 +25,7 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["GroupScreen"]
 

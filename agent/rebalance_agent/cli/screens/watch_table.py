@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
-from rebalance_agent.ui.sentences.words import UNKNOWN, duration, printable, stall_text
+from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text
 
 __all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "matching", "table_text"]
 

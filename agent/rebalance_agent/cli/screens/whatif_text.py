@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
-from rebalance_agent.ui.sentences.words import UNKNOWN, plural, printable
+from rebalance_agent.ui.words import UNKNOWN, plural, printable, wrapped
 
 __all__ = ["as_json", "text"]
-
-WIDTH = 100
 
 _HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
@@ -27,7 +24,7 @@ def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str)
         "\n".join(_table(found)),
         "\n".join(_refused(found.outcomes)),
         "\n".join([*_trust(found), *_fidelity(fidelity)]),
-        _wrapped(f"Recommendation: {printable(advice.sentence)}"),
+        wrapped(f"Recommendation: {printable(advice.sentence)}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -105,7 +102,7 @@ def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
     for reason, names in reasons.items():
         # Both forms of a strategy are refused for one reason.
         kinds = dict.fromkeys(family(name) if family(name) in names else name for name in names)
-        yield _wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
+        yield wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
 
 
 def _trust(found: WhatIf) -> Iterator[str]:
@@ -113,9 +110,9 @@ def _trust(found: WhatIf) -> Iterator[str]:
     if not count:
         return
     if not stalls:
-        yield _wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
+        yield wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
         return
-    yield _wrapped(
+    yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For what was really "
         f"done the model says {found.predicted.stalled_partition_seconds:.1f}; recorded were "
         f"{found.recorded.stalled_partition_seconds:.1f}."
@@ -127,9 +124,9 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
         name = printable(line.assignor) or "no assignor"
         if line.checked:
             told = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
-            yield _wrapped(f"{told}{f'; {line.difference}' if line.difference else ''}.")
+            yield wrapped(f"{told}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
-            yield _wrapped(
+            yield wrapped(
                 f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be held against "
                 f"a replay: {printable(line.reason or '')}; {line.agreeing} came out the same."
             )
@@ -150,7 +147,3 @@ def _figures(figures: Figures) -> dict[str, object]:
 
 def _fidelity_line(line: FidelityLine) -> dict[str, object]:
     return {name: getattr(line, name) for name in line.__slots__}
-
-
-def _wrapped(sentence: str) -> str:
-    return textwrap.fill(sentence, WIDTH, break_long_words=False, break_on_hyphens=False)

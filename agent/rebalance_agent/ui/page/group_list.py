@@ -18,9 +18,8 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
 from rebalance_agent.ui.page.trouble import Level, RecentRebalances, Trouble, trouble
-from rebalance_agent.ui.sentences.words import plural, printable, stall_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, stall_text
 
 __all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "wanted"]
 
@@ -187,7 +186,7 @@ def _heading(first: str, key: str, title: str, want: ListQuery) -> str:
 
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
-    shown, link = escaped(name(printable(group.group))), group_link(group.group)
+    shown, link = escaped(shortened(printable(group.group))), group_link(group.group)
     # An address may be so long, a name in Kafka four times that: such a group can be seen here only.
     linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'

@@ -20,9 +20,8 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.ui.sentences.words import duration, plural, printable
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
@@ -52,7 +51,7 @@ def group_content(closer: GroupCloseUp, columns: Sequence[TimelineColumn], unrea
     """The page's content. ``unread``: older rebalances that the timeline will have the next time."""
     summary = closer.detail.summary
     return (
-        f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(name(printable(summary.group)))}</h1>'
+        f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
         f"{_kind(closer.detail)}{_facts(closer.detail)}{notes([_now(summary), *_unknowns(closer.detail)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
         f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_words(told)}</section>'
@@ -75,7 +74,9 @@ def _kind(detail: GroupDetail) -> str:
     summary = detail.summary
     protocol = None if summary.protocol is RebalanceProtocol.UNKNOWN else summary.protocol
     kind = ", ".join(
-        escaped(name(printable(str(part)), 60)) for part in (summary.group_type, summary.assignor, protocol) if part
+        escaped(shortened(printable(str(part)), 60))
+        for part in (summary.group_type, summary.assignor, protocol)
+        if part
     )
     generation = unknown() if summary.generation is None else f"{summary.generation:,}"
     return f'<p class="kind">{kind}; generation {generation}; first seen {ago(detail.first_seen_ms)}</p>'
@@ -110,7 +111,7 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
             "unknown."
         )
     if detail.slowest and detail.slowest.seconds is not None:
-        who = escaped(name(printable(detail.slowest.client_id), 60))
+        who = escaped(shortened(printable(detail.slowest.client_id), 60))
         # Who a rebalance waits for while it runs, no coordinator tells: the first suspect is whoever was slow before.
         which = "rebalance before" if detail.summary.running else "last rebalance"
         yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
@@ -118,7 +119,7 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
     if detail.summary.flapping:
-        names = ", ".join(escaped(name(printable(each), 60)) for each in detail.summary.flapping[:8])
+        names = ", ".join(escaped(shortened(printable(each), 60)) for each in detail.summary.flapping[:8])
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
 
 
@@ -129,13 +130,13 @@ def _words(told: Explanation) -> str:
     texts = "".join(
         f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>" for each in reversed(told.rebalances)
     )
-    rollouts = "".join(f"<p>{escaped(name(each, TEXT_MAX))}</p>" for each in told.rollouts)
+    rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in told.rollouts)
     return f'{advice}<div class="told">{texts}{rollouts}</div>'
 
 
 def _sentences(told: Paragraph) -> str:
     """Why it came, to be seen at once; then the course of it."""
-    why, *course = (escaped(name(each, TEXT_MAX)) for each in told.sentences)
+    why, *course = (escaped(shortened(each, TEXT_MAX)) for each in told.sentences)
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 
@@ -147,7 +148,7 @@ def _rebalances(closer: GroupCloseUp) -> str:
             ago(each.timestamp_ms),
             escaped(generations),
             escaped(trigger_name(trigger)),
-            *(escaped(name(cell, TEXT_MAX)) for cell in rest),
+            *(escaped(shortened(cell, TEXT_MAX)) for cell in rest),
         ]
         for each, (_, generations, trigger, *rest) in zip(closer.rebalances, rebalance_rows(closer), strict=True)
     ]
@@ -160,7 +161,7 @@ def _moves(closer: GroupCloseUp) -> str:
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
     more = note(f"{len(rows) - MOVES_SHOWN:,} more ways are left out.") if len(rows) > MOVES_SHOWN else ""
     return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
 
@@ -169,6 +170,6 @@ def _members(closer: GroupCloseUp) -> str:
     headings, rows = member_table(closer)
     if not rows:
         return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
-    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
+    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
     more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
     return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")

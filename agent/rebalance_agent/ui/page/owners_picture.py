@@ -13,21 +13,19 @@ from dataclasses import dataclass
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.page_frame import clock
 from rebalance_agent.ui.page.timeline_columns import COLUMNS_MAX, TimelineColumn
 from rebalance_agent.ui.page.trouble import standstill
-from rebalance_agent.ui.sentences.words import plural, stall_text
 from rebalance_agent.ui.svg.canvas import Canvas, Scale
 from rebalance_agent.ui.svg.pieces import trigger_class, trigger_name
-from rebalance_agent.ui.svg.readable import TIMES, UNKNOWN, name
+from rebalance_agent.ui.words import DASH, TIMES, moment_to_second, plural, shortened, stall_text
 
 __all__ = ["SIGNS", "SLIM", "WIDE", "PictureLayout", "drawn", "rows_of"]
 
 SIGNS = {
     Trigger.GROUP_STARTED: "▸",
     Trigger.MEMBER_FAILED: TIMES,
-    Trigger.MEMBER_LEFT: UNKNOWN,
-    Trigger.MEMBER_GONE: UNKNOWN,
+    Trigger.MEMBER_LEFT: DASH,
+    Trigger.MEMBER_GONE: DASH,
     Trigger.MEMBER_REPLACED: "↻",
     Trigger.MEMBER_JOINED: "+",
     Trigger.SUBSCRIPTION_CHANGED: "s",
@@ -114,7 +112,7 @@ def drawn(columns: Sequence[TimelineColumn], running: RunningRebalance | None, s
     _draw_gaps(canvas, columns, places, lines, sheet)
     _draw_rows(canvas, columns, places, rows, lines)
     if running:
-        tip = f"rebalances since {clock(running.started_ms)}: {standstill(running)}"
+        tip = f"rebalances since {moment_to_second(running.started_ms)}: {standstill(running)}"
         canvas.rect(places[-1].ends, _TOP, sheet.now - 6, lines.bottom - _TOP, "running", tip, _row(0))
     if skewed:
         _draw_skew(canvas, columns, places, sheet, lines.bottom, len(rows) + 1)
@@ -190,7 +188,7 @@ def _draw_rows(
                 wide = place.ends - place.begins
                 if _went_on(column, before, member):
                     canvas.rect(place.gap - 0.2, y, place.begins - place.gap + 0.4, high, f"h{shade}")
-                tip = f"{name(member, 60)}: {plural(held.partitions, 'partition')} {_when(column)}"
+                tip = f"{shortened(member, 60)}: {plural(held.partitions, 'partition')} {_when(column)}"
                 canvas.rect(place.begins, y, wide - 0.4, high, f"h{shade}", tip, _row(row + 1))
                 written = str(held.partitions)
                 changed = had is None or had.partitions != held.partitions
@@ -234,7 +232,7 @@ def _times(
     """When columns begin; the day where it is another one."""
     day = ""
     for column, place in zip(columns, places, strict=True):
-        text = clock(column.at_ms)
+        text = moment_to_second(column.at_ms)
         yield max(place.begins, sheet.left + sheet.first_label), text[11:19] if text[:10] == day else text[5:16]
         day = text[:10]
 
@@ -243,13 +241,13 @@ def _story(column: TimelineColumn) -> str:
     stall = stall_text(column.stall) if column.stall else "unknown"
     skew = "" if column.skew_ratio is None else f", skew {column.skew_ratio:.2f}"
     return (
-        f"{clock(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; stood still {stall}, "
-        f"{plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
+        f"{moment_to_second(column.at_ms)}, generation {column.last:,}: {trigger_name(column.trigger)}; "
+        f"stood still {stall}, {plural(column.moved, 'partition')} moved, {plural(column.members, 'member')}{skew}"
     )
 
 
 def _when(column: TimelineColumn) -> str:
-    return f"from generation {column.last:,} on, {clock(column.at_ms)}"
+    return f"from generation {column.last:,} on, {moment_to_second(column.at_ms)}"
 
 
 def _short(label: str, most: int) -> str:

@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.views import RunningRebalance
 from rebalance_agent.ui.page.owners_picture import SIGNS, SLIM, WIDE, drawn, rows_of
-from rebalance_agent.ui.page.page_frame import clock
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
-from rebalance_agent.ui.sentences.words import plural, stall_text
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.svg.readable import UNKNOWN, escaped, name
+from rebalance_agent.ui.words import DASH, escaped, plural, shortened, stall_text, time_of_day
 
 __all__ = ["timeline"]
 
@@ -59,11 +57,11 @@ def _triggers(columns: Sequence[TimelineColumn]) -> set[Trigger]:
 
 def _table(columns: Sequence[TimelineColumn], rows: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     last = columns[-TABLE_COLUMNS:]
-    head = ["member", *(f"gen. {each.last:,} {clock(each.at_ms, day=False)}" for each in last)]
+    head = ["member", *(f"gen. {each.last:,} {time_of_day(each.at_ms)}" for each in last)]
     body = [["why", *(trigger_name(each.trigger) for each in last)]]
     body.append(["stood still", *(stall_text(each.stall) if each.stall else "unknown" for each in last)])
     for member in rows:
         counts = [each.held.get(member) for each in last]
         if any(counts):
-            body.append([name(member), *(str(held.partitions) if held else UNKNOWN for held in counts)])
+            body.append([shortened(member), *(str(held.partitions) if held else DASH for held in counts)])
     return head, body

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from rebalance_agent import __version__
 from rebalance_agent.ui.svg.assets import asset
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped, moment_to_second
 
 __all__ = [
     "HTML",
@@ -17,7 +16,6 @@ __all__ = [
     "ago",
     "cells",
     "chips",
-    "clock",
     "frame",
     "note",
     "notes",
@@ -81,18 +79,9 @@ def script() -> bytes:
     return f"{asset('tips.js')}\n{asset('page.js', __package__)}\n".encode()
 
 
-def clock(at_ms: int, *, day: bool = True) -> str:
-    """A moment to the second, UTC, as text; one that no calendar has in milliseconds."""
-    try:
-        at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{at_ms} ms"
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if day else f"{at:%H:%M:%S}"
-
-
 def ago(at_ms: int) -> str:
     """A moment as HTML: the script says how long ago it was."""
-    return f'<time data-ago="{at_ms}">{escaped(clock(at_ms))}</time>'
+    return f'<time data-ago="{at_ms}">{escaped(moment_to_second(at_ms))}</time>'
 
 
 def unknown() -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
-from rebalance_agent.ui.page.page_frame import cells, chips, clock, note, unknown
-from rebalance_agent.ui.sentences.words import partitions_text, plural, printable
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.page.page_frame import cells, chips, note, unknown
+from rebalance_agent.ui.sentences.words import partitions_text
+from rebalance_agent.ui.words import escaped, moment_to_second, plural, printable, shortened
 
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]
 
@@ -44,16 +44,16 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
 
 def _row(each: ConsumerStatus) -> list[str]:
     return [
-        escaped(name(printable(each.group))),
-        escaped(name(printable(each.client_id))),
+        escaped(shortened(printable(each.group))),
+        escaped(shortened(printable(each.client_id))),
         unknown() if each.generation < 0 else f"{each.generation:,}",
         f"{each.partitions:,}",
         unknown() if each.skew is None else f"{each.skew:.2f}",
         "no" if each.stalled_ms is None else _since(each.stalled_ms),
-        escaped(name(partitions_text(each.owned), OWNED_SHOWN)) or "nothing",
+        escaped(shortened(partitions_text(each.owned), OWNED_SHOWN)) or "nothing",
     ]
 
 
 def _since(at_ms: int) -> str:
     """The script says for how long."""
-    return f'<span class="hurts" data-since="{at_ms}">since {escaped(clock(at_ms))}</span>'
+    return f'<span class="hurts" data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'

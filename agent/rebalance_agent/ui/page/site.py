@@ -27,8 +27,7 @@ from rebalance_agent.ui.page.timeline_columns import TimelineColumns
 from rebalance_agent.ui.page.trouble import HOUR_MS, past
 from rebalance_agent.ui.sentences.explanation import tell
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
-from rebalance_agent.ui.sentences.words import printable
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import escaped, printable, shortened
 
 __all__ = ["ASSETS", "GroupPages", "Site", "sign_in"]
 
@@ -147,7 +146,7 @@ class Site:
             if path == "/group" and self._groups:
                 group = given.get("name", "")
                 main = self._groups.group(group)
-                title, every = name(printable(group)), GROUP_EVERY_S
+                title, every = shortened(printable(group)), GROUP_EVERY_S
             else:
                 title, main, every = self._front(given)
         except InvalidInputError as error:

@@ -13,9 +13,8 @@ from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.sentences.words import listed, plural, printable
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import TIMES, duration, name
+from rebalance_agent.ui.words import TIMES, listed, plural, printable, rounded_duration, shortened
 
 __all__ = [
     "HOUR_MS",
@@ -115,12 +114,14 @@ def _found(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Iterat
         # No number of seconds: the page would change with every look at it.
         seconds = max(0, now_ms - group.running.started_ms) / 1000
         level = Level.HURTS if seconds > LONG_S else Level.LOOK
-        long = f" for more than {duration(LONG_S)}" if seconds > LONG_S else ""
+        long = f" for more than {rounded_duration(LONG_S)}" if seconds > LONG_S else ""
         yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
     elif group.unassigned and group.members:
         yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
     if lately.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
-        yield Trouble(Level.HURTS, 500 + lately.storm, (f"storm: {lately.storm} rebalances in {duration(STORM_S)}",))
+        yield Trouble(
+            Level.HURTS, 500 + lately.storm, (f"storm: {lately.storm} rebalances in {rounded_duration(STORM_S)}",)
+        )
     if lately.stalled and lately.stalled.stall:
         yield Trouble(Level.LOOK, 300 + lately.stalled.stall.seconds, (_stall(lately.stalled, lately.stalled.stall),))
     if lately.lost:
@@ -129,7 +130,7 @@ def _found(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Iterat
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.LOOK, 100 + group.skew_ratio, (f"the fullest member has {times} its share",))
     if group.flapping:
-        who = listed([name(printable(each), 60) for each in group.flapping], NAMED)
+        who = listed([shortened(printable(each), 60) for each in group.flapping], NAMED)
         yield Trouble(Level.LOOK, 250, (f"comes and goes again and again: {who}",))
     if group.idle_members:
         number = group.idle_members
@@ -152,6 +153,6 @@ def _stall(rebalance: Rebalance, stall: Stall) -> str:
     slowest = rebalance.slowest
     # Who is named kept the others for most of it.
     named = slowest and (slowest.seconds or 0) >= stall.seconds / 2
-    waited = f", waiting for {name(printable(slowest.client_id), 60)}" if slowest and named else ""
+    waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
-    return f"stood still for {duration(stall.seconds)}{why}{waited}"
+    return f"stood still for {rounded_duration(stall.seconds)}{why}{waited}"

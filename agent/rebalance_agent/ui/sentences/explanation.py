@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -17,7 +16,8 @@ from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
 from rebalance_agent.ui.sentences.scene import Scene, scenes
-from rebalance_agent.ui.sentences.words import duration, listed, moment, moves, plural, printable
+from rebalance_agent.ui.sentences.words import moves
+from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 
 __all__ = [
     "LAST_MAX",
@@ -38,8 +38,6 @@ REPORTS_MAX = 20_000
 
 SLOW_S = 0.1
 """A member that is ready sooner kept nobody waiting."""
-
-WIDTH = 100
 
 WAYS_MAX = 6
 """Ways of partitions that are named one by one; more are counted."""
@@ -252,13 +250,4 @@ def _has(number: int) -> str:
 
 
 def _wrapped(heading: str, text: str) -> str:
-    # Names are left whole: people copy them.
-    body = textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent="  " * bool(heading),
-        subsequent_indent="  " * bool(heading),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return f"{heading}\n{body}" if heading else body
+    return f"{heading}\n{wrapped(text, '  ')}" if heading else wrapped(text)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped
 
 __all__ = ["MARGIN_LEFT", "Canvas", "Scale", "nice_ticks"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped
 
 __all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "trigger_class", "trigger_name"]
 
