@@ -17,7 +17,7 @@ from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
-from rebalance_agent.ui.sentences.words import identity, member_names
+from rebalance_agent.ui.sentences.members import identity, member_names
 
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 

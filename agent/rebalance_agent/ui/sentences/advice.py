@@ -9,8 +9,8 @@ from rebalance_agent.model.episode import Basis
 from rebalance_agent.model.events import Callback, MemberSnapshot
 from rebalance_agent.model.group import GroupType, RebalanceProtocol
 from rebalance_agent.model.partitions import pairs
+from rebalance_agent.ui.sentences.members import identity
 from rebalance_agent.ui.sentences.scene import Scene
-from rebalance_agent.ui.sentences.words import identity
 from rebalance_agent.ui.words import duration, plural
 
 __all__ = ["advice"]
