@@ -88,7 +88,7 @@ def _cost_over_time(report: ReportData) -> str:
     for period in range(report.periods):
         layers = sorted(by_period[period], key=lambda each: place[each[0]])
         when = _period_words(report, period)
-        total = sum(each[1] for each in layers)
+        whole = rounded_duration(sum(each[1] for each in layers))
         columns.append(
             Stack(
                 label=_period_label(report, period),
@@ -96,14 +96,13 @@ def _cost_over_time(report: ReportData) -> str:
                     (
                         trigger_class(trigger),
                         cost,
-                        f"{when}, {trigger_name(trigger)}: {rounded_duration(cost)} of {rounded_duration(total)}, "
-                        f"{number:,} times",
+                        f"{when}, {trigger_name(trigger)}: {rounded_duration(cost)} of {whole}, {number:,} times",
                     )
                     for trigger, cost, number in layers
                 ],
             )
         )
-        data.append((when, rounded_duration(total), count(sum(each[2] for each in layers))))
+        data.append((when, whole, count(sum(each[2] for each in layers))))
     words = "What rebalances cost, over time"
     picture = stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period"))
     shown = [(trigger_class(each), trigger_name(each)) for each in order]
