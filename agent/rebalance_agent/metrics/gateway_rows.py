@@ -39,10 +39,10 @@ READ_APIS: Mapping[int, str] = {
 """API key -> Kafka's name of the requests that the gateway decodes; it forwards all others undecoded."""
 
 READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
-"""Upper bounds in seconds: decoding takes about 50 microseconds, assigning a large group's partitions up to seconds."""
+"""Upper bounds in seconds: decoding takes about 50 microseconds, assigning a large group seconds."""
 
 PASS_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
-"""Upper bounds in seconds: a read and a write take about 30 microseconds; a slow reader may delay a frame for longer."""
+"""Upper bounds in seconds: a read and a write take about 30 microseconds; slow readers delay frames for longer."""
 
 DIRECTIONS = ("requests", "answers")
 """Values of the label ``direction``: from clients to brokers, and from brokers to clients."""

@@ -32,7 +32,7 @@ class AgentMetrics:
         folded: Callable[[], int] = lambda: 0,
         text: TextFormat | None = None,
     ) -> None:
-        """``role``: of this process; a gateway exports a sidecar's rows, too. ``folded``: number of folded label sets."""
+        """``role``: of this process; a gateway exports a sidecar's rows, too. ``folded``: counts folded label sets."""
         roles = {role, ExporterRole.AGENT} | ({ExporterRole.SIDECAR} if role is ExporterRole.GATEWAY else set())
         self._instruments = Instruments((row for row in rows.AGENT_ROWS if row.role in roles), text)
         self._readiness = readiness

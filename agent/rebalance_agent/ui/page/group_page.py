@@ -1,4 +1,4 @@
-"""One group: how it fares, its last rebalances in words, the timeline of its owners, and what moved."""
+"""One group's page: state, timeline of owners, last rebalances in sentences and as a table, moves, members."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from rebalance_agent.ui.words import duration, escaped, plural, printable, short
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
 MEMBERS_SHOWN = 200
-"""Members of the table, the most loaded first."""
+"""Members that the table shows, the most loaded first."""
 
 MOVES_SHOWN = 100
-"""Ways of partitions in the table of moves."""
+"""Rows that the table of moves shows."""
 
 TEXT_MAX = 2_000
-"""Characters of one cell: a member may own thousands of topics."""
+"""Characters of a cell that are shown: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",
@@ -44,17 +44,19 @@ _REBALANCE_HEADINGS = (
     "slowest",
     "members",
 )
-"""As `watch` has them, in words: here is room."""
+"""The columns of `watch`, with longer headings."""
 
 
-def group_content(closer: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, told: Explanation) -> str:
-    """The page's content. ``unread``: older rebalances that the timeline will have the next time."""
+def group_content(
+    closer: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
+) -> str:
+    """HTML of the page. ``columns``: of the timeline; ``unread``: older rebalances that it does not have yet."""
     summary = closer.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
         f"{_kind(closer.detail)}{_facts(closer.detail)}{notes([_now(summary), *_unknowns(closer.detail)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
-        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_words(told)}</section>'
+        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
         f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(closer)}</section>'
         f'<section aria-labelledby="moves">{_moves(closer)}</section>'
         f'<section aria-labelledby="members">{_members(closer)}</section>'
@@ -99,12 +101,12 @@ def _facts(detail: GroupDetail) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """How many of them are what they had better not be."""
+    """A number in brackets, such as idle members; empty if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
 def _unknowns(detail: GroupDetail) -> Iterator[str]:
-    """What this page cannot tell of the group, and why."""
+    """Notes on what is unknown of the group or wrong with it."""
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
@@ -112,7 +114,7 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         )
     if detail.slowest and detail.slowest.seconds is not None:
         who = escaped(shortened(printable(detail.slowest.client_id), 60))
-        # Who a rebalance waits for while it runs, no coordinator tells: the first suspect is whoever was slow before.
+        # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         which = "rebalance before" if detail.summary.running else "last rebalance"
         yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
     if detail.copartition_breaks:
@@ -123,20 +125,21 @@ def _unknowns(detail: GroupDetail) -> Iterator[str]:
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
 
 
-def _words(told: Explanation) -> str:
-    if not told.rebalances:
+def _explanation(explanation: Explanation) -> str:
+    if not explanation.rebalances:
         return note("No rebalance has settled since this agent watches; what was before is unknown.")
-    advice = note(f"<strong>Advice</strong> {escaped(told.advice)}", "advice") if told.advice else ""
+    advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
-        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>" for each in reversed(told.rebalances)
+        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>"
+        for each in reversed(explanation.rebalances)
     )
-    rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in told.rollouts)
+    rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
     return f'{advice}<div class="told">{texts}{rollouts}</div>'
 
 
-def _sentences(told: Paragraph) -> str:
-    """Why it came, to be seen at once; then the course of it."""
-    why, *course = (escaped(shortened(each, TEXT_MAX)) for each in told.sentences)
+def _sentences(paragraph: Paragraph) -> str:
+    """The cause in bold, then the other sentences."""
+    why, *course = (escaped(shortened(each, TEXT_MAX)) for each in paragraph.sentences)
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 

@@ -1,4 +1,4 @@
-"""One group more closely: rows and sentences of what an agent answers."""
+"""One group in detail: headline, and rows of its members, rebalances and moves, from an agent's answers. Pure."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = [
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
-_PLACES = ("node", "workload", "image")
-"""Of `Workload`, besides the pod, by which members are called: a column each where some member's sidecar tells it."""
+_WORKLOAD_COLUMNS = ("node", "workload", "image")
+"""Attributes of `Workload` that get a column if some member has them; the pod is the member's name already."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCloseUp:
-    """A group, its last rebalances newest first, and whole: the last completed one and the one before it."""
+    """A group with its last rebalances, newest first, and the events of the last two completed ones."""
 
     detail: GroupDetail
     rebalances: tuple[Rebalance, ...]
@@ -42,13 +42,13 @@ class GroupCloseUp:
 
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
-    """The event that speaks for the whole rebalance."""
+    """The event of the rebalance's last generation; None if it has none."""
     events = detail.events if detail else ()
     return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
 
 
 def headline(closer: GroupCloseUp) -> str:
-    """Two lines: what the group is, and how it fares."""
+    """Two lines: the group's kind and present state, and its totals."""
     summary, counters = closer.detail.summary, closer.detail.counters
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
@@ -77,21 +77,21 @@ def headline(closer: GroupCloseUp) -> str:
 
 
 def rebalance_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Under `REBALANCE_HEADINGS`, newest first."""
+    """Rows under `REBALANCE_HEADINGS`, newest first."""
     names = names_by_id(closer)
-    return [_rebalance_row(each, closer.detail.now_ms, names) for each in closer.rebalances]
+    return [_rebalance_row(rebalance, closer.detail.now_ms, names) for rebalance in closer.rebalances]
 
 
 def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows, the most loaded first."""
+    """Headings and rows of the members, the most loaded first."""
     members = closer.detail.members
     names = member_names(members)
     ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
-    places = [place for place in _PLACES if any(_place(each, place) for each in members)]
+    columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     rows = [
         (
             names[identity(each)],
-            *(printable(_place(each, place) or UNKNOWN) for place in places),
+            *(printable(_workload(each, column) or UNKNOWN) for column in columns),
             printable(each.client_id),
             printable(each.host),
             UNKNOWN if each.partitions is None else str(each.partitions),
@@ -100,11 +100,11 @@ def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str,
         )
         for each in ordered
     ]
-    return ("member", *places, "client id", "host", "partitions", "target", "owns"), rows
+    return ("member", *columns, "client id", "host", "partitions", "target", "owns"), rows
 
 
 def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Under `MOVE_HEADINGS`: what the last rebalance moved; none where nothing moved or nobody knows."""
+    """Rows under `MOVE_HEADINGS`: moves of the last rebalance; none if nothing moved or the state before is unknown."""
     last, before = closing_event(closer.last), closing_event(closer.before)
     if last is None or before is None or not _follows(closer):
         return []
@@ -121,7 +121,7 @@ def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
 
 
 def moves_title(closer: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
-    """What the table of moves shows, or why it is empty."""
+    """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
     last = closing_event(closer.last)
     if last is None:
         return "moves: no rebalance has settled since this agent watches"
@@ -131,8 +131,8 @@ def moves_title(closer: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 
 
-def _place(member: GroupMember, place: str) -> str | None:
-    return getattr(member.where, place) if member.where else None
+def _workload(member: GroupMember, attribute: str) -> str | None:
+    return getattr(member.where, attribute) if member.where else None
 
 
 def _follows(closer: GroupCloseUp) -> bool:
@@ -142,14 +142,14 @@ def _follows(closer: GroupCloseUp) -> bool:
 
 
 def names_by_id(closer: GroupCloseUp) -> dict[str, str]:
-    """What members of now and of the last rebalances are called, by member id."""
+    """Member id -> name, for the members of now and of the last two rebalances."""
     names: dict[str, str] = {}
     for event in (closing_event(closer.before), closing_event(closer.last)):
         if event:
-            called = member_names(event.members)
-            names |= {each.member_id: called[identity(each)] for each in event.members}
-    called = member_names(closer.detail.members)
-    return names | {each.member_id: called[identity(each)] for each in closer.detail.members}
+            by_identity = member_names(event.members)
+            names |= {member.member_id: by_identity[identity(member)] for member in event.members}
+    by_identity = member_names(closer.detail.members)
+    return names | {member.member_id: by_identity[identity(member)] for member in closer.detail.members}
 
 
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -22,21 +22,21 @@ __all__ = [
 ]
 
 ID_TAIL = 6
-"""Characters of a member id that tell members of one name apart: ids end with a random UUID."""
+"""Last characters of a member id that distinguish members of equal name: ids end with a random UUID."""
 
 
 class NamedMember(HasIds, Protocol):
-    """What `GroupMember` of the API and `MemberSnapshot` of an event have in common."""
+    """A member with ids and workload: `GroupMember` of the API, or `MemberSnapshot` of an event."""
 
     @property
     def where(self) -> Workload | None:
-        """Where it runs."""
+        """The workload it runs in, if its sidecar reported that."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionMove:
-    """Partitions of one topic that went from one member to another; None: from nobody, or to nobody."""
+    """Partitions of one topic that moved between two members (by identity); None: they had, or have, no owner."""
 
     topic: str
     partitions: tuple[int, ...]
@@ -50,14 +50,14 @@ def partitions_text(partitions: TopicPartitions) -> str:
 
 
 def identity(member: NamedMember) -> str:
-    """What stays the same when a static member restarts."""
+    """The id that a restart of a static member does not change: its instance id, else its member id."""
     return member.member_id if member.instance_id is None else member.instance_id
 
 
 def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
-    """Identity -> what people call the member: its pod, else its instance id, else its client id.
+    """Identity -> the member's name for people: its pod, else its instance id, else its client id.
 
-    Where several would have one name, the end of the member id tells them apart.
+    Members of equal name get the end of their member id in brackets.
     """
     everyone = {identity(each): each for each in members}
     names = {name: _name(each) for name, each in everyone.items()}
@@ -69,7 +69,7 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
 
 def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
-    """Partitions by from whom to whom they went, members by their identity; what stayed is left out."""
+    """Partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
     had, has = _owners(before), _owners(after)
     ways: dict[tuple[str, str | None, str | None], set[int]] = {}
     for partition in had.keys() | has.keys():
