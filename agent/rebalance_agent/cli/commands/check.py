@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: prove what a role needs, and tell how to get what is missing."""
+"""``rebalance-agent check``: tests everything that a role needs, and prints how to get what is missing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ROLES: dict[str, type[AgentSettings]] = {
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command, with the flags of all roles."""
+    """Add the command with the flags of all roles."""
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
     parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, telling every finding as it is made; the exit code."""
+    """Run the checks, print each finding as it is made, and return the exit code."""
     loaded = _loaded(args)
     if loaded is None:
         return 2

@@ -1,4 +1,4 @@
-"""``rebalance-agent whatif``: what other assignors would have made of a group's recorded rebalances."""
+"""``rebalance-agent whatif``: replays a group's recorded rebalances through other assignors and recommends one."""
 
 from __future__ import annotations
 
@@ -84,14 +84,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell what would have been; the exit code."""
+    """Replay and print the comparison; return the exit code."""
     quiet_logs()
     try:
         names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
         past = find_past(options)
         history = _history(past, options.group)
         found = what_if(history, names, settings)
-        checked = fidelity(history, ran_here([each for each in past.events if isinstance(each, AssignEvent)]))
+        checked = fidelity(history, ran_here([event for event in past.events if isinstance(event, AssignEvent)]))
     except NotKnownError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""A what-if as a table, sentences and JSON. Pure: the same figures give the same text."""
+"""The output of `whatif` as text (table and sentences) and as JSON. Pure and deterministic."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLE
 
 
 def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
-    """Everything that the command prints."""
+    """The text that the command prints. ``source``: where the events are from, in words."""
     count = found.recorded.generations
     where, *more = source.splitlines()
     heading = f"{printable(found.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
@@ -30,7 +30,7 @@ def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str)
 
 
 def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
-    """The same for programs; null is what nobody knows."""
+    """The same as JSON; unknown values are null."""
     return {
         "group": found.group,
         "cluster_id": found.cluster_id,
@@ -70,12 +70,12 @@ def _table(found: WhatIf) -> list[str]:
     rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
     if len(rows) == 1:
         return []
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     return [
         "  ".join(
-            # Names to the left, numbers to the right.
-            cell.ljust(width) if place < 2 else cell.rjust(width)  # noqa: PLR2004
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            # Names are aligned to the left, numbers to the right.
+            cell.ljust(width) if column < 2 else cell.rjust(width)  # noqa: PLR2004
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
@@ -123,8 +123,8 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
         if line.checked:
-            told = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
-            yield wrapped(f"{told}{f'; {line.difference}' if line.difference else ''}.")
+            repeated = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
+            yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
             yield wrapped(
                 f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be held against "
