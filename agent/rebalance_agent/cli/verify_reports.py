@@ -84,8 +84,8 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
     else:
         ledger, whole_ms = Ledger(cluster.cluster_id, shows), 0
         if options.events:
-            for event, place in _events(options):
-                ledger.add_event(event, place)
+            for event, position in _events(options):
+                ledger.add_event(event, position)
         else:
             whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.add_event)
             ledger.report.leave(NO_EVENTS, cluster.unread)
@@ -106,14 +106,14 @@ def _of_files(options: argparse.Namespace) -> dict[str, _Account]:
 
 
 def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str, _Account]:
-    told = _events(options)
-    first = next(told, None)
+    published = _events(options)
+    first = next(published, None)
     cluster_id = first[0].cluster_id if first else ""
     ledger = Ledger(cluster_id, shows)
-    for event, place in itertools.chain([first] if first else [], told):
+    for event, position in itertools.chain([first] if first else [], published):
         if event.cluster_id != cluster_id:
             raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
-        ledger.add_event(event, place)
+        ledger.add_event(event, position)
     return {"events": _Account(ledger, ledger.published.first_ms or 0, None)}
 
 
@@ -154,17 +154,17 @@ def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> Nam
 def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, RecordPosition]]:
     """Events about groups in the files; events of members, which may lack a cluster id, are left out."""
     for name in options.events:
-        for event, place in events_in("--events", name):
+        for event, position in events_in("--events", name):
             if isinstance(event, GroupFact):
-                yield event, place
+                yield event, position
 
 
 def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: AuditReport) -> None:
     scrape, shows = scrape_in(metrics), NameFilter(options.groups or ".*")
-    told = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
+    slim = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
     counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
-    check_lifetime(LifetimeCounters(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
+    check_lifetime(LifetimeCounters(metrics, counters, slim, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
 
 
 def _slim(event: Event) -> Event:

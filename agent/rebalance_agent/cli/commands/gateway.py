@@ -76,7 +76,7 @@ def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGrou
     if not properties.get("bootstrap.servers"):
         return None, "kafka.bootstrap.servers names no broker to ask"
     try:
-        found = Cluster(properties).describe_groups([group])
+        described = Cluster(properties).describe_groups([group])
     except ClusterError as error:
         return None, str(error)
-    return next((each for each in found if each.state is not GroupState.DEAD), None), ""
+    return next((each for each in described if each.state is not GroupState.DEAD), None), ""

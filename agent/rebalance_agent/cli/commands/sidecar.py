@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
-    given = as_given(settings)
-    if not isinstance(given, GatewaySettings):
-        return Sidecar(given, properties)
+    role_settings = as_given(settings)
+    if not isinstance(role_settings, GatewaySettings):
+        return Sidecar(role_settings, properties)
     from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a plain sidecar lacks kafka-python
 
-    return GatewayRole(given, properties)
+    return GatewayRole(role_settings, properties)

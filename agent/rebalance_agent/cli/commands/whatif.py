@@ -90,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
         names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
         past = find_past(options)
         history = _history(past, options.group)
-        found = what_if(history, names, settings)
+        comparison = what_if(history, names, settings)
         checked = fidelity(history, ran_here([event for event in past.events if isinstance(event, AssignEvent)]))
     except NotKnownError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
@@ -98,11 +98,11 @@ def run(options: argparse.Namespace) -> int:
     except RebalanceAgentError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
         return 2
-    advice = recommend(found)
+    advice = recommend(comparison)
     if options.json:
-        print(json.dumps(as_json(found, checked, advice, past.source)))
+        print(json.dumps(as_json(comparison, checked, advice, past.source)))
     else:
-        print(text(found, checked, advice, past.source), end="")
+        print(text(comparison, checked, advice, past.source), end="")
     return 0
 
 

@@ -40,9 +40,9 @@ def wants_direct(options: argparse.Namespace) -> bool:
         InvalidInputError: the flags name both sources.
     """
     direct = names_cluster(options)
-    given = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
-    if direct and given:
-        flag = given[0].replace("_", "-")
+    agent_flags = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
+    if direct and agent_flags:
+        flag = agent_flags[0].replace("_", "-")
         raise InvalidInputError(f"--{flag}", "is for asking an agent, --bootstrap-servers for doing without one")
     return direct
 

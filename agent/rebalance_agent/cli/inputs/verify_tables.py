@@ -72,7 +72,7 @@ def events_of_tables(
         cluster = _cluster(tables, cluster_id, options.tables)
 
         def rows(name: str, *columns: str) -> Iterator[_Row]:
-            progress.tell(f"table {name}")
+            progress.print_line(f"table {name}")
             return (row for row in _rows(tables, name, cluster, columns) if shows(row["group"]))
 
         reach_ms = _reach_ms(tables, cluster)

@@ -70,10 +70,10 @@ def run(options: argparse.Namespace) -> int:
                 print(json.dumps({"events": tables.read("events").count()}))
                 return 0
             now_ms = SystemClock().now_ms()
-            aggregate(tables, now_ms, progress.tell)
-            failed = print_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
+            aggregate(tables, now_ms, progress.print_line)
+            failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
             if options.publish:
-                progress.tell(f"baselines to {options.publish_to}")
+                progress.print_line(f"baselines to {options.publish_to}")
                 clusters = {
                     row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
                 }

@@ -114,23 +114,23 @@ def print_ranges(partitions: Sequence[PartitionRange], progress: ProgressLines) 
     """Print the offsets and times that were read of each partition."""
     for each in partitions[:PRINTED_MAX]:
         offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
-        progress.tell(
+        progress.print_line(
             f"partition {each.partition}: {each.records:,} records, {offsets}"
             f"{_time(each.first_ms)} to {_time(each.last_ms)}"
         )
     if len(partitions) > PRINTED_MAX:
         rest = sum(each.records for each in partitions[PRINTED_MAX:])
-        progress.tell(f"and {len(partitions) - PRINTED_MAX} more partitions with {rest:,} records")
+        progress.print_line(f"and {len(partitions) - PRINTED_MAX} more partitions with {rest:,} records")
 
 
 def print_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
     """Print the groups that generations are missing of."""
     for each in missing[:PRINTED_MAX]:
-        progress.tell(
+        progress.print_line(
             f"group {printable(each.group)}: {each.missing:,} generations are missing between {each.present:,}"
         )
     if len(missing) > PRINTED_MAX:
-        progress.tell(f"and {len(missing) - PRINTED_MAX} more groups with gaps")
+        progress.print_line(f"and {len(missing) - PRINTED_MAX} more groups with gaps")
 
 
 def _time(epoch_ms: int) -> str:

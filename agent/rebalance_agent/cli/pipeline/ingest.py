@@ -118,7 +118,7 @@ def _topic(
             StreamSettings(checkpoint, options.every),
             SystemClock(),
             stop,
-            lambda done: progress.tell(f"{done.events:,} events, {done.rejected:,} rejected"),
+            lambda done: progress.print_line(f"{done.events:,} events, {done.rejected:,} rejected"),
         )
 
 

@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             deleted = _expire(tables, options.keep_days) if options.keep_days else 0
             before = after = 0
             for name in TABLES:
-                progress.tell(name)
+                progress.print_line(name)
                 had, has = tables.compact(name)
                 before, after = before + had, after + has
     except InvalidInputError as error:

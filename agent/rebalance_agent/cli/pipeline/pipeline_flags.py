@@ -101,7 +101,7 @@ def open_tables(
     logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
     with (
         open_session(settings, f"rebalance-agent {stage}") as spark,
-        tasks_told(spark, progress.tell) if progress else nullcontext(),
+        tasks_told(spark, progress.print_line) if progress else nullcontext(),
     ):
         yield DeltaTables(spark, options.tables)
 
@@ -120,7 +120,7 @@ class ProgressLines:
         """Seconds since it was made."""
         return self._clock.monotonic() - self._begun
 
-    def tell(self, text: str, *, always: bool = False) -> None:
+    def print_line(self, text: str, *, always: bool = False) -> None:
         """Print ``text``, unless a line was printed less than ``every_s`` ago; ``always``: in any case."""
         now = self._clock.monotonic()
         if always or now - self._last >= self._every_s:

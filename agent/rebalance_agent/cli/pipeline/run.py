@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     clock = SystemClock()
     try:
         with open_tables(options, "run", progress) as tables:
-            progress.tell("events")
+            progress.print_line("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
                 print(json.dumps(dataclasses.asdict(counted(decoded(records)))))
@@ -65,12 +65,12 @@ def run(options: argparse.Namespace) -> int:
             read_again(tables, clock)
             ingest_batch(tables, records, "files", clock)
             now_ms = clock.now_ms()
-            aggregate(tables, now_ms, progress.tell)
-            failed = print_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
-            advise(tables, progress.tell)
-            failed += print_broken(judge(tables, now_ms, progress.tell, ADVISED), strict=options.strict)
+            aggregate(tables, now_ms, progress.print_line)
+            failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
+            advise(tables, progress.print_line)
+            failed += print_broken(judge(tables, now_ms, progress.print_line, ADVISED), strict=options.strict)
             if options.report:
-                progress.tell("report")
+                progress.print_line("report")
                 _report(tables, options.report, now_ms)
             summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     except InvalidInputError as error:

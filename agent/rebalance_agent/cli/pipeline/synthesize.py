@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         since = {} if args.since is None else {"since_ms": args.since}
         fleet = FleetPlan(args.groups, args.days, args.seed, **since)
         progress = _Progress(fleet, SystemClock())
-        made = synthesize(fleet, args.out, args.processes, progress.tell)
+        made = synthesize(fleet, args.out, args.processes, progress.print_line)
     except InvalidInputError as error:
         print(f"rebalance-agent pipeline synthesize: --{error}", file=sys.stderr)
         return 2
@@ -85,7 +85,7 @@ class _Progress:
         self._clock = clock
         self._since = self._printed = clock.monotonic()
 
-    def tell(self, made: SynthesisResult) -> None:
+    def print_line(self, made: SynthesisResult) -> None:
         now = self._clock.monotonic()
         if now - self._printed < PROGRESS_EVERY_S:
             return

@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
             if options.dry_run:
                 print(json.dumps({"generations": tables.read("generations").count()}))
                 return 0
-            advise(tables, progress.tell)
-            results = judge(tables, SystemClock().now_ms(), progress.tell, ADVISED)
+            advise(tables, progress.print_line)
+            results = judge(tables, SystemClock().now_ms(), progress.print_line, ADVISED)
             failed = print_broken(results, strict=options.strict)
             summary = {
                 "groups": tables.read("recommendations").count(),

@@ -72,17 +72,17 @@ class GroupScreen(Screen[None]):
 
     def on_poll_answered(self, message: PollAnswered) -> None:
         """Show the new answer."""
-        closer = message.answer
-        if not isinstance(closer, GroupCloseUp):
+        close_up = message.answer
+        if not isinstance(close_up, GroupCloseUp):
             return
-        self._head(headline(closer), "")
-        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(closer))
-        (headings, members), moved = member_table(closer), move_rows(closer)
+        self._head(headline(close_up), "")
+        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(close_up))
+        (headings, members), moved = member_table(close_up), move_rows(close_up)
         self._show("members", headings, members[:MEMBERS_MAX])
         self._show("moves", MOVE_HEADINGS, moved)
         more = f" (the first {MEMBERS_MAX} of {len(members)})" if len(members) > MEMBERS_MAX else ""
         self.query_one("#members_title", Static).update(f"members{more}")
-        self.query_one("#moves_title", Static).update(moves_title(closer, moved))
+        self.query_one("#moves_title", Static).update(moves_title(close_up, moved))
 
     def on_poll_failed(self, message: PollFailed) -> None:
         """Show the error in the headline; the tables stay, and polling continues."""

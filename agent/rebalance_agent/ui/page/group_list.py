@@ -80,14 +80,14 @@ class _Row(NamedTuple):
     trouble: Trouble
 
 
-def parsed_query(given: Mapping[str, str]) -> ListQuery:
+def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
     """The validated query of the address's parameters.
 
     Raises:
         InvalidInputError: a parameter is wrong; the error names it.
     """
-    match, state = given.get("match", ""), given.get("state", "")
-    sort, offset = given.get("sort", _WORST), given.get("offset", "0")
+    match, state = parameters.get("match", ""), parameters.get("state", "")
+    sort, offset = parameters.get("sort", _WORST), parameters.get("offset", "0")
     if len(match) > MATCH_MAX:
         raise InvalidInputError("match", f"must have at most {MATCH_MAX} characters")
     if state and state != RUNNING and state not in values_of(GroupState):
@@ -175,11 +175,11 @@ def _table(rows: Sequence[_Row], query: ListQuery) -> str:
 
 
 def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
-    here = query.sort.removeprefix("-") == key
+    is_current = query.sort.removeprefix("-") == key
     other = query.sort.removeprefix("-") if query.sort.startswith("-") else f"-{query.sort}"
-    link = query.address(sort=other if here else first)
+    link = query.address(sort=other if is_current else first)
     down = query.sort.startswith("-") or query.sort == _WORST
-    state = f' aria-sort="{"descending" if down else "ascending"}"' if here else ""
+    state = f' aria-sort="{"descending" if down else "ascending"}"' if is_current else ""
     kind = ' class="n"' if key in _NUMBERS else ""
     return f'<th scope="col"{state}{kind}><a href="{escaped(link)}">{escaped(title)}</a></th>'
 

@@ -48,18 +48,18 @@ _REBALANCE_HEADINGS = (
 
 
 def group_content(
-    closer: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
+    close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
 ) -> str:
     """HTML of the page. ``columns``: of the timeline; ``unread``: older rebalances that it does not have yet."""
-    summary = closer.detail.summary
+    summary = close_up.detail.summary
     return (
         f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
-        f"{_kind(closer.detail)}{_facts(closer.detail)}{notes([_now(summary), *_unknowns(closer.detail)])}"
+        f"{_kind(close_up.detail)}{_facts(close_up.detail)}{notes([_now(summary), *_unknowns(close_up.detail)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
         f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
-        f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(closer)}</section>'
-        f'<section aria-labelledby="moves">{_moves(closer)}</section>'
-        f'<section aria-labelledby="members">{_members(closer)}</section>'
+        f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
+        f'<section aria-labelledby="moves">{_moves(close_up)}</section>'
+        f'<section aria-labelledby="members">{_members(close_up)}</section>'
     )
 
 
@@ -143,8 +143,8 @@ def _sentences(paragraph: Paragraph) -> str:
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 
-def _rebalances(closer: GroupCloseUp) -> str:
-    if not closer.rebalances:
+def _rebalances(close_up: GroupCloseUp) -> str:
+    if not close_up.rebalances:
         return note("None is remembered.")
     rows = [
         [
@@ -153,14 +153,14 @@ def _rebalances(closer: GroupCloseUp) -> str:
             escaped(trigger_name(trigger)),
             *(escaped(shortened(cell, TEXT_MAX)) for cell in rest),
         ]
-        for each, (_, generations, trigger, *rest) in zip(closer.rebalances, rebalance_rows(closer), strict=True)
+        for each, (_, generations, trigger, *rest) in zip(close_up.rebalances, rebalance_rows(close_up), strict=True)
     ]
     return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
 
 
-def _moves(closer: GroupCloseUp) -> str:
-    rows = move_rows(closer)
-    title = moves_title(closer, rows)
+def _moves(close_up: GroupCloseUp) -> str:
+    rows = move_rows(close_up)
+    title = moves_title(close_up, rows)
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
@@ -169,8 +169,8 @@ def _moves(closer: GroupCloseUp) -> str:
     return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
 
 
-def _members(closer: GroupCloseUp) -> str:
-    headings, rows = member_table(closer)
+def _members(close_up: GroupCloseUp) -> str:
+    headings, rows = member_table(close_up)
     if not rows:
         return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
     shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]

@@ -125,12 +125,12 @@ def picture(
 
 
 def _column_spans(columns: Sequence[TimelineColumn], layout: PictureLayout, *, running: bool) -> list[_ColumnSpan]:
-    room = layout.width - layout.left - (layout.now if running else 8)
+    width = layout.width - layout.left - (layout.now if running else 8)
     gaps = [_gap(each) for each in columns]
-    squeeze = min(1.0, room * _GAP_SHARE / (sum(gaps) or 1))
+    squeeze = min(1.0, width * _GAP_SHARE / (sum(gaps) or 1))
     gaps = [gap * squeeze for gap in gaps]
     weights = [_weight(each, columns[index + 1 :][:1]) for index, each in enumerate(columns)]
-    unit = (room - sum(gaps)) / sum(weights)
+    unit = (width - sum(gaps)) / sum(weights)
     spans, x = [], layout.left
     for gap, weight in zip(gaps, weights, strict=True):
         spans.append(_ColumnSpan(x, x + gap, x + gap + weight * unit))
@@ -229,10 +229,10 @@ def _draw_skew(
         canvas.line(layout.left, up(value), spans[-1].end, up(value), "zero" if value == 1 else "grid")
         words = f"skew {value:.2g}" if value == 1 else f"{value:.2g}"
         canvas.text(layout.left - 8, up(value) + 4, words, "tick", anchor="end")
-    known = [(column, span) for column, span in zip(columns, spans, strict=True) if column.skew_ratio is not None]
-    points = [(x, up(column.skew_ratio or 1)) for column, span in known for x in (span.start, span.end)]
+    with_skew = [(column, span) for column, span in zip(columns, spans, strict=True) if column.skew_ratio is not None]
+    points = [(x, up(column.skew_ratio or 1)) for column, span in with_skew for x in (span.start, span.end)]
     canvas.path(points, "skew")
-    for column, span in known:
+    for column, span in with_skew:
         tip = f"skew {column.skew_ratio:.2f} {_when(column)}"
         canvas.dot(span.start, up(column.skew_ratio or 1), 2.4, "skew-dot", tip, _row(row))
 

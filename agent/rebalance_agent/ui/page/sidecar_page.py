@@ -37,9 +37,9 @@ def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
     rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
-    whole = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
+    hint = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
-    return f'{head}<section class="beside">{table}</section>{more}{whole}'
+    return f'{head}<section class="beside">{table}</section>{more}{hint}'
 
 
 def _row(consumer: ConsumerStatus) -> list[str]:

@@ -64,13 +64,13 @@ class GroupPages:
         self._lock = threading.Lock()
         self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
-    def listing(self, given: Mapping[str, str]) -> tuple[str, str]:
-        """Title and HTML of the list of groups. ``given``: the parameters of the address.
+    def listing(self, parameters: Mapping[str, str]) -> tuple[str, str]:
+        """Title and HTML of the list of groups. ``parameters``: the parameters of the address.
 
         Raises:
             InvalidInputError: a parameter is wrong; the error names it.
         """
-        query = parsed_query(given)
+        query = parsed_query(parameters)
         answer = self._groups.groups(GroupQuery(limit=LIMIT_MAX))
         now_ms = self._clock.now_ms()
         remembered = {group: self._history.rebalances(group) for group in self._history.recent(now_ms - HOUR_MS)}
@@ -93,9 +93,9 @@ class GroupPages:
         details = self._details(remembered)
         completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
         last, before = [*completed, None, None][:2]
-        closer = GroupCloseUp(detail, remembered.rebalances, last, before)
+        close_up = GroupCloseUp(detail, remembered.rebalances, last, before)
         content = group_content(
-            closer, columns, unread, explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES)
+            close_up, columns, unread, explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES)
         )
         with self._lock:
             self._cached.pop(group, None)
@@ -144,13 +144,13 @@ class Site:
         if path in ASSETS:
             return "200 OK", *_asset(path)
         try:
-            given = _given(query)
+            parameters = _parameters(query)
             if path == "/group" and self._groups:
-                group = given.get("name", "")
+                group = parameters.get("name", "")
                 main = self._groups.group(group)
                 title, every_s = shortened(printable(group)), GROUP_EVERY_S
             else:
-                title, main, every_s = self._front(given)
+                title, main, every_s = self._front(parameters)
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
         except NotKnownError:
@@ -158,9 +158,9 @@ class Site:
             return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
         return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
-    def _front(self, given: Mapping[str, str]) -> tuple[str, str, float]:
+    def _front(self, parameters: Mapping[str, str]) -> tuple[str, str, float]:
         if self._groups:
-            return *self._groups.listing(given), LIST_EVERY_S
+            return *self._groups.listing(parameters), LIST_EVERY_S
         if self._consumers:
             return "consumers", beside_content(self._consumers()), GROUP_EVERY_S
         return "agent", "<h1>rebalance-agent</h1>", LIST_EVERY_S
@@ -198,7 +198,7 @@ def _asset(path: str) -> tuple[str, bytes]:
     return "image/svg+xml", _ICON.encode()
 
 
-def _given(query: str) -> Mapping[str, str]:
+def _parameters(query: str) -> Mapping[str, str]:
     if len(query) > QUERY_MAX:
         raise InvalidInputError("query", f"has more than {QUERY_MAX} characters")
     try:

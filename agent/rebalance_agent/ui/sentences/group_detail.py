@@ -47,14 +47,14 @@ def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
     return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
 
 
-def headline(closer: GroupCloseUp) -> str:
+def headline(close_up: GroupCloseUp) -> str:
     """Two lines: the group's kind and present state, and its totals."""
-    summary, counters = closer.detail.summary, closer.detail.counters
+    summary, counters = close_up.detail.summary, close_up.detail.counters
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
     running = summary.running
     state = (
-        f"{summary.state} for {duration(max(0, closer.detail.now_ms - running.started_ms) / 1000)}, "
+        f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
         f"{plural(running.stalled_partitions, 'partition')} stand still"
         if running
         else str(summary.state)
@@ -76,15 +76,15 @@ def headline(closer: GroupCloseUp) -> str:
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
 
-def rebalance_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
+def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
     """Rows under `REBALANCE_HEADINGS`, newest first."""
-    names = names_by_id(closer)
-    return [_rebalance_row(rebalance, closer.detail.now_ms, names) for rebalance in closer.rebalances]
+    names = names_by_id(close_up)
+    return [_rebalance_row(rebalance, close_up.detail.now_ms, names) for rebalance in close_up.rebalances]
 
 
-def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Headings and rows of the members, the most loaded first."""
-    members = closer.detail.members
+    members = close_up.detail.members
     names = member_names(members)
     ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
     columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
@@ -103,10 +103,10 @@ def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str,
     return ("member", *columns, "client id", "host", "partitions", "target", "owns"), rows
 
 
-def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
+def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
     """Rows under `MOVE_HEADINGS`: moves of the last rebalance; none if nothing moved or the state before is unknown."""
-    last, before = closing_event(closer.last), closing_event(closer.before)
-    if last is None or before is None or not _follows(closer):
+    last, before = closing_event(close_up.last), closing_event(close_up.before)
+    if last is None or before is None or not _follows(close_up):
         return []
     names = {**member_names(before.members), **member_names(last.members)}
     return [
@@ -120,12 +120,12 @@ def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
     ]
 
 
-def moves_title(closer: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
+def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
     """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
-    last = closing_event(closer.last)
+    last = closing_event(close_up.last)
     if last is None:
         return "moves: no rebalance has settled since this agent watches"
-    if not _follows(closer):
+    if not _follows(close_up):
         return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
@@ -135,21 +135,21 @@ def _workload(member: GroupMember, attribute: str) -> str | None:
     return getattr(member.where, attribute) if member.where else None
 
 
-def _follows(closer: GroupCloseUp) -> bool:
-    last, before = closing_event(closer.last), closing_event(closer.before)
-    first = closer.last.rebalance.previous_generation if closer.last else None
+def _follows(close_up: GroupCloseUp) -> bool:
+    last, before = closing_event(close_up.last), closing_event(close_up.before)
+    first = close_up.last.rebalance.previous_generation if close_up.last else None
     return last is not None and before is not None and before.generation == first
 
 
-def names_by_id(closer: GroupCloseUp) -> dict[str, str]:
+def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
     """Member id -> name, for the members of now and of the last two rebalances."""
     names: dict[str, str] = {}
-    for event in (closing_event(closer.before), closing_event(closer.last)):
+    for event in (closing_event(close_up.before), closing_event(close_up.last)):
         if event:
             by_identity = member_names(event.members)
             names |= {member.member_id: by_identity[identity(member)] for member in event.members}
-    by_identity = member_names(closer.detail.members)
-    return names | {member.member_id: by_identity[identity(member)] for member in closer.detail.members}
+    by_identity = member_names(close_up.detail.members)
+    return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:

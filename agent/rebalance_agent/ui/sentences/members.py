@@ -59,11 +59,11 @@ def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
 
     Members of equal name get the end of their member id in brackets.
     """
-    everyone = {identity(each): each for each in members}
-    names = {name: _name(each) for name, each in everyone.items()}
+    by_identity = {identity(each): each for each in members}
+    names = {name: _name(each) for name, each in by_identity.items()}
     times = Counter(names.values())
     return {
-        name: printable(text if times[text] == 1 else f"{text} ({everyone[name].member_id[-ID_TAIL:]})")
+        name: printable(text if times[text] == 1 else f"{text} ({by_identity[name].member_id[-ID_TAIL:]})")
         for name, text in names.items()
     }
 

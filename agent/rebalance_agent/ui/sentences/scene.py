@@ -91,15 +91,15 @@ class Scene:
 
 def scenes(details: Sequence[RebalanceDetail], last: int) -> list[Scene]:
     """The ``last`` completed rebalances among ``details`` (newest first), in order, oldest first."""
-    whole = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
+    completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
     aborted = [each.rebalance for each in details if each.rebalance.kind is RebalanceKind.ABORTED]
     result = []
-    for index, detail in enumerate(whole[:last]):
+    for index, detail in enumerate(completed[:last]):
         generations = _generations(detail)
         if not generations:
             continue
         first = generations[0].previous_generation
-        earlier = _generations(whole[index + 1]) if index + 1 < len(whole) else ()
+        earlier = _generations(completed[index + 1]) if index + 1 < len(completed) else ()
         before = earlier[-1] if earlier and earlier[-1].generation == first else None
         lost = tuple(
             sorted(
