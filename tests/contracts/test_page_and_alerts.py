@@ -8,7 +8,7 @@ from pathlib import Path
 from alerts.values import load, seconds
 
 from rebalance_agent.ui.page import trouble
-from rebalance_agent.ui.svg.readable import duration
+from rebalance_agent.ui.words import rounded_duration
 
 ALERTS = load().alerts
 PAGE = Path(__file__).parents[2] / "docs" / "page.md"
@@ -16,12 +16,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "page.md"
 
 def test_the_page_and_the_alerts_have_the_same_numbers():
     storm, skewed = ALERTS["KafkaGroupRebalanceStorm"], ALERTS["KafkaGroupAssignmentSkewed"]
-    assert ALERTS["KafkaGroupRebalanceSlow"]["seconds"] == trouble.LONG_S
-    assert ALERTS["KafkaGroupStallAboveBaseline"]["floor_seconds"] == trouble.STALLED_S
-    assert seconds(storm["window"]) == trouble.STORM_S
+    assert ALERTS["KafkaGroupRebalanceSlow"]["seconds"] == trouble.LONG_SECONDS_MIN
+    assert ALERTS["KafkaGroupStallAboveBaseline"]["floor_seconds"] == trouble.STALLED_SECONDS_MIN
+    assert seconds(storm["window"]) == trouble.STORM_SECONDS
     assert (storm["per_member"], storm["rebalances"]) == (trouble.STORM_PER_MEMBER, trouble.STORM_MIN)
-    assert (skewed["ratio"], skewed["members"]) == (trouble.SKEWED, trouble.SHARED)
-    assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == trouble.STORM_S
+    assert (skewed["ratio"], skewed["members"]) == (trouble.SKEW_RATIO_MAX, trouble.SKEW_MEMBERS_MAX)
+    assert seconds(ALERTS["KafkaGroupPartitionsLost"]["window"]) == trouble.STORM_SECONDS
     for of_any in ("KafkaGroupPartitionsLost", "KafkaGroupPartitionsUnassigned"):
         assert ALERTS[of_any]["partitions"] == 1
 
@@ -29,9 +29,9 @@ def test_the_page_and_the_alerts_have_the_same_numbers():
 def test_the_documentation_of_the_page_has_them_too():
     text = PAGE.read_text(encoding="utf-8")
     shown = dict(re.findall(r"^\| ((?:hurts|look): [^|]+?) \| (.+?) \|$", text, re.MULTILINE))
-    long = duration(trouble.LONG_S).replace("\N{NO-BREAK SPACE}", " ")
+    long = rounded_duration(trouble.LONG_SECONDS_MIN).replace("\N{NO-BREAK SPACE}", " ")
     assert f"hurts: rebalances for more than {long}" in shown
     for said in ("hurts: storm", "look: a member failed that had ... partitions"):
-        assert f"{trouble.STORM_S / 60:.0f} minutes" in shown[said]
-    assert f"{trouble.STALLED_S:.0f} s or more" in shown["look: stood still for ..."]
-    assert f"above {trouble.SKEWED}" in shown["look: the fullest member has ... its share"]
+        assert f"{trouble.STORM_SECONDS / 60:.0f} minutes" in shown[said]
+    assert f"{trouble.STALLED_SECONDS_MIN:.0f} s or more" in shown["look: stood still for ..."]
+    assert f"above {trouble.SKEW_RATIO_MAX}" in shown["look: the fullest member has ... its share"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped
 from soak.samples import MEASURES, Measure, Sample
 from soak.slopes import Slope
 

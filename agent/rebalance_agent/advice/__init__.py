@@ -9,6 +9,7 @@ How it fits together, all over one group's recorded events, with no clock, clien
 - ``outcomes``: all of these for all strategies, in ``figures`` that add up over the parts of a long history.
 - ``fidelity``: whether recorded decisions can be repeated, by whose assignor it was (``implementations``).
 - ``recommending``: one sentence.
+- ``observed_advice``: what a few rebalances prove without a replay; `explain` and the page word it.
 
 The command line and the pipeline call the same functions. What it can know and what not: ``docs/whatif.md``.
 """

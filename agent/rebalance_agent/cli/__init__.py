@@ -1,5 +1,8 @@
-"""The command line. ``main`` finds a command; ``commands`` has one module per command, ``pipeline`` one per stage.
+"""The command line of ``rebalance-agent``. A command parses flags, calls another package, prints, returns an exit code.
 
-``inputs`` reads what commands take (files, an agent's API, a cluster); ``screens`` draws tables and text. Nothing is
-decided here: a command parses, calls a room, prints, and chooses an exit code.
+- ``main``: selects a command. ``commands``: one module per command. ``pipeline``: one module per stage of the pipeline.
+- ``inputs``: reads files, an agent's API and cluster flags. ``screens``: tables and text of `watch` and `whatif`.
+- ``agent_command``: shared by the commands that run a process. ``verify_reports``: the audit that `verify` runs.
+
+Nothing imports this package, and it computes nothing about groups itself.
 """

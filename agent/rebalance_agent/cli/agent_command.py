@@ -1,7 +1,7 @@
-"""What ``observe`` and ``sidecar`` share: flags drawn from the settings, settings loaded or refused, and a run's end.
+"""Flags, settings and exit codes that ``observe``, ``sidecar``, ``gateway`` and ``check`` share.
 
-Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it never ran: a setting is wrong, a file
-that one names cannot be used, or an address cannot be listened on.
+Exit codes: 0 when stopped by a signal, 1 when it fails while it runs, 2 when it cannot start: a setting is wrong, a
+file that a setting names cannot be used, or an address cannot be listened on.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _Settings = TypeVar("_Settings", bound=AgentSettings)
 
 
 class AgentRole(Protocol):
-    """An observer or a sidecar."""
+    """A process that an agent command runs: an observer, a sidecar or a gateway."""
 
     def run(self, stop: threading.Event) -> None:
-        """Work until ``stop`` is set."""
+        """Run until ``stop`` is set."""
         ...
 
 
@@ -45,10 +45,10 @@ def add_agent_parser(
     epilog: str,
     *more: type[AgentSettings],
 ) -> argparse.ArgumentParser:
-    """Add the command ``name`` with a flag for every setting of ``model``, and of ``more`` of them."""
+    """Add the command ``name`` with a flag for every setting of ``model`` and of the models in ``more``."""
     parser = subparsers.add_parser(
         name,
-        # Of dozens of flags: an error must not be lost below them.
+        # A usage with dozens of flags would hide the error below it.
         usage="%(prog)s [--config FILE] [--bootstrap-servers HOST:PORT,...] [--kafka KEY=VALUE] [SETTING ...]",
         description=description,
         epilog=epilog,
@@ -60,7 +60,7 @@ def add_agent_parser(
 
 
 def load_agent(name: str, model: type[_Settings], args: argparse.Namespace) -> tuple[_Settings, dict[str, str]] | None:
-    """Settings and Kafka properties, with logging set up; None after telling on stderr what is wrong, a line each."""
+    """Load settings and Kafka properties, and set up logging; None if they are wrong, after printing the errors."""
     try:
         file = args.config or os.environ.get(f"{ENV_PREFIX}CONFIG") or None
         settings = load(model, file, flag_values(args, model))
@@ -81,7 +81,7 @@ def run_agent(
     args: argparse.Namespace,
     make: Callable[[_Settings, dict[str, str]], AgentRole],
 ) -> int:
-    """Run what ``make`` gives until a signal; the exit code."""
+    """Run the process that ``make`` builds until a signal, and return the exit code."""
     loaded = load_agent(name, model, args)
     if loaded is None:
         return 2

@@ -1,4 +1,4 @@
-"""``rebalance-agent``: finds the command and imports only what that command needs.
+"""The entry point of ``rebalance-agent``: selects the command and imports only that command's modules.
 
 Exit codes of every command: 0 done, 1 done with findings or failed, 2 wrong usage or input, 130 Ctrl-C.
 """
@@ -37,23 +37,23 @@ COMMANDS = {
     "watch": ("show groups and their rebalances, live", "watch"),
     "whatif": ("what other assignors would have made of a group's rebalances", "agent"),
 }
-"""Command -> what it does, and the extra that brings its packages."""
+"""Command -> its help text, and the extra that installs its packages (empty for none)."""
 
 INTERRUPTED = 130
-"""128 + SIGINT, as shells report it."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells report it."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command with ``argv`` (default: the process's own) and return its exit code."""
     if argv is None and os.getpid() == 1:
-        # A container's first process: the kernel keeps from it whatever signal it does not handle.
+        # The kernel does not deliver signals without a handler to a container's first process.
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
-    except KeyboardInterrupt:  # importing what a command needs takes a second, too
+    except KeyboardInterrupt:  # importing a command's modules takes a second, too
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has what it wanted; the interpreter must not complain about it at exit either.
+        # The reader (head, less) closed the pipe; without this the interpreter would report it again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
@@ -86,7 +86,7 @@ def _main(arguments: list[str]) -> int:
 
 
 def _imported(name: str) -> ModuleType:
-    """Import a module without looking for garbage: all of it stays, and the looks are a quarter of a second's work."""
+    """Import a module with garbage collection off: modules stay, so collections would cost 0.25 s for nothing."""
     gc.disable()
     try:
         return importlib.import_module(name)
@@ -95,7 +95,7 @@ def _imported(name: str) -> ModuleType:
 
 
 def _refuse(word: str, parser: argparse.ArgumentParser) -> NoReturn:
-    """End with what is wrong about a word that the command does not take, and what it may have been meant for."""
+    """Exit with an error for an unknown argument, naming the flag that resembles it most."""
     flag = word.partition("=")[0]
     meant = difflib.get_close_matches(flag, re.findall(r"--[a-z][a-z-]+", parser.format_help()), 1)
     parser.error(f"it takes no {flag}" + (f"; is it {meant[0]}?" if meant and flag.startswith("-") else ""))
@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _missing(command: str, error: ModuleNotFoundError) -> int:
-    """Tell which extra brings the package; what is missing of our own is a mistake of ours."""
+    """Print which extra installs the missing package; a missing module of this package is raised again as a bug."""
     extra = COMMANDS[command][1]
     if not extra or (error.name or "").startswith("rebalance_agent"):
         raise error

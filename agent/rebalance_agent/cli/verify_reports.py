@@ -1,4 +1,4 @@
-"""What `verify` puts together: what was told, the records that it is held against, and counters."""
+"""The audit that `verify` runs: published events or tables against the offsets topic's records, and counters."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["verified"]
 
 @dataclass(frozen=True, slots=True)
 class _Account:
-    """A ledger that was told everything, from when on (epoch ms) that is complete, and until when."""
+    """A ledger with all published events, which are complete from ``since_ms`` to ``until_ms`` (epoch ms)."""
 
     ledger: Ledger
     since_ms: int
@@ -36,15 +36,15 @@ class _Account:
 
 
 def verified(options: argparse.Namespace) -> dict[str, AuditReport]:
-    """What was told, by what told it: ``events``, and of tables ``generations``, too; counters are in the first one.
+    """Reports by source: ``events``, with --tables also ``generations``; differences of counters are in ``events``.
 
     Raises:
-        RebalanceAgentError: flags do not go together, something cannot be read, or nobody answers.
+        RebalanceAgentError: flags contradict each other, a file cannot be read, or the cluster does not answer.
     """
     _refuse(options)
     accounts = _of_files(options) if options.records else _of_cluster(options)
     reports = {name: account.ledger.close() for name, account in accounts.items()}
-    if not options.allow_empty and all(each.empty for each in reports.values()):
+    if not options.allow_empty and all(report.empty for report in reports.values()):
         raise _nothing(options, reports["events"])
     for metrics, events in options.lifetime:
         _check_counters(metrics, events, options, reports["events"])
@@ -63,7 +63,7 @@ def _refuse(options: argparse.Namespace) -> None:
 
 
 def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgentError:
-    """Why it is no success that nothing differs."""
+    """The error for an audit that found neither records nor events to compare."""
     if options.groups:
         return InvalidInputError("--groups", f"neither records nor events are of a group like {options.groups!r}")
     left = "".join(f"; there are {number} {why}" for why, number in report.unjudged.items())
@@ -76,7 +76,7 @@ def _nothing(options: argparse.Namespace, report: AuditReport) -> RebalanceAgent
 
 def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
     settings, properties = cluster_settings(options)
-    shows, clock = _shows(options, settings), SystemClock()
+    shows, clock = _name_filter(options, settings), SystemClock()
     cluster = VerifiedCluster(properties, clock)
     until_ms = clock.now_ms()
     if options.tables:
@@ -84,19 +84,19 @@ def _of_cluster(options: argparse.Namespace) -> dict[str, _Account]:
     else:
         ledger, whole_ms = Ledger(cluster.cluster_id, shows), 0
         if options.events:
-            for event, place in _events(options):
-                ledger.add_event(event, place)
+            for event, position in _events(options):
+                ledger.add_event(event, position)
         else:
             whole_ms = cluster.events(options.events_topic or settings.events_topic, ledger.add_event)
             ledger.report.leave(NO_EVENTS, cluster.unread)
         accounts = {"events": _Account(ledger, max(whole_ms, ledger.published.first_ms or 0), until_ms)}
     _expect(accounts, options, cluster.names())
-    cluster.post(*(each.ledger for each in accounts.values()))
+    cluster.post(*(account.ledger for account in accounts.values()))
     return accounts
 
 
 def _of_files(options: argparse.Namespace) -> dict[str, _Account]:
-    shows = _shows(options, load(ObserverSettings, None, {}))
+    shows = _name_filter(options, load(ObserverSettings, None, {}))
     accounts = _of_tables(options, None, shows) if options.tables else _of_event_files(options, shows)
     _expect(accounts, options, {})
     for record in records_in(options.records):
@@ -106,44 +106,43 @@ def _of_files(options: argparse.Namespace) -> dict[str, _Account]:
 
 
 def _of_event_files(options: argparse.Namespace, shows: NameFilter) -> dict[str, _Account]:
-    told = _events(options)
-    first = next(told, None)
+    published = _events(options)
+    first = next(published, None)
     cluster_id = first[0].cluster_id if first else ""
     ledger = Ledger(cluster_id, shows)
-    for event, place in itertools.chain([first] if first else [], told):
+    for event, position in itertools.chain([first] if first else [], published):
         if event.cluster_id != cluster_id:
             raise InvalidInputError("--events", f"are of more than one cluster: {cluster_id}, {event.cluster_id}")
-        ledger.add_event(event, place)
+        ledger.add_event(event, position)
     return {"events": _Account(ledger, ledger.published.first_ms or 0, None)}
 
 
 def _of_tables(options: argparse.Namespace, cluster_id: str | None, shows: NameFilter) -> dict[str, _Account]:
     try:
-        from rebalance_agent.cli.inputs.verify_tables import told_by_tables  # noqa: PLC0415 - Spark, for those who have tables
+        from rebalance_agent.cli.inputs.verify_tables import events_of_tables  # noqa: PLC0415 - needs Spark
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package == "rebalance_agent":
             raise
         what = f"needs the package {package!r}: pip install 'kafka-rebalance-agent[pipeline]'"
         raise InvalidInputError("--tables", what) from None
-    told = told_by_tables(options, cluster_id, shows)
-    first_ms, last_ms = told.events.published.first_ms or 0, told.events.published.last_ms or 0
+    tables = events_of_tables(options, cluster_id, shows)
+    first_ms, last_ms = tables.events.published.first_ms or 0, tables.events.published.last_ms or 0
+    until_ms = tables.generations.published.last_ms if tables.reach_ms is None else tables.reach_ms
     return {
-        "events": _Account(told.events, first_ms, last_ms),
-        "generations": _Account(
-            told.generations, first_ms, told.generations.published.last_ms if told.reach_ms is None else told.reach_ms
-        ),
+        "events": _Account(tables.events, first_ms, last_ms),
+        "generations": _Account(tables.generations, first_ms, until_ms),
     }
 
 
 def _expect(accounts: dict[str, _Account], options: argparse.Namespace, names: dict[str, str]) -> None:
     grace_ms = round(options.grace_seconds * 1000)
-    for each in accounts.values():
-        since_ms = each.since_ms if options.since is None else options.since
-        each.ledger.expect(AuditWindow(since_ms, each.until_ms, grace_ms, options.complete, names))
+    for account in accounts.values():
+        since_ms = account.since_ms if options.since is None else options.since
+        account.ledger.expect(AuditWindow(since_ms, account.until_ms, grace_ms, options.complete, names))
 
 
-def _shows(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
+def _name_filter(options: argparse.Namespace, settings: ObserverSettings) -> NameFilter:
     if options.groups:
         try:
             return NameFilter(options.groups)
@@ -153,21 +152,21 @@ def _shows(options: argparse.Namespace, settings: ObserverSettings) -> NameFilte
 
 
 def _events(options: argparse.Namespace) -> Iterator[tuple[GroupFact, RecordPosition]]:
-    """What the files tell of groups; members' own events may be without a cluster."""
+    """Events about groups in the files; events of members, which may lack a cluster id, are left out."""
     for name in options.events:
-        for event, place in events_in("--events", name):
+        for event, position in events_in("--events", name):
             if isinstance(event, GroupFact):
-                yield event, place
+                yield event, position
 
 
 def _check_counters(metrics: str, events: str, options: argparse.Namespace, report: AuditReport) -> None:
     scrape, shows = scrape_in(metrics), NameFilter(options.groups or ".*")
-    told = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
+    slim = [_slim(event) for event, _ in events_in("--lifetime", events) if shows(event.group)]
     settled_ms = round(options.grace_seconds * 1000)
     counters, at_ms = {group: each for group, each in scrape.counters.items() if shows(group)}, scrape.at_ms
-    check_lifetime(LifetimeCounters(metrics, counters, told, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
+    check_lifetime(LifetimeCounters(metrics, counters, slim, at_ms, settled_ms, scrape.amid, scrape.replayed), report)
 
 
 def _slim(event: Event) -> Event:
-    """Without all members but one, for only that there are any counts: a whole file of events is held at once."""
+    """The event with one member at most: counters need only whether there are any, and all events are in memory."""
     return replace(event, members=event.members[:1]) if isinstance(event, GenerationEvent) else event

@@ -1,4 +1,4 @@
-"""Metrics of the agent itself: is the watcher well, and does it see everything."""
+"""Rows of the agent's own metrics, ``rebalance_agent_*``: whether it works and whether it reads everything."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ __all__ = [
 ]
 
 OTHER = "other"
-"""Label value of everything outside a closed set."""
+"""Label value for everything outside a label's closed set of values."""
 
 POLL_BUCKETS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0)
-"""Upper bounds in seconds: ListGroups takes about a millisecond per broker, 30 s is a client's usual timeout."""
+"""Upper bounds in seconds: ListGroups takes about a millisecond per broker; 30 s is a client's usual timeout."""
 
 
 def agent_row(
@@ -58,7 +58,7 @@ def agent_row(
     values: Mapping[str, tuple[str, ...]] | None = None,
     buckets: tuple[float, ...] = (),
 ) -> Metric:
-    """A row of the agent's own metrics; ``values`` is each label's closed set."""
+    """A catalogue row named ``rebalance_agent_`` + ``name``; ``values``: label -> its closed set of values."""
     closed = values or {}
     return Metric(f"rebalance_agent_{name}", kind, role, text, tuple(closed), unit, closed, buckets)
 
@@ -96,7 +96,7 @@ DEGRADED_MODES = (
     "topics-hidden",
     "unshared",
 )
-"""What the agent is for lack of a right; which right is told by `runtime.preflight.rights`."""
+"""Modes in which the agent runs without some Kafka permission; `runtime.preflight.rights` says which permission."""
 
 DEGRADED = agent_row(
     "degraded",
@@ -304,4 +304,4 @@ AGENT_ROWS: tuple[Metric, ...] = (
     POLL_SECONDS,
     LAST_POLL,
 )
-"""In the order of the page and of the documentation; a process exports those of its role and of ``agent``."""
+"""In the order of /metrics and of the documentation; a process exports the rows of its own role and of ``agent``."""

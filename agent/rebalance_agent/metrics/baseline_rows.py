@@ -1,4 +1,4 @@
-"""What is normal for groups, from the history that the pipeline keeps: there where somebody runs it."""
+"""Rows of baselines: normal stalls per group, which the pipeline computes from its history and publishes."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ STALL_BASELINE = Metric(
 )
 
 BASELINE_ROWS: tuple[Metric, ...] = (STALL_BASELINE,)
-"""In the order of the page and of the documentation."""
+"""In the order of /metrics and of the documentation."""

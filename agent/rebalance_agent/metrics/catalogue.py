@@ -1,4 +1,4 @@
-"""Every metric that this version exports, in one place: documentation, rules, boards and tests are checked against it.
+"""The catalogue: every metric that this version exports. Documentation, rules, boards and tests are checked against it.
 
 A new metric of groups is one more row in ``group_rows``, which reads its own value. A metric that a process counts
 itself is one more row in one of the other ``*_rows`` modules, and the code that sets it.
@@ -23,4 +23,4 @@ CATALOGUE: tuple[Metric, ...] = (*GROUP_ROWS, *BASELINE_ROWS, *PHASE_ROWS, *MEMB
 """All rows, in the order of the documentation."""
 
 BY_NAME: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in CATALOGUE})
-"""Name on the page -> row."""
+"""Name as on /metrics -> row."""

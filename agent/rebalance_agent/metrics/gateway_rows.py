@@ -1,4 +1,4 @@
-"""Metrics of the gateway's connections: how many, how much goes through, what is read, and what was ended and why."""
+"""Rows of the gateway's metrics: connections, forwarded bytes, added latency, refusals, changed group frames."""
 
 from __future__ import annotations
 
@@ -36,15 +36,16 @@ READ_APIS: Mapping[int, str] = {
     60: "DescribeCluster",
     68: "ConsumerGroupHeartbeat",
 }
-"""API key -> Kafka's name, of those that are read."""
+"""API key -> Kafka's name of the requests that the gateway decodes; it forwards all others undecoded."""
 
 READ_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
-"""Upper bounds in seconds: reading takes some 50 microseconds, and an assignment of a large group up to seconds."""
+"""Upper bounds in seconds: decoding takes about 50 microseconds, assigning a large group seconds."""
 
 PASS_BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.01, 0.1, 1.0)
-"""Upper bounds in seconds: a read and a write take some 30 microseconds; a client that is slow to read, any time."""
+"""Upper bounds in seconds: a read and a write take about 30 microseconds; slow readers delay frames for longer."""
 
 DIRECTIONS = ("requests", "answers")
+"""Values of the label ``direction``: from clients to brokers, and from brokers to clients."""
 
 
 GATEWAY_CONNECTIONS = agent_row(
@@ -161,4 +162,4 @@ GATEWAY_ROWS = (
     GATEWAY_BROKERS_SHUT,
     GATEWAY_OUTCOMES,
 )
-"""In the order of the page."""
+"""In the order of /metrics and of the documentation."""

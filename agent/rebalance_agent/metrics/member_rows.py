@@ -1,4 +1,4 @@
-"""Metrics of members: what one process saw of itself, exported by the sidecar beside it. They add up with ``sum``."""
+"""Rows of member metrics: what one consumer process measured, exported by its sidecar. ``sum`` aggregates them."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = [
 ]
 
 CALLBACK_BUCKETS = (0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0, 60.0, 300.0)
-"""Upper bounds in seconds: from a callback that only logs to one that meets ``max.poll.interval.ms``."""
+"""Upper bounds in seconds: from a callback that only logs to one that takes all of ``max.poll.interval.ms`` (5 min)."""
 
 ASSIGN_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""Upper bounds in seconds: from a small group to one whose leader misses its own session timeout."""
+"""Upper bounds in seconds: from a small group to one whose leader exceeds its own session timeout."""
 
 _CLIENT = ("consumergroup", "client_id")
 
@@ -154,4 +154,4 @@ MEMBER_ROWS: tuple[Metric, ...] = (
     REJECTED_COMMITS,
     SKEW,
 )
-"""In the order of the page and of the documentation."""
+"""In the order of /metrics and of the documentation."""

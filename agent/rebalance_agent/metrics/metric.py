@@ -1,4 +1,4 @@
-"""What a metric is: one frozen row, from which text, registries, documentation and tests are drawn."""
+"""A metric as one frozen row of data; exported text, registries, documentation and tests are made from it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ExporterRole", "Metric", "MetricType"]
 
 
 class MetricType(StrEnum):
-    """How a metric's values behave. ``info`` is a gauge that is always 1: its labels are what it says."""
+    """Prometheus' metric types. ``info`` is a gauge that is always 1; its labels carry the information."""
 
     COUNTER = "counter"
     GAUGE = "gauge"
@@ -20,7 +20,7 @@ class MetricType(StrEnum):
 
 
 class ExporterRole(StrEnum):
-    """Which process exports a metric; ``agent`` stands for all. No metric is shared between two of the others."""
+    """The process that exports a metric; ``agent`` stands for every process. No row belongs to two roles."""
 
     OBSERVER = "observer"
     SIDECAR = "sidecar"
@@ -30,10 +30,10 @@ class ExporterRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Metric:
-    """One row of the catalogue. Rows are compared by identity: each exists once.
+    """One row of the catalogue. Rows are compared by identity, since each exists once.
 
-    ``name`` is the one on the page, with ``_total`` and ``_info``. ``unit`` is that of its values, empty where they
-    only count. ``values`` holds the closed set of each label that has one; ``buckets`` are a histogram's upper bounds.
+    ``name``: as on /metrics, with ``_total`` or ``_info``. ``unit``: of the values; empty for values without a unit.
+    ``values``: label -> its closed set of values, for labels that have one. ``buckets``: a histogram's upper bounds.
     """
 
     name: str

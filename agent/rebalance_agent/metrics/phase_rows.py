@@ -1,4 +1,4 @@
-"""Phases of rebalances over all groups together: histograms per group would cost more series than they tell."""
+"""Rows of rebalance phases, over all groups: a histogram per group would cost more series than it is worth."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from rebalance_agent.metrics.metric import ExporterRole, Metric, MetricType
 __all__ = ["JOIN", "JOIN_BUCKETS", "PHASE_ROWS", "RECONCILE", "SYNC", "SYNC_BUCKETS"]
 
 JOIN_BUCKETS = (0.01, 0.05, 0.25, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 600.0)
-"""Upper bounds in seconds: a follow-up takes milliseconds, a slow member up to its max.poll.interval (5 min).
+"""Upper bounds in seconds: a follow-up rebalance takes milliseconds, a slow member its max.poll.interval (5 min).
 
-A member reconciles with its heartbeats (every 5 s by default), and when it has given up what it is asked to.
+Members reconcile with their heartbeats (every 5 s by default), once they have revoked what they must give up.
 """
 
 SYNC_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 30.0)
-"""Upper bounds in seconds: a small group's leader answers within milliseconds, a large one's after seconds."""
+"""Upper bounds in seconds: the leader of a small group answers within milliseconds, that of a large one in seconds."""
 
 
 def _row(name: str, text: str, buckets: tuple[float, ...]) -> Metric:
@@ -36,4 +36,4 @@ RECONCILE = _row(
 )
 
 PHASE_ROWS: tuple[Metric, ...] = (JOIN, SYNC, RECONCILE)
-"""In the order of the page and of the documentation."""
+"""In the order of /metrics and of the documentation."""

@@ -9,8 +9,8 @@ import pytest
 
 from rebalance_agent.cli.commands.pipeline import STAGES
 from rebalance_agent.cli.main import main
-from rebalance_agent.cli.pipeline.aggregate import say_broken
-from rebalance_agent.cli.pipeline.backfill import facts_in, tell_gaps, tell_ranges
+from rebalance_agent.cli.pipeline.aggregate import print_broken
+from rebalance_agent.cli.pipeline.backfill import facts_in, print_gaps, print_ranges
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines
 from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.pipeline.ingest.backfill import Gaps, PartitionRange
@@ -69,15 +69,15 @@ def test_a_cluster_that_is_not_named_ends_with_2_before_spark_starts(stage, caps
 
 def test_an_example_of_what_does_not_hold_gives_a_terminal_no_orders(capsys):
     told = {"table": "events", "expectation": "is so", "checked": 3, "failed": 1, "severity": "error"}
-    assert say_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
+    assert print_broken([{**told, "example": '{"group":"\x9b2J\u202e"}'}, {**told, "failed": 0, "example": None}]) == 1
     error = capsys.readouterr().err
     assert error == 'error: events: is so: 1 of 3 do not, such as {"group":"\\x9b2J\\u202e"}\n'
 
 
 def test_what_a_backfill_found_gives_a_terminal_no_orders_and_breaks_on_no_time(capsys):
     progress = ProgressLines("backfill", every_s=0)
-    tell_ranges([PartitionRange(0, 2, None, None, -(2**62), 0), PartitionRange(1, 1, 5, 5, 1000, 2**62)], progress)
-    tell_gaps([Gaps("\x1b[2J", 4, 3)], progress)
+    print_ranges([PartitionRange(0, 2, None, None, -(2**62), 0), PartitionRange(1, 1, 5, 5, 1000, 2**62)], progress)
+    print_gaps([Gaps("\x1b[2J", 4, 3)], progress)
     assert capsys.readouterr().err.splitlines() == [
         f"backfill: partition 0: 2 records, {-(2**62)} ms to 1970-01-01T00:00:00Z",
         f"backfill: partition 1: 1 records, offsets 5 to 5, 1970-01-01T00:00:01Z to {2**62} ms",

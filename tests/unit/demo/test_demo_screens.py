@@ -6,11 +6,12 @@ from dataclasses import replace
 from rich.console import Console
 
 from rebalance_agent.demo.observed.scrape import GroupNow
-from rebalance_agent.demo.screens.board import Board, StepLine, StepStatus, group_line, stall_text, table_text
+from rebalance_agent.demo.screens.board import Board, StepLine, StepStatus, group_line, table_text
 from rebalance_agent.demo.screens.live import LiveScreen, draw
 from rebalance_agent.demo.screens.plain import PlainScreen
 from rebalance_agent.demo.screens.screen import choose
 from rebalance_agent.model.episode import Basis, Stall
+from rebalance_agent.ui.words import stall_with_basis
 from support.observer.demo_events import CLAIM, GROUP, generation_event, summary
 
 NOW = GroupNow(state="Stable", assignor="range", generation=7, members=2, idle_members=0, skew=1.5)
@@ -51,7 +52,7 @@ def test_what_is_not_known_is_a_dash():
 
 
 def test_a_bound_shows_both_of_its_ends():
-    assert stall_text(Stall(2.5, 0.5, 9.0, Basis.BOUND)) == "0.50-2.50 s bound"
+    assert stall_with_basis(Stall(2.5, 0.5, 9.0, Basis.BOUND)) == "0.50-2.50 s bound"
 
 
 def test_plain_lines_say_each_thing_once():

@@ -13,7 +13,7 @@ from rebalance_agent.pipeline.report.charts import Stack, heat_map, spark, stack
 from rebalance_agent.pipeline.report.member_names import MemberRow, owned_by_name
 from rebalance_agent.pipeline.report.periods import PERIODS_MAX, periods
 from rebalance_agent.ui.svg.canvas import Canvas, Scale, nice_ticks
-from rebalance_agent.ui.svg.readable import duration, escaped, name, percent
+from rebalance_agent.ui.words import escaped, percent, rounded_duration, shortened
 
 
 @given(st.floats(1e-6, 1e9), st.integers(2, 8), st.booleans())
@@ -52,11 +52,15 @@ def test_a_scale_keeps_to_its_ends():
     ],
 )
 def test_a_length_of_time_is_told_in_the_unit_that_fits(seconds, words):
-    assert duration(seconds).replace("\u00a0", " ") == words
+    assert rounded_duration(seconds).replace("\u00a0", " ") == words
 
 
 def test_lengths_at_one_axis_have_one_unit():
-    assert [duration(each, 14_400).replace("\u00a0", " ") for each in (0, 3_600, 14_400)] == ["0", "1.0 h", "4.0 h"]
+    assert [rounded_duration(each, 14_400).replace("\u00a0", " ") for each in (0, 3_600, 14_400)] == [
+        "0",
+        "1.0 h",
+        "4.0 h",
+    ]
 
 
 def test_a_percentage_that_is_not_100_does_not_look_like_it():
@@ -73,8 +77,8 @@ def test_what_is_escaped_has_no_markup(text):
 
 
 def test_a_long_name_is_cut():
-    assert name("x" * 500) == "x" * 119 + "…"
-    assert name("short") == "short"
+    assert shortened("x" * 500) == "x" * 119 + "…"
+    assert shortened("short") == "short"
 
 
 def test_labels_that_would_touch_are_left_out():

@@ -8,7 +8,7 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.group_list import PAGE_ROWS, FleetSummary, ListQuery, group_link, listing, wanted
+from rebalance_agent.ui.page.group_list import PAGE_ROWS, FleetSummary, ListQuery, group_link, listing, parsed_query
 from rebalance_agent.ui.page.trouble import RecentRebalances
 from support.observer.views import NOW, full_view
 
@@ -124,4 +124,4 @@ def test_a_name_that_no_address_can_hold_has_no_link():
 def test_wrong_parameters_are_named(given):
     (field,) = given
     with pytest.raises(InvalidInputError, match=f"^{field}:"):
-        wanted(given)
+        parsed_query(given)

@@ -7,7 +7,15 @@ from rebalance_agent.api.view_shapes import draw_rebalance, draw_summary
 from rebalance_agent.model.episode import Basis, Stall, Trigger
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.trouble import HOUR_MS, SKEWED, Level, RecentRebalances, Trouble, past, trouble
+from rebalance_agent.ui.page.trouble import (
+    HOUR_MS,
+    SKEW_RATIO_MAX,
+    Level,
+    RecentRebalances,
+    Trouble,
+    recent_rebalances,
+    trouble,
+)
 from support.observer.fakes import generation_event
 from support.observer.views import NOW, full_view
 
@@ -40,7 +48,7 @@ def test_a_calm_group_is_well():
         ({}, 7, Level.HURTS, "storm: 7 rebalances in 15\u00a0min"),
         ({"members": 6}, 12, Level.WELL, ""),
         ({"members": 6}, 13, Level.HURTS, "storm: 13"),
-        ({"skew_ratio": SKEWED}, 0, Level.WELL, ""),
+        ({"skew_ratio": SKEW_RATIO_MAX}, 0, Level.WELL, ""),
         ({"skew_ratio": 1.6}, 0, Level.LOOK, "1.6\u00d7 its share"),
         ({"skew_ratio": None}, 0, Level.WELL, ""),
         ({"flapping": ("a",)}, 0, Level.LOOK, "comes and goes again and again: a"),
@@ -65,16 +73,16 @@ def stalled(seconds, lower=None, at_ms=NOW, **changes):
 
 def test_the_worst_stall_of_the_hour_is_the_one_that_is_certain():
     lines = [stalled(60.0, 4.9), stalled(14.0), stalled(9.0), stalled(300.0, at_ms=NOW - HOUR_MS - 1), stalled(6.0)]
-    assert past(lines, NOW).stalled.stall.seconds == 14.0
-    assert past(lines, NOW - 1).stalled.stall.seconds == 300.0
-    assert past(lines[:1], NOW).stalled is None
-    assert past([], NOW) == RecentRebalances()
+    assert recent_rebalances(lines, NOW).stalled.stall.seconds == 14.0
+    assert recent_rebalances(lines, NOW - 1).stalled.stall.seconds == 300.0
+    assert recent_rebalances(lines[:1], NOW).stalled is None
+    assert recent_rebalances([], NOW) == RecentRebalances()
 
 
 def test_rebalances_and_what_was_lost_are_counted_for_their_time():
     ago = [stalled(1.0, at_ms=NOW - ms, lost=2) for ms in (0, 900_000, 900_001, HOUR_MS, HOUR_MS + 1)]
     aborted = replace(ago[0], kind=RebalanceKind.ABORTED)
-    assert past([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
+    assert recent_rebalances([*ago, aborted], NOW) == RecentRebalances(hour=4, storm=2, lost=4)
     assert judged(lost=2).why == ("a member failed that had 2 partitions",)
     assert judged(lost=2).level is Level.LOOK
 

@@ -1,4 +1,4 @@
-"""``rebalance-agent assign``: what an assignor would decide for a group, and how good that is, as JSON."""
+"""``rebalance-agent assign``: computes the assignment of a group given as JSON, and its quality."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command; 0 done, 1 some lines were bad (``--ndjson``), 2 wrong usage or input."""
+    """Run the command; 0: done, 1: some lines were invalid (``--ndjson``), 2: wrong usage or input."""
     try:
         chosen = _choose(args.strategy, args.protocol)
         config = _config(chosen, args.config)
@@ -145,7 +145,7 @@ def _answer_lines(chosen: Strategy, config: Mapping[str, str], stream: BinaryIO)
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """The lines of ``stream``, each cut where it is too long for `parse_json`."""
+    """The lines of ``stream``; one that is too long for `parse_json` is cut one byte above its limit."""
     while line := stream.readline(INPUT_BYTES_MAX + 1):
         yield line
         while len(line) > INPUT_BYTES_MAX and not line.endswith(b"\n"):
@@ -169,5 +169,5 @@ def _readable_identity(data: object) -> dict[str, object]:
 
 
 def _print(result: Mapping[str, object]) -> None:
-    # Flushed line by line: who feeds us one group at a time waits for its answer.
+    # Flushed line by line: a caller that writes one group at a time waits for its answer.
     print(json.dumps(result, sort_keys=True), flush=True)

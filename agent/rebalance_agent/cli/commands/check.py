@@ -1,4 +1,4 @@
-"""``rebalance-agent check``: prove what a role needs, and tell how to get what is missing."""
+"""``rebalance-agent check``: tests everything that a role needs, and prints how to get what is missing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ROLES: dict[str, type[AgentSettings]] = {
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command, with the flags of all roles."""
+    """Add the command with the flags of all roles."""
     parser = add_agent_parser(subparsers, "check", ObserverSettings, DESCRIPTION, EXAMPLES, GatewaySettings)
     parser.add_argument("--role", choices=tuple(ROLES), default="observer", help="whose needs (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object at the end instead of rows")
@@ -63,7 +63,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check, telling every finding as it is made; the exit code."""
+    """Run the checks, print each finding as it is reported, and return the exit code."""
     loaded = _loaded(args)
     if loaded is None:
         return 2
@@ -72,17 +72,17 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         servers = properties.get("bootstrap.servers", "no cluster")
         print(f"what the {args.role} needs of {servers}, as {principal}\n", flush=True)
-    found: list[Finding] = []
+    reported: list[Finding] = []
     for finding in findings(settings, properties, SystemClock()):
-        found.append(finding)
+        reported.append(finding)
         if not args.json:
             print(row(finding), flush=True)
         elif sys.stderr.isatty():
-            print(f"\r\033[K{len(found)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
+            print(f"\r\033[K{len(reported)} checked: {finding.name}"[:100], end="", file=sys.stderr, flush=True)
     if args.json and sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
-    print(json_report(args.role, principal, found) if args.json else f"\n{closing(found)}")
-    return exit_code(found)
+    print(json_report(args.role, principal, reported) if args.json else f"\n{closing(reported)}")
+    return exit_code(reported)
 
 
 def _loaded(args: argparse.Namespace) -> tuple[AgentSettings, dict[str, str]] | None:

@@ -99,7 +99,7 @@ def _decode_lines(file: BinaryIO) -> int:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, bytes | None]]:
-    """Line numbers and lines that are not blank; None for one that is too long, of which only a part was ever held."""
+    """Numbers and lines that are not blank; None for a line that is too long, which is never read as a whole."""
     number = 0
     while line := file.readline(LINE_BYTES_MAX + 1):
         number += 1

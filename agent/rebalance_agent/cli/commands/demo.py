@@ -1,4 +1,4 @@
-"""``rebalance-agent demo``: real rebalances on an embedded Kafka, for people to see and for machines to check."""
+"""``rebalance-agent demo``: real rebalances on an embedded Kafka, shown live or checked at the end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_agent.demo.run_demo import run as play
 __all__ = ["add_parser", "run"]
 
 SECONDS_MAX = 86_400.0
-"""A day; without an end it is ``--seconds 0``."""
+"""Longest run in seconds (a day); ``--seconds 0`` runs without end."""
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
     if options.check and not options.seconds:
         options.parser.error("--check needs an end: not with --seconds 0")
     if options.summary and not options.summary.absolute().parent.is_dir():
-        # Better now than after the run.
+        # Checked now, so that it does not fail after the run.
         options.parser.error(f"--summary: {options.summary.parent} is not a directory")
     return play(
         Options(

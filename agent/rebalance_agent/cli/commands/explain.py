@@ -1,4 +1,4 @@
-"""``rebalance-agent explain``: why a group's last rebalances happened and what they cost, in sentences."""
+"""``rebalance-agent explain``: prints why a group's last rebalances happened and what they cost, in sentences."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_agent.model.event_json import event_to_json, value_to_json
 from rebalance_agent.model.events import Event
 from rebalance_agent.runtime.watch.history_reader import read_past
 from rebalance_agent.ui.sentences.explanation import LAST_MAX, paragraphs, whole_rebalances
-from rebalance_agent.ui.sentences.words import plural, printable
+from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["add_parser", "run"]
 
@@ -43,7 +43,9 @@ exit codes: 0 done, 1 the group is not known, 2 wrong usage, or nobody answers
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _GroupPast:
+    """Rebalances newest first and rollouts of a group, and where they are from, in words."""
+
     source: str
     details: Sequence[RebalanceDetail]
     rollouts: Sequence[Event]
@@ -66,51 +68,51 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Explain one group; the exit code."""
+    """Explain one group, and return the exit code."""
     quiet_logs()
     try:
-        found = _past(options) if wants_direct(options) else _remembered(agent_api(options), options)
+        past = _from_cluster(options) if wants_direct(options) else _from_agent(agent_api(options), options)
     except NotKnownError as error:
         print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
         return 1
     except RebalanceAgentError as error:
         print(f"rebalance-agent explain: {printable(str(error))}", file=sys.stderr)
         return 2
-    texts = paragraphs(found.details, found.rollouts, options.last)
+    texts = paragraphs(past.details, past.rollouts, options.last)
     if options.json:
-        print(json.dumps(_as_json(options, found, texts)))
+        print(json.dumps(_as_json(options, past, texts)))
         return 0
-    print(f"{printable(options.group)}: {_how_many(found.details, options.last)}, from {found.source}.")
+    print(f"{printable(options.group)}: {_how_many(past.details, options.last)}, from {past.source}.")
     for text in texts:
         print(f"\n{text}")
     return 0
 
 
-def _remembered(groups: GroupSource, options: argparse.Namespace) -> _Found:
-    """From an agent: whole only as many as are told, and one more for what the oldest began from."""
-    known = groups.rebalances(options.group)
+def _from_agent(groups: GroupSource, options: argparse.Namespace) -> _GroupPast:
+    """From an agent: only the rebalances that are explained, and one more as the state before the oldest."""
+    remembered = groups.rebalances(options.group)
     details: list[RebalanceDetail] = []
-    for line in known.rebalances:
+    for line in remembered.rebalances:
         if len(_completed(details)) > options.last:
             break
-        details.append(_whole(groups, options.group, line))
-    return _Found("what the agent has seen since it was started", details, known.rollouts)
+        details.append(_detail(groups, options.group, line))
+    return _GroupPast("what the agent has seen since it was started", details, remembered.rollouts)
 
 
-def _whole(groups: GroupSource, group: str, line: Rebalance) -> RebalanceDetail:
+def _detail(groups: GroupSource, group: str, line: Rebalance) -> RebalanceDetail:
     if line.kind is RebalanceKind.ABORTED:
         return RebalanceDetail(group, line, (), ())
     return groups.rebalance(group, line.id)
 
 
-def _past(options: argparse.Namespace) -> _Found:
+def _from_cluster(options: argparse.Namespace) -> _GroupPast:
     settings, properties = cluster_settings(options)
     past = read_past(properties, settings.events_topic, options.group, SystemClock())
     if not past.known:
         where, *_ = past.source.splitlines()
         raise NotKnownError(f"there is no group {options.group!r} in {where.rstrip('.')}")
     details, rollouts = whole_rebalances(past.events, options.last)
-    return _Found(past.source, details, rollouts)
+    return _GroupPast(past.source, details, rollouts)
 
 
 def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
@@ -118,20 +120,20 @@ def _completed(details: Sequence[RebalanceDetail]) -> list[RebalanceDetail]:
 
 
 def _how_many(details: Sequence[RebalanceDetail], last: int) -> str:
-    """How many are told, and whether there are more; ``details`` hold one more than ``last`` then."""
-    known = len(_completed(details))
-    if known <= last:
-        return plural(known, "rebalance") if known else "no rebalance"
+    """The number of explained rebalances in words; ``details`` has one more than ``last`` if there are more."""
+    number = len(_completed(details))
+    if number <= last:
+        return plural(number, "rebalance") if number else "no rebalance"
     return f"the last {last} rebalances" if last > 1 else "the last rebalance"
 
 
-def _as_json(options: argparse.Namespace, found: _Found, texts: Sequence[str]) -> dict[str, object]:
+def _as_json(options: argparse.Namespace, past: _GroupPast, texts: Sequence[str]) -> dict[str, object]:
     return {
         "group": options.group,
-        "source": found.source,
+        "source": past.source,
         "text": list(texts),
-        "rebalances": [value_to_json(each) for each in _completed(found.details)[: options.last]],
-        "rollouts": [event_to_json(each) for each in found.rollouts],
+        "rebalances": [value_to_json(each) for each in _completed(past.details)[: options.last]],
+        "rollouts": [event_to_json(each) for each in past.rollouts],
     }
 
 

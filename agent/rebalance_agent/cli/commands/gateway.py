@@ -1,4 +1,4 @@
-"""``rebalance-agent gateway``: stand between consumers and brokers, and touch nothing but addresses and groups."""
+"""``rebalance-agent gateway``: runs a proxy between consumers and brokers that assigns partitions of chosen groups."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal, or explain; the exit code."""
+    """Serve until a signal, or print the explanation; return the exit code."""
     if args.explain is None:
         return run_agent("gateway", GatewaySettings, args, GatewayRole)
     loaded = load_agent("gateway", GatewaySettings, args)
@@ -72,11 +72,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _described(properties: Mapping[str, str], group: str) -> tuple[DescribedGroup | None, str]:
-    """How the group is, or why that is not known; None and nothing: there is none."""
+    """The described group, or None and why it is unknown; None and an empty text if there is no such group."""
     if not properties.get("bootstrap.servers"):
         return None, "kafka.bootstrap.servers names no broker to ask"
     try:
-        found = Cluster(properties).describe_groups([group])
+        described = Cluster(properties).describe_groups([group])
     except ClusterError as error:
         return None, str(error)
-    return next((each for each in found if each.state is not GroupState.DEAD), None), ""
+    return next((each for each in described if each.state is not GroupState.DEAD), None), ""

@@ -1,4 +1,4 @@
-"""``rebalance-agent observe``: watch a cluster's groups and export what their rebalances cost."""
+"""``rebalance-agent observe``: runs an observer of all consumer groups of a cluster."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Observe until a signal; the exit code."""
+    """Observe until a signal, and return the exit code."""
     return run_agent("observe", ObserverSettings, args, Observer)

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline STAGE``: finds the stage and imports only what that one needs."""
+"""``rebalance-agent pipeline STAGE``: runs one stage and imports only that stage's modules."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STAGES = {
     "maintain": "join small files of the tables, and remove what is too old",
     "jars": "print the paths of the jars that spark-submit needs",
 }
-"""Stage -> what it does; ``cli.pipeline.STAGE`` has its flags."""
+"""Stage -> its help text; the module ``cli.pipeline.STAGE`` has its flags."""
 
 DESCRIPTION = """\
 The history of a fleet's rebalances on Spark: what is normal, what it costs, what another assignor would have done.
@@ -35,7 +35,7 @@ failed, 2 wrong usage or input, 130 Ctrl-C.
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command; the stages' flags are read when one is chosen."""
+    """Add the command; a stage's flags are parsed when that stage runs."""
     width = max(map(len, STAGES))
     stages = "".join(f"  {name:<{width}}  {text}\n" for name, text in STAGES.items())
     parser = subparsers.add_parser(
@@ -52,7 +52,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the stage; its exit code."""
+    """Run the stage, and return its exit code."""
     if args.stage not in STAGES:
         close = difflib.get_close_matches(args.stage, STAGES, 1)
         meant = f"; is it {close[0]}?" if close else ""

@@ -1,4 +1,4 @@
-"""``rebalance-agent sidecar``: take rebalance events from the consumers of this pod, export and publish them."""
+"""``rebalance-agent sidecar``: receives rebalance events from the consumers of a pod, exports and publishes them."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ In a pod whose other containers wait for it, --stay: then it waits for a signal 
 """
 
 CANNOT_BEGIN = 2
+"""Exit code of `run_agent` for a process that could not start."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -52,11 +53,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal; the exit code."""
+    """Serve until a signal, and return the exit code."""
     if not args.stay:
         return run_agent("sidecar", GatewaySettings, args, _role)
     stop = threading.Event()
-    # Its own handlers stand all the time: as the first process of a container it would not hear a signal without.
+    # Handlers stay installed: the first process of a container gets no signal that it has no handler for.
     with stop_on_signals(stop):
         code = run_agent("sidecar", GatewaySettings, args, _role)
         if code == CANNOT_BEGIN:
@@ -66,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _role(settings: GatewaySettings, properties: dict[str, str]) -> AgentRole:
-    given = as_given(settings)
-    if not isinstance(given, GatewaySettings):
-        return Sidecar(given, properties)
-    from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a sidecar alone has no kafka-python
+    role_settings = as_given(settings)
+    if not isinstance(role_settings, GatewaySettings):
+        return Sidecar(role_settings, properties)
+    from rebalance_agent.runtime.processes.gateway import GatewayRole  # noqa: PLC0415 - a plain sidecar lacks kafka-python
 
-    return GatewayRole(given, properties)
+    return GatewayRole(role_settings, properties)

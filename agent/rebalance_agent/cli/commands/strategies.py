@@ -1,4 +1,4 @@
-"""``rebalance-agent strategies``: every assignor by its name on the wire, what it promises and how it is configured."""
+"""``rebalance-agent strategies``: lists the assignors with their protocol names, promises and settings."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from rebalance_agent.assignors import STRATEGIES, Strategy, strategy
 from rebalance_agent.errors import AssignmentError
+from rebalance_agent.ui.words import LINE_CHARACTERS
 
 __all__ = ["add_parser", "run"]
 
 EXIT_WRONG_INPUT = 2
-WIDTH = 100
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +31,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command; 2 for a name that there is not."""
+    """Run the command; 0: done, 2: an unknown name."""
     try:
         chosen = [strategy(name) for name in args.name] or list(STRATEGIES.values())
     except AssignmentError as error:
@@ -46,12 +46,12 @@ def _as_text(chosen: Iterable[Strategy]) -> str:
         "\n".join(
             [
                 f"{each.name}  ({each.protocol})",
-                *textwrap.wrap(each.summary, WIDTH, initial_indent="  ", subsequent_indent="  "),
+                *textwrap.wrap(each.summary, LINE_CHARACTERS, initial_indent="  ", subsequent_indent="  "),
                 *(
                     line
                     for setting in each.config
                     for line in textwrap.wrap(
-                        setting.describe(), WIDTH, initial_indent="    ", subsequent_indent="      "
+                        setting.describe(), LINE_CHARACTERS, initial_indent="    ", subsequent_indent="      "
                     )
                 ),
             ]

@@ -1,4 +1,4 @@
-"""``rebalance-agent verify``: hold what was published against the coordinators' own log, and counters against both."""
+"""``rebalance-agent verify``: compares published events and counters with the records of ``__consumer_offsets``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_agent.cli.inputs.cluster_flags import add_cluster_flags
 from rebalance_agent.cli.inputs.groups_access import quiet_logs
 from rebalance_agent.cli.verify_reports import verified
 from rebalance_agent.errors import RebalanceAgentError
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -46,7 +46,7 @@ there to judge (without --allow-empty)
 """
 
 SHOWN_MAX = 200
-"""Differences that are printed; with --json all that were kept."""
+"""Differences that are printed; --json prints all that were kept."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -103,7 +103,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Verify; the exit code."""
+    """Verify, and return the exit code."""
     quiet_logs()
     try:
         reports = verified(options)
@@ -115,22 +115,22 @@ def run(options: argparse.Namespace) -> int:
     else:
         for name, report in reports.items():
             _print(report, f"table {name}: " if options.tables else "")
-    return 0 if all(each.clean for each in reports.values()) else 1
+    return 0 if all(report.clean for report in reports.values()) else 1
 
 
 def _print(report: AuditReport, title: str) -> None:
-    for each in sorted(report.differences, key=lambda each: (each.group, each.number))[:SHOWN_MAX]:
-        print(printable(str(each)))
+    for difference in sorted(report.differences, key=lambda each: (each.group, each.number))[:SHOWN_MAX]:
+        print(printable(str(difference)))
     if report.found > SHOWN_MAX:
         print(f"... and {report.found - SHOWN_MAX} more")
     print(title + report.summary())
 
 
 def _as_json(reports: Mapping[str, AuditReport]) -> dict[str, object]:
-    """The events' report, and in it those of other tables; ``clean`` is of all."""
-    events, *others = (_report_json(each) for each in reports.values())
+    """The report on events, with those on other tables in it; ``clean`` covers all of them."""
+    events, *others = map(_report_json, reports.values())
     tables = dict(zip([*reports][1:], others, strict=True))
-    clean = all(each.clean for each in reports.values())
+    clean = all(report.clean for report in reports.values())
     return events | {"clean": clean} | ({"tables": tables} if tables else {})
 
 

@@ -19,7 +19,7 @@ from rebalance_agent.cli.inputs.groups_access import (
 from rebalance_agent.cli.screens.watch_table import group_rows, matching, table_text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.runtime.watch.in_process import InProcessWatch
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -42,8 +42,8 @@ exit codes: 0 done, 2 wrong usage, or (with --once) nobody answers. Where standa
 printed once.
 """
 
-SETTLE_S = 30.0
-"""Longest wait of --once until a cluster has been read: a large topic takes some seconds."""
+SETTLE_SECONDS_MAX = 30.0
+"""Seconds that --once waits at most for a cluster to be read: a large offsets topic takes some seconds."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -66,8 +66,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch until q or Ctrl-C, or print once; the exit code."""
-    # Textual draws on standard error.
+    """Watch until q or Ctrl-C, or print once; return the exit code."""
+    # Textual writes to standard error.
     once = options.once or not all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
     quiet_logs()
     try:
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
                 groups = agent_api(options)
             if once:
                 return _once(groups, direct, options)
-            from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - what is printed once needs no Textual
+            from rebalance_agent.cli.screens.watch_app import WatchApp  # noqa: PLC0415 - printing once needs no Textual
 
             WatchApp(groups, direct.missing if direct else str, options.filter, options.sort, options.interval).run()
             return 0
@@ -91,18 +91,18 @@ def run(options: argparse.Namespace) -> int:
 
 def _once(groups: GroupSource, direct: InProcessWatch | None, options: argparse.Namespace) -> int:
     try:
-        complete = direct.settled(SETTLE_S) if direct else True
-        known = groups.groups(GroupQuery(limit=LIMIT_MAX))
+        complete = direct.settled(SETTLE_SECONDS_MAX) if direct else True
+        answer = groups.groups(GroupQuery(limit=LIMIT_MAX))
     except RebalanceAgentError as error:
         print(f"rebalance-agent watch: {printable(str(error))}", file=sys.stderr)
         return 2
     missing = direct.missing() if direct else ""
     if missing or not complete:
         print(f"rebalance-agent watch: not everything has been read: {missing or 'there is more'}", file=sys.stderr)
-    rows = matching(group_rows(known, options.sort), options.filter)
+    rows = matching(group_rows(answer, options.sort), options.filter)
     print(table_text(rows))
     if not rows:
-        nothing = f"no group of {known.total} is called so" if known.total else "there are no groups"
+        nothing = f"no group of {answer.total} is called so" if answer.total else "there are no groups"
         print(f"rebalance-agent watch: {nothing}", file=sys.stderr)
     return 0
 

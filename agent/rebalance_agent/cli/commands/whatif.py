@@ -1,4 +1,4 @@
-"""``rebalance-agent whatif``: what other assignors would have made of a group's recorded rebalances."""
+"""``rebalance-agent whatif``: replays a group's recorded rebalances through other assignors and recommends one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_agent.cli.screens.whatif_text import as_json, text
 from rebalance_agent.errors import InvalidInputError, RebalanceAgentError
 from rebalance_agent.model.events import AssignEvent
 from rebalance_agent.model.group import RebalanceProtocol
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["add_parser", "run"]
 
@@ -84,25 +84,25 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Tell what would have been; the exit code."""
+    """Replay and print the comparison; return the exit code."""
     quiet_logs()
     try:
         names, settings = _names(options.strategy, options.protocol), ReplaySettings(_config(options.assignor_config))
         past = find_past(options)
         history = _history(past, options.group)
-        found = what_if(history, names, settings)
-        checked = fidelity(history, ran_here([each for each in past.events if isinstance(each, AssignEvent)]))
+        comparison = what_if(history, names, settings)
+        checked = fidelity(history, ran_here([event for event in past.events if isinstance(event, AssignEvent)]))
     except NotKnownError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
         return 1
     except RebalanceAgentError as error:
         print(f"rebalance-agent whatif: {printable(str(error))}", file=sys.stderr)
         return 2
-    advice = recommend(found)
+    advice = recommend(comparison)
     if options.json:
-        print(json.dumps(as_json(found, checked, advice, past.source)))
+        print(json.dumps(as_json(comparison, checked, advice, past.source)))
     else:
-        print(text(found, checked, advice, past.source), end="")
+        print(text(comparison, checked, advice, past.source), end="")
     return 0
 
 

@@ -1,1 +1,6 @@
-"""What commands read: an agent's API, a cluster, files of events and records. Everything is checked where it enters."""
+"""Inputs of commands: an agent's API, cluster flags, files of events and records. All of it is validated here.
+
+- ``agent_api``, ``groups_access``, ``cluster_flags``: the source that the flags name.
+- ``assign_io``, ``json_fields``: groups as JSON. ``line_files``, ``raw_records``: files of lines, records as JSON.
+- ``verify_files``, ``verify_tables``, ``whatif_past``: inputs of `verify` and of `whatif`.
+"""

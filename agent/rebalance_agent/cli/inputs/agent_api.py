@@ -1,4 +1,4 @@
-"""Asks an observer over its HTTP API: a `GroupSource` for commands."""
+"""A client of an observer's HTTP API: the `GroupSource` of commands."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from rebalance_agent.model.event_json import json_object, value_from_json
 __all__ = ["ANSWER_BYTES_MAX", "ANSWER_TIMEOUT_S", "AgentAddress", "AgentApi", "AgentError"]
 
 ANSWER_BYTES_MAX = 64 << 20
-"""Ten thousand groups in one answer are some six megabytes."""
+"""Bytes of an answer; one with ten thousand groups has about 6 MB."""
 
 ANSWER_TIMEOUT_S = 10.0
-"""An agent answers from memory: what takes longer is no answer."""
+"""Seconds without data after which a request fails; an agent answers from memory."""
 
 ERROR_BYTES_MAX = 4_096
+"""Bytes of an error's body that are read."""
 
 _Value = TypeVar("_Value")
 
 
 class AgentError(RebalanceAgentError):
-    """The agent cannot be reached, or answers with something else."""
+    """The agent cannot be reached, or its answer is not that of an observer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentAddress:
-    """How an agent's web port is reached: ``token`` is sent as a bearer token, the files are PEM."""
+    """An agent's web port and credentials: ``token`` is a bearer token; the files are PEM."""
 
     url: str
     token: str | None = None
@@ -46,19 +47,19 @@ class AgentAddress:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A token is for the address that the user gave, and for no other."""
+    """Refuses redirects: a token is sent only to the address that the user gave."""
 
     def http_error_302(self, *_arguments: object, **_named: object) -> None:
-        """Follow nothing, nor look where it leads: the redirect itself is the answer, and an error."""
+        """Do not follow: the redirect itself is handled as an error."""
 
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
 class AgentApi:
-    """`GroupSource` over HTTP, of the observer at ``address``. Thread-safe."""
+    """A `GroupSource` that asks the observer at ``address`` over HTTP. Thread-safe."""
 
     def __init__(self, access: AgentAddress) -> None:
-        """Nothing is asked yet.
+        """Validate the address and read the TLS files; no request is sent.
 
         Raises:
             InvalidInputError: the address is not http(s), or a file cannot be used.
@@ -67,7 +68,7 @@ class AgentApi:
         self._headers = {"Accept": "application/json"}
         if access.token:
             self._headers["Authorization"] = f"Bearer {access.token}"
-        # No proxy either: the token would pass it unencrypted.
+        # No proxy: it would see the token unencrypted.
         handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({}), _NoRedirect()]
         if self.address.startswith("https:"):
             files = ("--ca-file", access.ca_file), ("--cert-file", access.cert_file), ("--key-file", access.key_file)
@@ -75,20 +76,20 @@ class AgentApi:
         self._opener = urllib.request.build_opener(*handlers)
 
     def groups(self, query: GroupQuery | None = None) -> GroupList:
-        """The groups that ``query`` asks for."""
+        """The groups that match ``query``."""
         query = query or GroupQuery()
-        asked = [
-            *(("match", each) for each in query.match),
-            *(("state", str(each)) for each in query.states),
-            *(("type", str(each)) for each in query.types),
+        parameters = [
+            *(("match", pattern) for pattern in query.match),
+            *(("state", str(state)) for state in query.states),
+            *(("type", str(group_type)) for group_type in query.types),
             ("sort", query.sort),
             ("limit", str(query.limit)),
             ("offset", str(query.offset)),
         ]
-        return self._get(GroupList, f"groups?{urlencode(asked)}")
+        return self._get(GroupList, f"groups?{urlencode(parameters)}")
 
     def group(self, name: str) -> GroupDetail:
-        """One group."""
+        """The group ``name``."""
         return self._get(GroupDetail, f"groups/{_segment(name)}")
 
     def rebalances(self, name: str) -> RebalanceList:
@@ -124,8 +125,8 @@ class AgentApi:
             answer = json.loads(error.read(ERROR_BYTES_MAX))
         except (ValueError, RecursionError, OSError, http.client.HTTPException):
             answer = None
-        told = isinstance(answer, Mapping) and isinstance(answer.get("error"), str)
-        text = str(answer["error"]) if told else str(error.reason)
+        has_text = isinstance(answer, Mapping) and isinstance(answer.get("error"), str)
+        text = str(answer["error"]) if has_text else str(error.reason)
         if error.code == http.HTTPStatus.NOT_FOUND and "/api/v1/groups" in text:
             return NotKnownError(text)
         if error.code == http.HTTPStatus.UNAUTHORIZED:
@@ -146,5 +147,5 @@ def _base(url: str) -> str:
 
 
 def _segment(text: str) -> str:
-    # A segment of dots alone would be taken for a way up by what stands in between.
+    # Clients and proxies resolve a segment of dots alone as a parent directory.
     return quote(text, safe="").replace(".", "%2E") if set(text) <= {"."} else quote(text, safe="")

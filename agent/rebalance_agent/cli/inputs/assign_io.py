@@ -1,4 +1,4 @@
-"""A group as JSON, in and out: everything is checked where it enters, and each problem names its field."""
+"""Reads a group from JSON and writes the result of `assign` as JSON; every error names its field."""
 
 from __future__ import annotations
 
@@ -39,24 +39,25 @@ __all__ = [
 ]
 
 MEMBERS_MAX = 20_000
-"""Members of one group; Kafka's coordinators give up well before."""
+"""Members of one group: more than Kafka's coordinators can handle."""
 
 PARTITIONS_MAX = 2_000_000
-"""Partitions over all topics: what the largest KRaft clusters hold. A short text could otherwise ask for any amount."""
+"""Partitions over all topics: as many as the largest KRaft clusters have. Bounds the memory that a short text needs."""
 
 INT32_MAX = 2**31 - 1
+"""Largest partition number and generation in Kafka's protocol."""
 
 SETTINGS: Mapping[str, Setting[Any]] = {
     setting.name: setting for each in STRATEGIES.values() for setting in each.config
 }
-"""Every strategy's settings: a member's ``config`` may hold those of another strategy than the one asked for."""
+"""Settings of all strategies: a member's ``config`` may have settings of another strategy than the chosen one."""
 
 
 def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscription:
-    """Read a group. ``config`` (already checked) counts where the group's and the members' own say nothing.
+    """Read a group. ``config`` (already validated) applies where the group's or a member's own config has no value.
 
     Raises:
-        InvalidInputError: naming the first field that is unknown, missing, out of bounds or of the wrong type.
+        InvalidInputError: a field is unknown, missing, out of bounds or of the wrong type; the first one is named.
     """
     fields = as_object("", data, {"id", "topics", "members", "config"}, required={"topics", "members"})
     topics = {}
@@ -71,10 +72,10 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
     if len(members) > MEMBERS_MAX:
         raise InvalidInputError("members", f"more than {MEMBERS_MAX}")
     read: dict[str, MemberSubscription] = {}
-    for place, value in enumerate(members):
-        member = _member(f"members[{place}]", value, config)
+    for index, value in enumerate(members):
+        member = _member(f"members[{index}]", value, config)
         if member.member_id in read:
-            raise InvalidInputError(f"members[{place}].id", f"{shown(member.member_id)} appears twice")
+            raise InvalidInputError(f"members[{index}].id", f"{shown(member.member_id)} appears twice")
         read[member.member_id] = member
     shared = {name: text for name, text in config.items() if SETTINGS[name].shared}
     shared.update(_config("config", fields.get("config", {}), shared=True))
@@ -82,7 +83,7 @@ def group_from_json(data: object, config: Mapping[str, str]) -> GroupSubscriptio
 
 
 def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, cooperative: bool) -> dict[str, object]:
-    """The command's output for one group. Optional keys are there when they apply."""
+    """The command's output for one group; optional keys are left out where they do not apply."""
     result: dict[str, object] = {
         "assignment": assignment.members,
         "unknown_topics": sorted(assignment.unknown_topics),
@@ -100,10 +101,10 @@ def result_to_json(assignment: GroupAssignment, quality: AssignmentQuality, *, c
 
 
 def setting_text(path: str, setting: Setting[Any], value: object) -> str:
-    """A setting's value, given as a number or as text, in the text form that Kafka clients use.
+    """A setting's value as text, as Kafka clients take it; ``value`` is a number or text.
 
     Raises:
-        InvalidInputError: it is neither, or out of bounds.
+        InvalidInputError: ``value`` is neither, or out of bounds.
     """
     text = str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
     if not isinstance(text, str):
@@ -121,18 +122,18 @@ def _topic(path: str, value: object) -> TopicMetadata:
     racks = loads = None
     if fields.get("racks") is not None:
         rows = as_entries(f"{path}.racks", fields["racks"], count)
-        racks = tuple(as_names(f"{path}.racks[{place}]", row, "rack names") for place, row in enumerate(rows))
+        racks = tuple(as_names(f"{path}.racks[{index}]", row, "rack names") for index, row in enumerate(rows))
     if fields.get("loads") is not None:
         values = as_entries(f"{path}.loads", fields["loads"], count)
-        loads = tuple(as_load(f"{path}.loads[{place}]", load) for place, load in enumerate(values))
+        loads = tuple(as_load(f"{path}.loads[{index}]", load) for index, load in enumerate(values))
     return TopicMetadata(count, racks, loads)
 
 
 def _member(path: str, value: object, config: Mapping[str, str]) -> MemberSubscription:
-    known = {"id", "instance_id", "topics", "owned", "generation", "rack", "standbys", "user_data", "config"}
+    allowed = {"id", "instance_id", "topics", "owned", "generation", "rack", "standbys", "user_data", "config"}
     fields = {
         name: field
-        for name, field in as_object(path, value, known, required={"id", "topics"}).items()
+        for name, field in as_object(path, value, allowed, required={"id", "topics"}).items()
         if field is not None or name in {"id", "topics"}
     }
     topics = as_names(f"{path}.topics", fields["topics"], "topic names")
@@ -152,15 +153,15 @@ def _member(path: str, value: object, config: Mapping[str, str]) -> MemberSubscr
 
 
 def _owned(path: str, value: object, topics: Iterable[str]) -> TopicPartitions:
-    # Topics are spelled out even when nothing of them is owned: said to own nothing outranks what user data claims.
+    # Topics without owned partitions get an empty tuple: that overrides what the member's user data claims.
     owned: dict[str, tuple[int, ...]] = dict.fromkeys(topics, ())
     for topic, numbers in as_object(path, value).items():
         where = f"{path}.{shown(as_name(path, topic))}"
         owned[topic] = tuple(
             sorted(
                 {
-                    as_number(f"{where}[{place}]", number, 0, INT32_MAX)
-                    for place, number in enumerate(as_list(where, numbers, "partition numbers"))
+                    as_number(f"{where}[{index}]", number, 0, INT32_MAX)
+                    for index, number in enumerate(as_list(where, numbers, "partition numbers"))
                 }
             )
         )

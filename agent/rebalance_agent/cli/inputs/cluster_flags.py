@@ -1,4 +1,4 @@
-"""Which cluster a command asks itself: flags, else the environment, else the file, as `observe` takes them."""
+"""Flags of a cluster that a command connects to itself; environment and file complete them, as for `observe`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["add_cluster_flags", "cluster_settings", "names_cluster"]
 
 
 def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
-    """Add them, under ``title``; the group may take more."""
+    """Add the flags in a group named ``title``, and return that group."""
     cluster = parser.add_argument_group(title)
     cluster.add_argument("--bootstrap-servers", metavar="HOST:PORT,...", help="short for --kafka bootstrap.servers=...")
     cluster.add_argument(
@@ -28,7 +28,7 @@ def add_cluster_flags(parser: argparse.ArgumentParser, title: str) -> argparse._
 
 
 def names_cluster(options: argparse.Namespace) -> bool:
-    """Whether any of the flags was given."""
+    """Whether any flag of `add_cluster_flags` was given."""
     return bool(options.bootstrap_servers or options.kafka or options.config)
 
 
@@ -36,7 +36,7 @@ def cluster_settings(options: argparse.Namespace) -> tuple[ObserverSettings, dic
     """The observer's settings and complete Kafka properties.
 
     Raises:
-        InvalidInputError: one of them is wrong, or names no brokers.
+        InvalidInputError: a setting is wrong, or no brokers are named.
     """
     settings = load(ObserverSettings, options.config, {"kafka": kafka_flags(options)})
     if not settings.kafka.get("bootstrap.servers"):

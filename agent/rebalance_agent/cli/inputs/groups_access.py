@@ -1,4 +1,4 @@
-"""Where `watch` and `explain` ask: flags for an agent's address, or for a cluster that is watched from here."""
+"""Flags that choose the source of `watch`, `explain` and `whatif`: an agent, or a cluster observed in this process."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from rebalance_agent.runtime.settings.kafka_config import read_secret
 __all__ = ["URL", "add_access_flags", "agent_api", "quiet_logs", "wants_direct"]
 
 URL = "http://localhost:29308"
-"""Where an observer on this machine listens."""
+"""Default address: an observer on this machine."""
 
 
 def add_access_flags(parser: argparse.ArgumentParser) -> None:
-    """Add what both commands take."""
+    """Add the flags of both sources."""
     agent = parser.add_argument_group("ask an agent (the default)")
     agent.add_argument("--url", metavar="URL", help=f"its web port (default {URL}; env REBALANCE_AGENT_URL)")
     agent.add_argument("--token-file", metavar="FILE", help="file with the bearer token, where the agent asks for one")
@@ -34,24 +34,24 @@ def add_access_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def wants_direct(options: argparse.Namespace) -> bool:
-    """Whether a cluster is to be watched from here.
+    """Whether the flags name a cluster to observe in this process.
 
     Raises:
-        InvalidInputError: both ways were asked for.
+        InvalidInputError: the flags name both sources.
     """
     direct = names_cluster(options)
-    given = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
-    if direct and given:
-        flag = given[0].replace("_", "-")
+    agent_flags = [name for name in ("url", "token_file", "ca_file", "cert_file", "key_file") if getattr(options, name)]
+    if direct and agent_flags:
+        flag = agent_flags[0].replace("_", "-")
         raise InvalidInputError(f"--{flag}", "is for asking an agent, --bootstrap-servers for doing without one")
     return direct
 
 
 def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> AgentApi:
-    """The agent that the flags name.
+    """A client of the agent that the flags name.
 
     Raises:
-        InvalidInputError: the address is none, or a file cannot be used.
+        InvalidInputError: the address is invalid, or a file cannot be used.
     """
     if options.key_file and not options.cert_file:
         raise InvalidInputError("--key-file", "needs --cert-file")
@@ -63,7 +63,7 @@ def agent_api(options: argparse.Namespace, environment: Mapping[str, str] = os.e
 
 
 def quiet_logs() -> None:
-    """Let no log line into a table: what matters is shown in it."""
+    """Suppress log lines, which would damage the table on the terminal."""
     configure_logs("error", "console")
     logging.getLogger().handlers = [logging.NullHandler()]
     structlog.configure(cache_logger_on_first_use=False)

@@ -1,6 +1,6 @@
-"""JSON from outside, checked where it enters: each function takes a value with its path, by which it is named if wrong.
+"""Validators for parsed JSON: each takes a value and its path, and returns the value with its type.
 
-All of them raise InvalidInputError.
+All of them raise InvalidInputError, which names the path.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ __all__ = [
 ]
 
 INPUT_BYTES_MAX = 256 * 1024 * 1024
-"""Bytes of one group's JSON: several times that of 2,000 members with a million partitions."""
+"""Bytes of one group's JSON: several times the size of 2,000 members with a million partitions."""
 
 NAME_MAX = 32_767
-"""Characters of any name: the longest string of the Kafka protocol."""
+"""Characters of a name: the longest string of Kafka's protocol."""
 
 SHOWN_MAX = 80
-"""Characters of a wrong name that an error repeats."""
+"""Characters of an invalid name that an error repeats."""
 
 
 def parse_json(text: bytes) -> object:
-    """Parse one JSON text strictly: UTF-8, no name twice in one object, no NaN.
+    """Parse one JSON text strictly: UTF-8, no duplicate names in an object, no NaN.
 
     Raises:
-        InvalidInputError: it is not that, or longer than `INPUT_BYTES_MAX`.
+        InvalidInputError: the text is not such JSON, or longer than `INPUT_BYTES_MAX`.
     """
     if len(text) > INPUT_BYTES_MAX:
         raise InvalidInputError("", f"longer than {INPUT_BYTES_MAX} bytes")
@@ -61,16 +61,16 @@ def parse_json(text: bytes) -> object:
 
 
 def as_object(
-    path: str, value: object, known: set[str] | None = None, required: Iterable[str] = ()
+    path: str, value: object, allowed: set[str] | None = None, required: Iterable[str] = ()
 ) -> Mapping[str, object]:
-    """An object; with ``known``, no other names are in it."""
+    """An object with the ``required`` names; with ``allowed``, without any others."""
     if not isinstance(value, dict):
         raise InvalidInputError(path or "group", "must be an object")
-    if known is not None:
+    if allowed is not None:
         for name in value:
-            if name not in known:
+            if name not in allowed:
                 raise InvalidInputError(
-                    _join(path, shown(name)), f"unknown field; there are {', '.join(sorted(known))}"
+                    _join(path, shown(name)), f"unknown field; there are {', '.join(sorted(allowed))}"
                 )
     for name in sorted(required):
         if name not in value:
@@ -79,23 +79,23 @@ def as_object(
 
 
 def as_list(path: str, value: object, what: str) -> list[object]:
-    """A list of ``what``, which are checked by the caller."""
+    """A list; the caller validates its items. ``what``: their name in the error."""
     if not isinstance(value, list):
         raise InvalidInputError(path, f"must be a list of {what}")
     return value
 
 
 def as_names(path: str, value: object, what: str) -> tuple[str, ...]:
-    """A list of names."""
+    """A list of names; ``what``: their kind in the error."""
     items = as_list(path, value, what)
-    for place, item in enumerate(items):
+    for index, item in enumerate(items):
         if not isinstance(item, str) or not item:
-            raise InvalidInputError(f"{path}[{place}]" if isinstance(item, str) else path, f"must be a list of {what}")
-    return tuple(as_name(f"{path}[{place}]", item) for place, item in enumerate(items))
+            raise InvalidInputError(f"{path}[{index}]" if isinstance(item, str) else path, f"must be a list of {what}")
+    return tuple(as_name(f"{path}[{index}]", item) for index, item in enumerate(items))
 
 
 def as_entries(path: str, value: object, count: int) -> list[object]:
-    """A list of ``count`` entries, one for each partition."""
+    """A list with one entry for each of ``count`` partitions."""
     items = as_list(path, value, "one entry per partition")
     if len(items) != count:
         raise InvalidInputError(path, f"must have one entry for each of {count} partitions, has {len(items)}")
@@ -112,7 +112,7 @@ def as_text(path: str, value: object) -> str:
 
 
 def as_name(path: str, value: object) -> str:
-    """Such text, not empty."""
+    """Text of 1 to `NAME_MAX` characters."""
     text = as_text(path, value)
     if not text:
         raise InvalidInputError(path, "must not be empty")
@@ -120,14 +120,14 @@ def as_name(path: str, value: object) -> str:
 
 
 def as_number(path: str, value: object, minimum: int, maximum: int) -> int:
-    """A whole number within bounds."""
+    """A whole number from ``minimum`` to ``maximum``."""
     if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= maximum:
         raise InvalidInputError(path, f"must be a whole number from {minimum} to {maximum}")
     return value
 
 
 def as_load(path: str, value: object) -> float:
-    """A number that is not negative, nor infinite."""
+    """A finite number that is not negative."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         try:
             load = float(value)
@@ -139,7 +139,7 @@ def as_load(path: str, value: object) -> float:
 
 
 def as_bytes(path: str, value: object) -> bytes:
-    """Base64."""
+    """The bytes of base64 text."""
     if isinstance(value, str):
         try:
             return base64.b64decode(value, validate=True)
@@ -149,7 +149,7 @@ def as_bytes(path: str, value: object) -> bytes:
 
 
 def shown(name: str) -> str:
-    """A name as an error repeats it: one line, not too long."""
+    """A name as errors repeat it: on one line, at most `SHOWN_MAX` characters."""
     return repr(name[:SHOWN_MAX]) if not name.isprintable() or len(name) > SHOWN_MAX else name
 
 

@@ -1,4 +1,4 @@
-"""Files of lines, plain or gzipped, whose every line is bounded."""
+"""Reads files of lines, plain or gzipped, with a bound on the length of a line."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["lines_of", "open_lines"]
 
 @contextmanager
 def open_lines(flag: str, name: str) -> Iterator[BinaryIO]:
-    """A file to be read within the block, through gzip if its name ends so.
+    """Open a file for the block, through gzip if its name ends in ``.gz``.
 
     Raises:
-        InvalidInputError: naming ``flag``: it cannot be opened, or not be read to its end.
+        InvalidInputError: the file cannot be opened or read to its end; the error names ``flag``.
     """
     path = Path(name)
     try:
@@ -30,10 +30,10 @@ def open_lines(flag: str, name: str) -> Iterator[BinaryIO]:
 
 
 def lines_of(name: str, stream: BinaryIO, bytes_max: int) -> Iterator[tuple[int, bytes]]:
-    """Numbers, from 1, and lines that are not blank.
+    """(number from 1, line) of the lines that are not blank.
 
     Raises:
-        InvalidInputError: a line is longer than ``bytes_max``; of it no more was ever held.
+        InvalidInputError: a line is longer than ``bytes_max``; the rest of it is not read.
     """
     number = 0
     while line := stream.readline(bytes_max + 1):

@@ -1,4 +1,4 @@
-"""Lines of JSON that hold records of ``__consumer_offsets`` as they are in the topic."""
+"""Records of ``__consumer_offsets`` from lines of JSON, with keys and values in base64."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _INT64 = range(-(2**63), 2**63)
 
 @dataclass(frozen=True, slots=True)
 class RawRecord:
-    """Bytes of key and value (None: a tombstone); epoch milliseconds and place where the line has them."""
+    """A record; ``value`` None is a tombstone. ``timestamp`` (epoch ms), partition and offset: None if missing."""
 
     key: bytes
     value: bytes | None
@@ -31,7 +31,7 @@ def raw_record(line: bytes) -> RawRecord:
     The last three may be absent.
 
     Raises:
-        InvalidInputError: it is none, and says why.
+        InvalidInputError: the line is no such object.
     """
     try:
         record = json.loads(line)
@@ -44,8 +44,8 @@ def raw_record(line: bytes) -> RawRecord:
         raise InvalidInputError("key", "must be base64, not null")
     value = _bytes(record, "value")
     timestamp = _number(record, "timestamp", "epoch milliseconds")
-    place = (_number(record, name, "a whole number") for name in ("partition", "offset"))
-    return RawRecord(key, value, timestamp, *place)
+    position = (_number(record, name, "a whole number") for name in ("partition", "offset"))
+    return RawRecord(key, value, timestamp, *position)
 
 
 def _bytes(record: dict[str, Any], name: str) -> bytes | None:

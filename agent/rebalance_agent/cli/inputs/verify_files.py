@@ -1,4 +1,4 @@
-"""What `verify` reads from files: events, records, and the text of a scrape."""
+"""File inputs of `verify`: events, records, and the text of a scrape."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from rebalance_agent.runtime.watch.audit_source import Scrape, scraped
 __all__ = ["events_in", "records_in", "scrape_in"]
 
 LINE_BYTES_MAX = 16 * 1024 * 1024
-"""An event or record of many times the size that brokers take by default."""
+"""Bytes of a line: an event or record many times as large as brokers accept by default (1 MiB)."""
 
 METRICS_BYTES_MAX = 256 * 1024 * 1024
-"""A scrape of 20,000 groups has some 150 MB."""
+"""Bytes of a scrape; one with 20,000 groups has about 150 MB."""
 
 
 def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
-    """Events of a file, a line each.
+    """Events of a file (one per line) with their positions.
 
     Raises:
-        InvalidInputError: naming ``flag`` or the line.
+        InvalidInputError: the file cannot be read (names ``flag``), or a line is no event (names the line).
     """
     with open_lines(flag, name) as stream:
         for number, line in lines_of(name, stream, LINE_BYTES_MAX):
@@ -37,12 +37,12 @@ def events_in(flag: str, name: str) -> Iterator[tuple[Event, RecordPosition]]:
 
 
 def records_in(name: str) -> Iterator[LogRecord]:
-    """Records of a file, each partition's in order; those without an offset follow each other without a gap.
+    """Records of a file, in order by partition; records without an offset are numbered consecutively.
 
     Raises:
-        InvalidInputError: naming the line.
+        InvalidInputError: a line is no record, or its offset is not after the one before.
     """
-    following: dict[int, int] = {}
+    next_offsets: dict[int, int] = {}
     with open_lines("--records", name) as stream:
         for number, line in lines_of(name, stream, LINE_BYTES_MAX):
             try:
@@ -52,19 +52,19 @@ def records_in(name: str) -> Iterator[LogRecord]:
             if raw.timestamp is None:
                 raise InvalidInputError(f"{name}, line {number}", "timestamp: is missing")
             partition = raw.partition or 0
-            offset = following.get(partition, 0) if raw.offset is None else raw.offset
-            if offset < (expected := following.get(partition, 0)):
+            offset = next_offsets.get(partition, 0) if raw.offset is None else raw.offset
+            if offset < (expected := next_offsets.get(partition, 0)):
                 what = f"offset: {offset} of partition {partition} comes after {expected - 1}: put them in order"
                 raise InvalidInputError(f"{name}, line {number}", what)
-            following[partition] = offset + 1
+            next_offsets[partition] = offset + 1
             yield LogRecord(RecordPosition(name, partition, offset), raw.timestamp, raw.key, raw.value)
 
 
 def scrape_in(name: str) -> Scrape:
-    """What an observer's last scrape says.
+    """The parsed text of an observer's last scrape.
 
     Raises:
-        InvalidInputError: it cannot be read, or is none.
+        InvalidInputError: the file cannot be read, or is no scrape of an observer.
     """
     with open_lines("--lifetime", name) as stream:
         text = stream.read(METRICS_BYTES_MAX + 1)

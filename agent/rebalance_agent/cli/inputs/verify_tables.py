@@ -1,4 +1,4 @@
-"""What `verify` reads of the pipeline's tables. Imported only where tables are to be read: Spark reads them."""
+"""Table inputs of `verify`, read with Spark. Imported only with --tables, so that `verify` needs no Spark otherwise."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from rebalance_agent.model.events import AbortedEvent, Event, GenerationEvent
 from rebalance_agent.pipeline.spark.session import SessionSettings, open_session
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 
-__all__ = ["EventsOfTables", "told_by_tables"]
+__all__ = ["EventsOfTables", "events_of_tables"]
 
 TIMES = {
     "timestamp_ms": "unix_millis(timestamp)",
@@ -36,7 +36,7 @@ TIMES = {
     "started_ms": "unix_millis(started_at)",
     "hour_ms": "unix_millis(hour)",
 }
-"""Columns that a row of the ledger has in milliseconds."""
+"""Column of an audited row -> its SQL expression: epoch milliseconds of a table's timestamp."""
 
 GENERATION = frozenset((GenerationEvent.KIND,))
 
@@ -45,9 +45,9 @@ _Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class EventsOfTables:
-    """A ledger over ``events``, and one over ``generations``, of one cluster; records are still to be posted to both.
+    """Ledgers over the tables ``events`` and ``generations`` of one cluster; records are still to be added to both.
 
-    ``reach_ms``: up to when `aggregate` had events the last time that it made ``generations``; None: nobody knows.
+    ``reach_ms``: time of the newest event (epoch ms) when `aggregate` last made ``generations``; None if unknown.
     """
 
     cluster_id: str
@@ -56,12 +56,14 @@ class EventsOfTables:
     reach_ms: int | None
 
 
-def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: Callable[[str], bool]) -> EventsOfTables:
-    """Read them; without a ``cluster_id`` they must be of one cluster alone.
+def events_of_tables(
+    options: argparse.Namespace, cluster_id: str | None, shows: Callable[[str], bool]
+) -> EventsOfTables:
+    """Read the tables. Without a ``cluster_id``, they must have events of one cluster only.
 
     Raises:
-        InvalidInputError: there are no events of that cluster.
-        PipelineError: Spark or a table is not as it has to be.
+        InvalidInputError: the tables have no events of that cluster.
+        PipelineError: Spark or a table cannot be used.
     """
     settings = SessionSettings(more=pairs("--spark", options.spark))
     progress = ProgressLines("verify", every_s=0)
@@ -70,7 +72,7 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         cluster = _cluster(tables, cluster_id, options.tables)
 
         def rows(name: str, *columns: str) -> Iterator[_Row]:
-            progress.tell(f"table {name}")
+            progress.print_line(f"table {name}")
             return (row for row in _rows(tables, name, cluster, columns) if shows(row["group"]))
 
         reach_ms = _reach_ms(tables, cluster)
@@ -78,11 +80,11 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         events, generations = Ledger(cluster, shows, once=True), Ledger(cluster, shows, kinds=GENERATION, once=True)
         rosters, hours = TableRows(), GroupHourCheck()
         for row in rows("events", *EVENT_COLUMNS, "body"):
-            event = _tell(events, "events", row, EVENT_COLUMNS) if row["kind"] in KINDS else None
+            event = _add_event(events, "events", row, EVENT_COLUMNS) if row["kind"] in KINDS else None
             if isinstance(event, AbortedEvent):
                 hours.abort(event, must=event.timestamp_ms <= made_ms)
         for row in rows("generations", *GENERATION_COLUMNS, "body"):
-            event = _tell(generations, "generations", row, GENERATION_COLUMNS)
+            event = _add_event(generations, "generations", row, GENERATION_COLUMNS)
             if isinstance(event, GenerationEvent):
                 rosters.add_event(event)
                 hours.add(event)
@@ -97,37 +99,37 @@ def told_by_tables(options: argparse.Namespace, cluster_id: str | None, shows: C
         return EventsOfTables(cluster, events, generations, reach_ms)
 
 
-def _cluster(tables: DeltaTables, wanted: str | None, folder: str) -> str:
-    found = sorted(row[0] for row in tables.read("events").select("cluster_id").distinct().collect() if row[0])
-    if wanted is None and len(found) == 1:
-        return str(found[0])
-    if wanted in found:
-        return str(wanted)
-    there = f"those there are of {', '.join(found)}" if found else "there are none at all"
-    wants = "of one cluster alone, or of a cluster that is asked" if wanted is None else f"of {wanted}"
+def _cluster(tables: DeltaTables, cluster_id: str | None, folder: str) -> str:
+    present = sorted(row[0] for row in tables.read("events").select("cluster_id").distinct().collect() if row[0])
+    if cluster_id is None and len(present) == 1:
+        return str(present[0])
+    if cluster_id in present:
+        return str(cluster_id)
+    there = f"those there are of {', '.join(present)}" if present else "there are none at all"
+    wants = "of one cluster alone, or of a cluster that is asked" if cluster_id is None else f"of {cluster_id}"
     raise InvalidInputError("--tables", f"{folder} must have events {wants}; {there}")
 
 
 def _rows(tables: DeltaTables, name: str, cluster_id: str, columns: tuple[str, ...]) -> Iterator[_Row]:
     frame = tables.read(name)
-    mine = frame.where(frame["cluster_id"] == cluster_id)
-    chosen = mine.selectExpr(*(f"{TIMES[each]} AS {each}" if each in TIMES else f"`{each}`" for each in columns))
+    of_cluster = frame.where(frame["cluster_id"] == cluster_id)
+    chosen = of_cluster.selectExpr(*(f"{TIMES[name]} AS {name}" if name in TIMES else f"`{name}`" for name in columns))
     for row in chosen.toLocalIterator(prefetchPartitions=True):
         yield row.asDict(recursive=True)
 
 
-def _tell(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) -> Event | None:
-    """Tell the ledger the row's event; None where there is none in it."""
-    place = RecordPosition(f"{table} where event_id = {row['event_id']!r}")
+def _add_event(ledger: Ledger, table: str, row: _Row, columns: tuple[str, ...]) -> Event | None:
+    """Add the row's event to the ledger and return it; None if the row has no valid event."""
+    position = RecordPosition(f"{table} where event_id = {row['event_id']!r}")
     number = row["generation"] or 0
     try:
         event = event_from_json(json_object(row["body"]))
     except InvalidInputError as error:
-        ledger.report.differ(Difference(row["group"], number, f"its body is no event: {error}", (place,)))
+        ledger.report.differ(Difference(row["group"], number, f"its body is no event: {error}", (position,)))
         return None
     for what in contradictions(event, {name: row[name] for name in columns}):
-        ledger.report.differ(Difference(row["group"], number, what, (place,)))
-    ledger.add_event(event, place)
+        ledger.report.differ(Difference(row["group"], number, what, (position,)))
+    ledger.add_event(event, position)
     return event
 
 

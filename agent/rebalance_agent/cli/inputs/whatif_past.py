@@ -1,4 +1,4 @@
-"""Where `whatif` takes a group's past from: an agent, a cluster, or a file of events."""
+"""The input of `whatif`: a group's recorded events, from an agent, a cluster or a file of events."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from rebalance_agent.runtime.watch.history_reader import read_past
 __all__ = ["EVENTS_MAX", "LINE_BYTES_MAX", "WhatIfInput", "find_past"]
 
 LINE_BYTES_MAX = 4 << 20
-"""Four times the largest event that brokers take by default."""
+"""Bytes of a line: four times the largest event that brokers accept by default (1 MiB)."""
 
 EVENTS_MAX = 200_000
-"""Events of one group from a file: more take more memory than a command line should."""
+"""Events of one group from a file: more would take too much memory for a command."""
 
 
 @dataclass(frozen=True, slots=True)
 class WhatIfInput:
-    """One group's events in order, and where they are from, in words."""
+    """One group's events in order, and their source in words."""
 
     events: tuple[Event, ...]
     source: str
 
 
 def find_past(options: argparse.Namespace) -> WhatIfInput:
-    """The past of ``options.group`` from where the flags say.
+    """The events of ``options.group`` from the source that the flags name.
 
     Raises:
-        NotKnownError: nobody knows the group.
-        RebalanceAgentError: nobody answers, or a flag or a file is wrong.
+        NotKnownError: the source has no such group.
+        RebalanceAgentError: the source does not answer, or a flag or a file is wrong.
     """
     direct = wants_direct(options)
     if options.events is not None:
@@ -55,10 +55,10 @@ def find_past(options: argparse.Namespace) -> WhatIfInput:
         if not past.known:
             raise NotKnownError(f"there is no group {options.group!r} in {past.source.splitlines()[0].rstrip('.')}")
         return WhatIfInput(past.events, past.source)
-    return _remembered(agent_api(options), options.group)
+    return _from_agent(agent_api(options), options.group)
 
 
-def _remembered(groups: GroupSource, group: str) -> WhatIfInput:
+def _from_agent(groups: GroupSource, group: str) -> WhatIfInput:
     lines = groups.rebalances(group).rebalances
     completed = [line for line in reversed(lines) if line.kind is RebalanceKind.COMPLETED]
     events = tuple(event for line in completed for event in _events(groups, group, line.id))
@@ -69,7 +69,7 @@ def _events(groups: GroupSource, group: str, identity: str) -> Sequence[Event]:
     try:
         return groups.rebalance(group, identity).events
     except NotKnownError:
-        return ()  # forgotten meanwhile: the agent keeps the last ones
+        return ()  # evicted meanwhile: the agent keeps the last rebalances only
 
 
 def _from_file(name: str, group: str) -> WhatIfInput:
@@ -77,7 +77,7 @@ def _from_file(name: str, group: str) -> WhatIfInput:
         events = tuple(whole_events(_of_group(name, stream, group)))
     if not events:
         raise NotKnownError(f"there is no group {group!r} in {name}")
-    clusters = sorted({each.cluster_id for each in events if isinstance(each, GenerationEvent)})
+    clusters = sorted({event.cluster_id for event in events if isinstance(event, GenerationEvent)})
     if len(clusters) > 1:
         text = f"{name} has groups {group} of {len(clusters)} clusters, such as {clusters[0]} and {clusters[1]}"
         raise InvalidInputError("--events", f"{text}: leave one of them in it")
@@ -85,8 +85,8 @@ def _from_file(name: str, group: str) -> WhatIfInput:
 
 
 def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
-    """The group's events, parts of one in a row as `whole_events` wants them."""
-    found = 0
+    """The group's events in the order of the file, which keeps the parts of a split event together."""
+    count = 0
     for number, line in lines_of(name, stream, LINE_BYTES_MAX):
         try:
             data = json_object(line)
@@ -95,7 +95,7 @@ def _of_group(name: str, stream: BinaryIO, group: str) -> Iterator[Event]:
             event = event_from_json(data)
         except InvalidInputError as error:
             raise InvalidInputError(f"{name}, line {number}", str(error)) from None
-        found += 1
-        if found > EVENTS_MAX:
+        count += 1
+        if count > EVENTS_MAX:
             raise InvalidInputError("--events", f"{name} has more than {EVENTS_MAX} events of {group}: cut it shorter")
         yield event

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline aggregate``: what the events come to, and a check of it."""
+"""``rebalance-agent pipeline aggregate``: computes the tables that follow from the events, and checks them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from rebalance_agent.pipeline.stages import aggregate, judge
 from rebalance_agent.pipeline.tables.baselines_topic import BASELINES_TOPIC, publish_baselines
 from rebalance_agent.pipeline.tables.delta_tables import DeltaTables
 from rebalance_agent.pipeline.tables.expectations import broken
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
-__all__ = ["add_parser", "run", "say_broken"]
+__all__ = ["add_parser", "print_broken", "run"]
 
 DESCRIPTION = """\
 Makes the tables `generations`, `members`, `group_hours` and `baselines` anew from `events`, and checks what must hold
@@ -46,6 +46,7 @@ exit codes: 0 done, 1 an expectation is broken or it failed, 2 wrong usage or in
 """
 
 MADE = ("generations", "members", "group_hours", "baselines")
+"""Tables that this stage computes."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -60,7 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Aggregate; the exit code."""
+    """Aggregate, and return the exit code."""
     progress = ProgressLines("aggregate", every_s=0)
     try:
         properties = cluster_settings(options)[1] if options.publish else {}
@@ -69,10 +70,10 @@ def run(options: argparse.Namespace) -> int:
                 print(json.dumps({"events": tables.read("events").count()}))
                 return 0
             now_ms = SystemClock().now_ms()
-            aggregate(tables, now_ms, progress.tell)
-            failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
+            aggregate(tables, now_ms, progress.print_line)
+            failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
             if options.publish:
-                progress.tell(f"baselines to {options.publish_to}")
+                progress.print_line(f"baselines to {options.publish_to}")
                 clusters = {
                     row["cluster_id"] for row in tables.read("generations").select("cluster_id").distinct().collect()
                 }
@@ -85,8 +86,8 @@ def run(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def say_broken(results: Sequence[Any], *, strict: bool = False) -> int:
-    """Tell what does not hold on stderr; how many of these make a run fail."""
+def print_broken(results: Sequence[Any], *, strict: bool = False) -> int:
+    """Print broken expectations on stderr, and return how many of them make the run fail."""
     for row in results:
         if row["failed"]:
             print(

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline backfill``: what __consumer_offsets still holds of the time before the agent."""
+"""``rebalance-agent pipeline backfill``: adds events of the time before the agent, from __consumer_offsets."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from rebalance_agent.pipeline.ingest.backfill import (
 from rebalance_agent.pipeline.ingest.log_rows import LogRows
 from rebalance_agent.runtime.settings.roles import HIDDEN_GROUPS
 from rebalance_agent.tracking.log_replay import LogFacts
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
-__all__ = ["add_parser", "facts_in", "run", "tell_gaps", "tell_ranges"]
+__all__ = ["add_parser", "facts_in", "print_gaps", "print_ranges", "run"]
 
 DESCRIPTION = """\
 Reads __consumer_offsets as it is now, decodes it as the observer does, and adds the events of the generations that
@@ -59,11 +59,11 @@ missing_generations, seconds.
 exit codes: 0 done, 1 failed, 2 wrong usage or input
 """
 
-TOLD_MAX = 10
-"""Partitions and groups that are told one by one."""
+PRINTED_MAX = 10
+"""Partitions and groups that get a line each; the rest is summed up."""
 
 _FACTS_BYTES_MAX = 64 << 20
-"""Of the file with topics: some hundred bytes for each of a cluster's."""
+"""Bytes of the --topics file: about a hundred per topic of a cluster."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -80,7 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Backfill; the exit code."""
+    """Backfill, and return the exit code."""
     progress = ProgressLines("backfill", every_s=0)
     try:
         properties = None if options.records else cluster_settings(options)[1]
@@ -91,18 +91,18 @@ def run(options: argparse.Namespace) -> int:
             else:
                 now = topic_now(properties)
                 facts, records = now.facts, records_of_topic(tables.spark, properties, now)
-            found = ranges(records)
-            tell_ranges(found, progress)
+            partitions = ranges(records)
+            print_ranges(partitions, progress)
             rows = retold(records, facts, LogRows(options.groups_allow, options.groups_deny))
-            told, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
-            tell_gaps(missing, progress)
+            kept, missing = keep(tables, rows, SystemClock(), write=not options.dry_run)
+            print_gaps(missing, progress)
     except InvalidInputError as error:
         print(f"rebalance-agent pipeline backfill: {error}", file=sys.stderr)
         return 2
     summary = {
-        "records": sum(each.records for each in found),
-        "events": told.events,
-        "rejected": told.rejected,
+        "records": sum(each.records for each in partitions),
+        "events": kept.events,
+        "rejected": kept.rejected,
         "missing_generations": sum(each.missing for each in missing),
         "seconds": round(progress.seconds, 3),
     }
@@ -110,34 +110,34 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tell_ranges(found: Sequence[PartitionRange], progress: ProgressLines) -> None:
-    """What there was of each partition."""
-    for each in found[:TOLD_MAX]:
+def print_ranges(partitions: Sequence[PartitionRange], progress: ProgressLines) -> None:
+    """Print the offsets and times that were read of each partition."""
+    for each in partitions[:PRINTED_MAX]:
         offsets = "" if each.first_offset is None else f"offsets {each.first_offset} to {each.last_offset}, "
-        progress.tell(
+        progress.print_line(
             f"partition {each.partition}: {each.records:,} records, {offsets}"
             f"{_time(each.first_ms)} to {_time(each.last_ms)}"
         )
-    if len(found) > TOLD_MAX:
-        rest = sum(each.records for each in found[TOLD_MAX:])
-        progress.tell(f"and {len(found) - TOLD_MAX} more partitions with {rest:,} records")
+    if len(partitions) > PRINTED_MAX:
+        rest = sum(each.records for each in partitions[PRINTED_MAX:])
+        progress.print_line(f"and {len(partitions) - PRINTED_MAX} more partitions with {rest:,} records")
 
 
-def tell_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
-    """Where generations are missing."""
-    for each in missing[:TOLD_MAX]:
-        progress.tell(
+def print_gaps(missing: Sequence[Gaps], progress: ProgressLines) -> None:
+    """Print the groups that generations are missing of."""
+    for each in missing[:PRINTED_MAX]:
+        progress.print_line(
             f"group {printable(each.group)}: {each.missing:,} generations are missing between {each.present:,}"
         )
-    if len(missing) > TOLD_MAX:
-        progress.tell(f"and {len(missing) - TOLD_MAX} more groups with gaps")
+    if len(missing) > PRINTED_MAX:
+        progress.print_line(f"and {len(missing) - PRINTED_MAX} more groups with gaps")
 
 
 def _time(epoch_ms: int) -> str:
     try:
         moment = dt.datetime.fromtimestamp(epoch_ms / 1000, dt.UTC)
     except (ValueError, OverflowError, OSError):
-        return f"{epoch_ms} ms"  # no year that a calendar has
+        return f"{epoch_ms} ms"  # beyond the calendar
     return moment.isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
@@ -160,10 +160,10 @@ def _facts_of(options: argparse.Namespace) -> LogFacts:
 
 
 def facts_in(text: bytes, cluster_id: str) -> LogFacts:
-    """What ``--topics`` names, read.
+    """The facts in the text of the ``--topics`` file.
 
     Raises:
-        InvalidInputError: it is something else.
+        InvalidInputError: the text has another form.
     """
     fields = as_object("file", parse_json(text), required=("topics",))
     counts, ids = as_object("topics", fields["topics"]), as_object("ids", fields.get("ids", {}))

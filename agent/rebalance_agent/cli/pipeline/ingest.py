@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline ingest``: published events into the table `events`, each exactly once."""
+"""``rebalance-agent pipeline ingest``: adds published events to the table `events`, each exactly once."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ingest; the exit code."""
+    """Ingest, and return the exit code."""
     progress = ProgressLines("ingest")
     try:
         kafka = None if options.events else cluster_settings(options)
@@ -110,7 +110,7 @@ def _topic(
         tables.spark, properties, topic, records_max=options.records, lossless=not options.allow_loss
     )
     checkpoint = options.checkpoint or checkpoint_of(tables, properties, topic)
-    # Spark, which has a handler of its own, is there by now.
+    # Spark installs its own handler; it has started by now, so ours replaces it.
     with stop_on_signals(stop, _stopping):
         return ingest_stream(
             tables,
@@ -118,7 +118,7 @@ def _topic(
             StreamSettings(checkpoint, options.every),
             SystemClock(),
             stop,
-            lambda done: progress.tell(f"{done.events:,} events, {done.rejected:,} rejected"),
+            lambda done: progress.print_line(f"{done.events:,} events, {done.rejected:,} rejected"),
         )
 
 

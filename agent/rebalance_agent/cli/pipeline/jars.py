@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline jars``: the jars that ``spark-submit`` needs, fetched and verified."""
+"""``rebalance-agent pipeline jars``: fetches and verifies the jars that ``spark-submit`` needs."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(_options: argparse.Namespace) -> int:
-    """Print them; the exit code."""
+    """Print the jars' paths, and return the exit code."""
     print(",".join(str(jar) for jar in spark_jars()))
     return 0

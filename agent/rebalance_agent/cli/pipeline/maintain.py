@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline maintain``: small files joined, old versions and old rows removed."""
+"""``rebalance-agent pipeline maintain``: joins small files of the tables, and removes old versions and rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ The last line is JSON: files before and after, rows deleted. exit codes: 0 done,
 """
 
 DATED = {"events": "day", "events_rejected": "ingested_at", "expectations": "ran_at"}
-"""Table -> the column that tells how old a row is; the others are made anew from these."""
+"""Table -> the column with a row's time; all other tables are computed from these."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -42,7 +42,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Maintain; the exit code."""
+    """Maintain the tables, and return the exit code."""
     progress = ProgressLines("maintain", every_s=0)
     try:
         with open_tables(options, "maintain", progress) as tables:
@@ -52,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
             deleted = _expire(tables, options.keep_days) if options.keep_days else 0
             before = after = 0
             for name in TABLES:
-                progress.tell(name)
+                progress.print_line(name)
                 had, has = tables.compact(name)
                 before, after = before + had, after + has
     except InvalidInputError as error:

@@ -1,4 +1,4 @@
-"""What the stages of the pipeline share: flags for tables, Spark and Kafka, progress on stderr."""
+"""Shared by the stages of the pipeline: flags for tables, Spark and Kafka, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ __all__ = [
 
 
 PARTITIONS_MAX = 10_000
-"""Of a shuffle: each of as many tasks before it writes something for each of them."""
+"""Partitions of a shuffle; each task writes a block for each of them, so the cost grows with their square."""
 
 
 def stage_parser(
     subparsers: argparse._SubParsersAction[argparse.ArgumentParser], name: str, description: str, epilog: str
 ) -> argparse.ArgumentParser:
-    """The parser of a stage, with its texts as they are written."""
+    """Add the parser of a stage; its texts keep their line breaks."""
     return subparsers.add_parser(
         name,
         description=description,
@@ -44,7 +44,7 @@ def stage_parser(
 
 
 def add_tables_flags(parser: argparse.ArgumentParser) -> None:
-    """Where the tables are, and the Spark that works on them."""
+    """Add the flags of the tables and of Spark."""
     parser.add_argument(
         "--tables", required=True, metavar="DIR", help="folder of the tables, or an address such as s3a://bucket/folder"
     )
@@ -72,56 +72,56 @@ def _partitions(text: str) -> int:
 
 
 def add_kafka_flags(parser: argparse.ArgumentParser) -> None:
-    """Which cluster, as `observe` takes it."""
+    """Add the flags of a Kafka cluster, as for `observe`."""
     add_cluster_flags(parser, "Kafka (flags, else the environment, else the file, as `observe` takes them)")
 
 
 def pairs(flag: str, entries: list[str] | None) -> dict[str, str]:
-    """``KEY=VALUE`` entries of a repeatable flag.
+    """The ``KEY=VALUE`` entries of a repeatable flag as a dict.
 
     Raises:
-        InvalidInputError: one has no ``=``.
+        InvalidInputError: an entry has no ``=`` or no key.
     """
-    found = {}
+    properties = {}
     for entry in entries or ():
         key, equals, value = entry.partition("=")
         if not (equals and key):
             raise InvalidInputError(flag, f"must be KEY=VALUE, not {entry!r}")
-        found[key] = value
-    return found
+        properties[key] = value
+    return properties
 
 
 @contextmanager
 def open_tables(
     options: argparse.Namespace, stage: str, progress: ProgressLines | None = None
 ) -> Iterator[DeltaTables]:
-    """The tables that the flags name, in a session that ends with the block; ``progress`` hears of its tasks."""
+    """The tables that the flags name, in a Spark session that ends with the block; ``progress`` prints its tasks."""
     more: Mapping[str, str] = pairs("--spark", options.spark)
     settings = SessionSettings(options.master, options.driver_memory, options.partitions, options.ui, more)
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # a broken pipe to a stopped Spark is no news
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # ignores broken pipes to a stopped Spark
     with (
         open_session(settings, f"rebalance-agent {stage}") as spark,
-        tasks_told(spark, progress.tell) if progress else nullcontext(),
+        tasks_told(spark, progress.print_line) if progress else nullcontext(),
     ):
         yield DeltaTables(spark, options.tables)
 
 
 class ProgressLines:
-    """Lines on stderr, at most one every ``every_s`` seconds."""
+    """Prints progress on stderr, at most one line per ``every_s`` seconds."""
 
     def __init__(self, stage: str, every_s: float = 2.0, clock: Clock | None = None) -> None:
-        """Of ``stage``; nothing is said yet."""
+        """``stage``: the name that lines begin with."""
         self._stage, self._every_s, self._clock = stage, every_s, clock or SystemClock()
         self._begun = self._clock.monotonic()
         self._last = float("-inf")
 
     @property
     def seconds(self) -> float:
-        """Since it began."""
+        """Seconds since it was made."""
         return self._clock.monotonic() - self._begun
 
-    def tell(self, text: str, *, always: bool = False) -> None:
-        """Say it, unless something was said just now."""
+    def print_line(self, text: str, *, always: bool = False) -> None:
+        """Print ``text``, unless a line was printed less than ``every_s`` ago; ``always``: in any case."""
         now = self._clock.monotonic()
         if always or now - self._last >= self._every_s:
             self._last = now

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline report``: the tables as one HTML file."""
+"""``rebalance-agent pipeline report``: writes the tables as one HTML file."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the report; the exit code."""
+    """Write the report, and return the exit code."""
     progress = ProgressLines("report")
     try:
         with open_tables(options, "report", progress) as tables:
@@ -63,8 +63,8 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         print(f"rebalance-agent pipeline report: {options.out}: {error.strerror}", file=sys.stderr)
         return 2
-    told = {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
-    summary = json.dumps({**told, "seconds": round(progress.seconds, 3)})
+    counts = {"groups": report.groups_in_all, "details": len(report.details), "bytes": len(html)}
+    summary = json.dumps({**counts, "seconds": round(progress.seconds, 3)})
     print(summary, file=sys.stderr if options.out == "-" else sys.stdout)
     return 0
 
@@ -76,7 +76,7 @@ def _details(text: str) -> int:
 
 
 def write_report(html: bytes, out: str) -> None:
-    """Write it in one go: whoever opens the file meanwhile sees the old or the new one."""
+    """Replace the file ``out`` atomically, so that readers see the old or the new one; ``-`` is standard output."""
     if out == "-":
         sys.stdout.buffer.write(html)
         return

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline run``: every stage on files of events, without Kafka."""
+"""``rebalance-agent pipeline run``: runs all stages on files of events, without Kafka."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import datetime as dt
 import json
 import sys
 
-from rebalance_agent.cli.pipeline.aggregate import say_broken
+from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.cli.pipeline.report import write_report
 from rebalance_agent.clock import SystemClock
@@ -52,12 +52,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run every stage; the exit code."""
+    """Run all stages, and return the exit code."""
     progress = ProgressLines("run", every_s=0)
     clock = SystemClock()
     try:
         with open_tables(options, "run", progress) as tables:
-            progress.tell("events")
+            progress.print_line("events")
             records = events_of_files(tables.spark, options.events)
             if options.dry_run:
                 print(json.dumps(dataclasses.asdict(counted(decoded(records)))))
@@ -65,12 +65,12 @@ def run(options: argparse.Namespace) -> int:
             read_again(tables, clock)
             ingest_batch(tables, records, "files", clock)
             now_ms = clock.now_ms()
-            aggregate(tables, now_ms, progress.tell)
-            failed = say_broken(judge(tables, now_ms, progress.tell), strict=options.strict)
-            advise(tables, progress.tell)
-            failed += say_broken(judge(tables, now_ms, progress.tell, ADVISED), strict=options.strict)
+            aggregate(tables, now_ms, progress.print_line)
+            failed = print_broken(judge(tables, now_ms, progress.print_line), strict=options.strict)
+            advise(tables, progress.print_line)
+            failed += print_broken(judge(tables, now_ms, progress.print_line, ADVISED), strict=options.strict)
             if options.report:
-                progress.tell("report")
+                progress.print_line("report")
                 _report(tables, options.report, now_ms)
             summary = _summary(tables) | {"broken": failed, "seconds": round(progress.seconds, 3)}
     except InvalidInputError as error:

@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline synthesize``: the history of a fleet that never lived, to try the pipeline with."""
+"""``rebalance-agent pipeline synthesize``: generates the history of an invented fleet, to try the pipeline with."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ The last line is JSON: groups, generations, events, how many of each kind and ty
 exit codes: 0 done, 2 wrong usage, or the folder has events already, or cannot be written
 """
 
-TOLD_EVERY_S = 2.0
+PROGRESS_EVERY_S = 2.0
 """Seconds between two lines of progress."""
 
 
@@ -61,12 +61,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Carry out the command."""
+    """Generate the files, and return the exit code."""
     try:
         since = {} if args.since is None else {"since_ms": args.since}
         fleet = FleetPlan(args.groups, args.days, args.seed, **since)
         progress = _Progress(fleet, SystemClock())
-        made = synthesize(fleet, args.out, args.processes, progress.tell)
+        made = synthesize(fleet, args.out, args.processes, progress.print_line)
     except InvalidInputError as error:
         print(f"rebalance-agent pipeline synthesize: --{error}", file=sys.stderr)
         return 2
@@ -78,18 +78,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Progress:
-    """Says now and then how far it is, on standard error."""
+    """Prints the progress on standard error every `PROGRESS_EVERY_S` seconds."""
 
     def __init__(self, fleet: FleetPlan, clock: Clock) -> None:
         self._fleet = fleet
         self._clock = clock
-        self._since = self._told = clock.monotonic()
+        self._since = self._printed = clock.monotonic()
 
-    def tell(self, made: SynthesisResult) -> None:
+    def print_line(self, made: SynthesisResult) -> None:
         now = self._clock.monotonic()
-        if now - self._told < TOLD_EVERY_S:
+        if now - self._printed < PROGRESS_EVERY_S:
             return
-        self._told = now
+        self._printed = now
         rate = made.generations / max(now - self._since, 0.001)
         print(
             f"{made.groups:,} of {self._fleet.groups:,} groups, {made.generations:,} generations, {rate:,.0f}/s",

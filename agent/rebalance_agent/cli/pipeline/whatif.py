@@ -1,4 +1,4 @@
-"""``rebalance-agent pipeline whatif``: every group's history through every strategy, and a recommendation for each."""
+"""``rebalance-agent pipeline whatif``: replays every group through every strategy, and recommends one for each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import dataclasses
 import json
 import sys
 
-from rebalance_agent.cli.pipeline.aggregate import say_broken
+from rebalance_agent.cli.pipeline.aggregate import print_broken
 from rebalance_agent.cli.pipeline.pipeline_flags import ProgressLines, add_tables_flags, open_tables, stage_parser
 from rebalance_agent.clock import SystemClock
 from rebalance_agent.errors import InvalidInputError
@@ -40,16 +40,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay; the exit code."""
+    """Replay, and return the exit code."""
     progress = ProgressLines("whatif", every_s=0)
     try:
         with open_tables(options, "whatif", progress) as tables:
             if options.dry_run:
                 print(json.dumps({"generations": tables.read("generations").count()}))
                 return 0
-            advise(tables, progress.tell)
-            results = judge(tables, SystemClock().now_ms(), progress.tell, ADVISED)
-            failed = say_broken(results, strict=options.strict)
+            advise(tables, progress.print_line)
+            results = judge(tables, SystemClock().now_ms(), progress.print_line, ADVISED)
+            failed = print_broken(results, strict=options.strict)
             summary = {
                 "groups": tables.read("recommendations").count(),
                 "rows": tables.read("whatif").count(),

@@ -1,4 +1,4 @@
-"""The live table on a terminal, drawn by Textual."""
+"""The application of `watch`: a live table of groups on a terminal, with Textual."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from rebalance_agent.cli.screens.watch_group import GroupScreen
 from rebalance_agent.cli.screens.watch_poll import PollAnswered, Poller, PollFailed
 from rebalance_agent.cli.screens.watch_rows import Rows
 from rebalance_agent.cli.screens.watch_table import COLUMNS, WatchRow, group_rows, matching
-from rebalance_agent.ui.sentences.words import plural, printable
+from rebalance_agent.ui.words import plural, printable
 
 __all__ = ["GroupsScreen", "WatchApp"]
 
 ROWS_MAX = 500
-"""Rows on screen: more are no help to anybody, and drawing them anew would take longer than the time between looks."""
+"""Rows on screen; drawing more would take longer than the interval between polls."""
 
 _STATES = {"Stable": "green", "Empty": "dim"}
 
 
 class WatchApp(App[None]):
-    """The program: a table of groups, and on top of it the group that was opened."""
+    """The application: a screen with all groups, and one over it for an opened group."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+c", "quit", "Quit", show=False, priority=True)]
     ENABLE_COMMAND_PALETTE = False
@@ -47,21 +47,21 @@ class WatchApp(App[None]):
         self,
         groups: GroupSource,
         missing: Callable[[], str] = str,
-        wanted: str = "",
+        filter_text: str = "",
         sort: str = "group",
         interval: float = 1.0,
     ) -> None:
-        """``missing`` tells what the source has not read yet; ``wanted`` is the filter to begin with."""
+        """``missing`` returns what the source has not read yet; ``filter_text``: the initial filter."""
         super().__init__()
-        self._first = GroupsScreen(groups, missing, wanted, sort, interval)
+        self._first = GroupsScreen(groups, missing, filter_text, sort, interval)
 
     def on_mount(self) -> None:
-        """Show the table."""
+        """Show the screen with all groups."""
         self.push_screen(self._first)
 
 
 class GroupsScreen(Screen[None]):
-    """Every group; what rebalances now on top."""
+    """The table of all groups; rebalancing groups are on top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),
@@ -72,55 +72,55 @@ class GroupsScreen(Screen[None]):
     ]
 
     def __init__(
-        self, groups: GroupSource, missing: Callable[[], str], wanted: str, sort: str, interval: float
+        self, groups: GroupSource, missing: Callable[[], str], filter_text: str, sort: str, interval: float
     ) -> None:
         """See `WatchApp`."""
         super().__init__()
         self._groups = groups
         self._missing = missing
-        self._wanted = wanted
+        self._filter_text = filter_text
         self._sort = sort
         self._interval = interval
-        self._known: GroupList | None = None
-        self._trouble = ""
+        self._answer: GroupList | None = None
+        self._error = ""
         self._poller = Poller(self, lambda: groups.groups(GroupQuery(limit=LIMIT_MAX)), interval)
 
     def compose(self) -> ComposeResult:
-        """One line of status, the filter, the table."""
+        """A line of status, the filter, the table, the keys."""
         yield Static("connecting ...", id="status", markup=False)
-        yield Input(self._wanted, placeholder="part of a group's name, or a pattern such as orders-*", id="filter")
+        yield Input(self._filter_text, placeholder="part of a group's name, or a pattern such as orders-*", id="filter")
         yield DataTable(id="groups", cursor_type="row", zebra_stripes=True)
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin to ask."""
+        """Start to poll."""
         self._rows = Rows(self.query_one(DataTable))
         self._draw()
         self.query_one(DataTable).focus()
         self._poller.start()
 
     def on_unmount(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._poller.stop()
 
     def on_poll_answered(self, message: PollAnswered) -> None:
-        """Draw what is new."""
+        """Show the new answer."""
         if isinstance(message.answer, GroupList):
-            self._known, self._trouble = message.answer, ""
+            self._answer, self._error = message.answer, ""
             self._draw()
 
     def on_poll_failed(self, message: PollFailed) -> None:
-        """Say so in place; the last table stays, and asking goes on."""
-        self._trouble = message.reason
+        """Show the error in the status line; the table stays, and polling continues."""
+        self._error = message.reason
         self._draw()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Filter while it is typed."""
-        self._wanted = event.value
+        """Apply the filter while it is typed."""
+        self._filter_text = event.value
         self._draw()
 
     def on_input_submitted(self, _event: Input.Submitted) -> None:
-        """Go on with the table; the filter stays."""
+        """Return to the table; the filter stays."""
         self.query_one(DataTable).focus()
 
     def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
@@ -130,18 +130,18 @@ class GroupsScreen(Screen[None]):
         self._draw()
 
     def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
-        """Look at one group."""
+        """Open the selected group."""
         if event.row_key.value is not None:
             self.app.push_screen(GroupScreen(self._groups, event.row_key.value, self._interval))
 
     def action_filter(self) -> None:
-        """Open the filter."""
+        """Open the input of the filter."""
         box = self.query_one("#filter", Input)
         box.add_class("open")
         box.focus()
 
     def action_close_filter(self) -> None:
-        """Show every group again."""
+        """Clear and close the filter."""
         box = self.query_one("#filter", Input)
         box.value = ""
         box.remove_class("open")
@@ -154,7 +154,7 @@ class GroupsScreen(Screen[None]):
         self._draw()
 
     def action_turn(self) -> None:
-        """Turn the order around."""
+        """Reverse the order."""
         self._sort = self._key if self._sort.startswith("-") else f"-{self._key}"
         self._draw()
 
@@ -165,21 +165,21 @@ class GroupsScreen(Screen[None]):
     def _draw(self) -> None:
         if not self.is_mounted:
             return
-        everyone = group_rows(self._known, self._sort) if self._known else []
-        rows = matching(everyone, self._wanted)
+        all_rows = group_rows(self._answer, self._sort) if self._answer else []
+        rows = matching(all_rows, self._filter_text)
         mark = "▼" if self._sort.startswith("-") else "▲"
         titles = [f"{column.title} {mark if column.sort == self._key else ' '}" for column in COLUMNS]
         self._rows.show(titles, [(row.group, _cells(row)) for row in rows[:ROWS_MAX]])
-        self.query_one("#status", Static).update(self._status(everyone, rows))
+        self.query_one("#status", Static).update(self._status(all_rows, rows))
 
-    def _status(self, everyone: Sequence[WatchRow], rows: Sequence[WatchRow]) -> Text:
-        if self._trouble:
-            return Text(f"{printable(self._trouble)}; trying again", "bold red")
-        if self._known is None:
+    def _status(self, all_rows: Sequence[WatchRow], rows: Sequence[WatchRow]) -> Text:
+        if self._error:
+            return Text(f"{printable(self._error)}; trying again", "bold red")
+        if self._answer is None:
             return Text("connecting ...", "dim")
-        line = f"{plural(len(everyone), 'group')}, {sum(row.running for row in everyone)} rebalancing"
-        if self._wanted:
-            line += f", {len(rows)} shown ({printable(self._wanted)})"
+        line = f"{plural(len(all_rows), 'group')}, {sum(row.running for row in all_rows)} rebalancing"
+        if self._filter_text:
+            line += f", {len(rows)} shown ({printable(self._filter_text)})"
         if len(rows) > ROWS_MAX:
             line += f", the first {ROWS_MAX} of them"
         text = Text(line, "bold")

@@ -1,4 +1,4 @@
-"""One group more closely: what is asked for it, again and again."""
+"""Polls everything that the screen of one group shows."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["DetailPoll"]
 
 
 class DetailPoll:
-    """Asks for one group again and again; whole rebalances only when they are new or better known."""
+    """A callable that reads one group; events of rebalances are read only if they are new or revised."""
 
     def __init__(self, groups: GroupSource, name: str) -> None:
-        """Ask ``groups`` for the group ``name``."""
+        """``name``: the group that is read from ``groups``."""
         self._groups = groups
         self._name = name
-        self._known: dict[tuple[str, int], RebalanceDetail] = {}
+        self._details: dict[tuple[str, int], RebalanceDetail] = {}
 
     def __call__(self) -> GroupCloseUp:
-        """How things stand; raises what ``groups`` raises."""
+        """Read the group's present state. Raises what ``groups`` raises."""
         detail = self._groups.group(self._name)
         rebalances = self._groups.rebalances(self._name).rebalances
-        wanted = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED][:2]
-        keys = [(each.id, each.revision) for each in wanted]
-        self._known = {key: self._known.get(key) or self._groups.rebalance(self._name, key[0]) for key in keys}
-        whole: list[RebalanceDetail | None] = [*self._known.values(), None, None]
-        return GroupCloseUp(detail, rebalances, whole[0], whole[1])
+        completed = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED][:2]
+        keys = [(each.id, each.revision) for each in completed]
+        self._details = {key: self._details.get(key) or self._groups.rebalance(self._name, key[0]) for key in keys}
+        last: list[RebalanceDetail | None] = [*self._details.values(), None, None]
+        return GroupCloseUp(detail, rebalances, last[0], last[1])

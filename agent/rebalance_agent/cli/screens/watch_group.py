@@ -1,4 +1,4 @@
-"""One group on screen: its last rebalances, its members, and what the last rebalance moved."""
+"""The screen of one group: last rebalances, members, and moves of the last rebalance."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["GroupScreen"]
 
 MEMBERS_MAX = 500
-"""Members on screen, the most loaded first."""
+"""Members that are shown, the most loaded first."""
 
 
 class GroupScreen(Screen[None]):
-    """The group ``name``, asked for again and again while it is open."""
+    """The screen of the group ``name``, which is polled while the screen is open."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "app.quit", "Quit"),
@@ -43,13 +43,13 @@ class GroupScreen(Screen[None]):
     ]
 
     def __init__(self, groups: GroupSource, name: str, interval: float) -> None:
-        """Nothing is asked before it is shown."""
+        """Polling starts when the screen is shown; ``interval``: seconds between polls."""
         super().__init__()
         self._group = name
         self._poller = Poller(self, DetailPoll(groups, name), interval)
 
     def compose(self) -> ComposeResult:
-        """A headline, and three tables under each other."""
+        """A headline and three tables, one below the other."""
         yield Static(Text(printable(self._group), "bold"), id="status")
         yield Static("last rebalances", classes="title")
         yield DataTable(id="rebalances", cursor_type="row")
@@ -60,32 +60,32 @@ class GroupScreen(Screen[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin to ask."""
+        """Start to poll."""
         self._tables = {
             name: Rows(self.query_one(f"#{name}", DataTable)) for name in ("rebalances", "members", "moves")
         }
         self._poller.start()
 
     def on_unmount(self) -> None:
-        """Ask no more."""
+        """Stop polling."""
         self._poller.stop()
 
     def on_poll_answered(self, message: PollAnswered) -> None:
-        """Draw what is new."""
-        closer = message.answer
-        if not isinstance(closer, GroupCloseUp):
+        """Show the new answer."""
+        close_up = message.answer
+        if not isinstance(close_up, GroupCloseUp):
             return
-        self._head(headline(closer), "")
-        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(closer))
-        (headings, members), moved = member_table(closer), move_rows(closer)
+        self._head(headline(close_up), "")
+        self._show("rebalances", REBALANCE_HEADINGS, rebalance_rows(close_up))
+        (headings, members), moved = member_table(close_up), move_rows(close_up)
         self._show("members", headings, members[:MEMBERS_MAX])
         self._show("moves", MOVE_HEADINGS, moved)
         more = f" (the first {MEMBERS_MAX} of {len(members)})" if len(members) > MEMBERS_MAX else ""
         self.query_one("#members_title", Static).update(f"members{more}")
-        self.query_one("#moves_title", Static).update(moves_title(closer, moved))
+        self.query_one("#moves_title", Static).update(moves_title(close_up, moved))
 
     def on_poll_failed(self, message: PollFailed) -> None:
-        """Say so in place; what was shown stays, and asking goes on."""
+        """Show the error in the headline; the tables stay, and polling continues."""
         self._head(f"{printable(message.reason)}; trying again", "bold red")
 
     def _head(self, lines: str, style: str) -> None:
@@ -94,5 +94,5 @@ class GroupScreen(Screen[None]):
         self.query_one("#status", Static).update(text)
 
     def _show(self, table: str, titles: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        # Rows have no names of their own: their place is their key.
+        # Rows have no ids: their index is their key.
         self._tables[table].show(titles, [(str(index), [Text(cell) for cell in row]) for index, row in enumerate(rows)])

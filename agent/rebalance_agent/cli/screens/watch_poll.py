@@ -1,4 +1,4 @@
-"""Asks something again and again beside the screen, so that a slow answer never keeps a key waiting."""
+"""Polls a source in a thread of its own, so that a slow answer never delays a key press."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ _Answer = TypeVar("_Answer")
 
 
 class PollAnswered(Message):
-    """There is an answer."""
+    """Message: a poll was answered."""
 
     def __init__(self, answer: object) -> None:
-        """``answer`` is what was asked for."""
+        """``answer``: the value that the poll returned."""
         super().__init__()
         self.answer = answer
 
 
 class PollFailed(Message):
-    """There is none, and why."""
+    """Message: a poll failed."""
 
     def __init__(self, reason: str) -> None:
-        """``reason`` is for a person."""
+        """``reason``: text for a person."""
         super().__init__()
         self.reason = reason
 
 
 class Poller(Generic[_Answer]):
-    """Calls ``ask`` every ``interval`` s in a daemon thread; posts `PollAnswered` or `PollFailed` to ``screen``."""
+    """Calls ``ask`` every ``interval`` seconds in a thread; posts `PollAnswered` or `PollFailed` to ``screen``."""
 
     def __init__(self, screen: MessagePump, ask: Callable[[], _Answer], interval: float) -> None:
-        """Nothing is asked before `start`."""
+        """Polling begins with `start`."""
         self._screen = screen
         self._ask = ask
         self._interval = interval
@@ -46,11 +46,11 @@ class Poller(Generic[_Answer]):
         self._thread = threading.Thread(target=self._run, name="poller", daemon=True)
 
     def start(self) -> None:
-        """Ask at once, and from then on."""
+        """Poll at once, and then every interval."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ask no more; an answer that is under way comes to nothing."""
+        """Stop polling; an answer that is still to come is dropped."""
         self._stop.set()
 
     def _run(self) -> None:
@@ -63,7 +63,7 @@ class Poller(Generic[_Answer]):
             return PollAnswered(self._ask())
         except RebalanceAgentError as error:
             return PollFailed(str(error))
-        except Exception as error:  # noqa: BLE001 - shown in place; the next look may find it mended
+        except Exception as error:  # noqa: BLE001 - shown on screen; the next poll may succeed
             return PollFailed(f"internal error: {error!r}")
 
     def _post(self, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""A table on screen that is brought up to date in place: what has not changed is not drawn again."""
+"""A table on screen that is updated in place: unchanged cells are not drawn again."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ __all__ = ["Rows"]
 
 
 class Rows:
-    """Keeps ``table`` as it was shown last; the cursor stays on its row's key."""
+    """The rows of ``table``; the cursor stays on the key of its row when rows change."""
 
     def __init__(self, table: DataTable[Text]) -> None:
-        """The table is empty."""
+        """``table`` must be empty."""
         self._table = table
         self._titles: list[str] = []
         self._keys: list[str] = []
         self._cells: list[list[Text]] = []
 
     def show(self, titles: Sequence[str], rows: Sequence[tuple[str, list[Text]]]) -> None:
-        """Show ``rows``, each with a key of its own, under ``titles``."""
+        """Show ``rows`` (unique key, cells) under ``titles``."""
         keys = [key for key, _ in rows]
-        cells = [each for _, each in rows]
+        cells = [row for _, row in rows]
         if keys == self._keys and list(titles) == self._titles:
             self._update(cells)
         else:
@@ -38,8 +38,8 @@ class Rows:
                     self._table.update_cell_at(Coordinate(row, column), new, update_width=True)
 
     def _head(self, titles: Sequence[str]) -> None:
-        # A column is made as wide as the first title that it had.
-        fitting = [len(each) for each in titles] == [len(each) for each in self._titles]
+        # A column keeps the width of its first title.
+        fitting = list(map(len, titles)) == list(map(len, self._titles))
         self._table.clear(columns=not fitting)
         if not fitting:
             self._table.add_columns(*titles)

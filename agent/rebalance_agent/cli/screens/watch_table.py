@@ -1,4 +1,4 @@
-"""The table of groups as plain values: the live view and the plain text are drawn from the same rows. Pure."""
+"""The table of groups as plain values, for the live table and for plain text. Pure."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from rebalance_agent.api.query import GroupQuery
 from rebalance_agent.api.shapes import GroupList, GroupSummary
-from rebalance_agent.ui.sentences.words import UNKNOWN, duration, printable, stall_text
+from rebalance_agent.ui.words import UNKNOWN, duration, printable, stall_text
 
 __all__ = ["COLUMNS", "TableColumn", "WatchRow", "group_rows", "matching", "table_text"]
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """A heading, and the API's name for the order by it; numbers stand to the right."""
+    """A column: its heading, the API's name of the order by it, and whether it is aligned to the right."""
 
     title: str
     sort: str
@@ -40,7 +40,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class WatchRow:
-    """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: it rebalances now."""
+    """One group: ``cells`` under `COLUMNS`, safe to print; ``running``: whether it is rebalancing now."""
 
     group: str
     cells: tuple[str, ...]
@@ -48,23 +48,23 @@ class WatchRow:
 
 
 def group_rows(groups: GroupList, sort: str = "group") -> list[WatchRow]:
-    """Rows in order of ``sort`` (one of the API's, ``-`` in front turns it around); what rebalances now is on top."""
+    """Rows ordered by ``sort`` (an order of the API, reversed by a ``-`` in front); rebalancing groups are on top."""
     ordered = GroupQuery(sort=sort).ordered(list(groups.groups))
-    ordered.sort(key=lambda each: each.running is None)
-    return [_row(each, groups.now_ms) for each in ordered]
+    ordered.sort(key=lambda group: group.running is None)
+    return [_row(group, groups.now_ms) for group in ordered]
 
 
-def matching(rows: Sequence[WatchRow], wanted: str) -> list[WatchRow]:
-    """Rows whose group's name has ``wanted`` in it, or matches it where it is a shell pattern; letters of any case."""
-    if not wanted:
+def matching(rows: Sequence[WatchRow], text: str) -> list[WatchRow]:
+    """Rows whose group's name contains ``text``, or matches it if it is a shell pattern; case is ignored."""
+    if not text:
         return list(rows)
-    pattern = wanted if re.search(r"[*?\[]", wanted) else f"*{wanted}*"
+    pattern = text if re.search(r"[*?\[]", text) else f"*{text}*"
     matches = re.compile(fnmatch.translate(pattern), re.IGNORECASE).match
     return [row for row in rows if matches(row.group)]
 
 
 def table_text(rows: Sequence[WatchRow]) -> str:
-    """The table in columns, headings first."""
+    """The rows as aligned text, with headings."""
     lines = [tuple(column.title.upper() for column in COLUMNS), *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
@@ -76,22 +76,22 @@ def table_text(rows: Sequence[WatchRow]) -> str:
     )
 
 
-def _row(each: GroupSummary, now_ms: int) -> WatchRow:
-    last = each.last
+def _row(group: GroupSummary, now_ms: int) -> WatchRow:
+    last = group.last
     cells = (
-        printable(each.group),
-        each.state,
-        each.group_type if each.source != "admin" else f"{each.group_type} (polled)",
-        _number(each.generation),
-        str(each.members),
-        _number(each.partitions),
-        UNKNOWN if each.skew_ratio is None else f"{each.skew_ratio:.2f}",
-        duration(max(0, now_ms - each.running.started_ms) / 1000) if each.running else UNKNOWN,
+        printable(group.group),
+        group.state,
+        group.group_type if group.source != "admin" else f"{group.group_type} (polled)",
+        _number(group.generation),
+        str(group.members),
+        _number(group.partitions),
+        UNKNOWN if group.skew_ratio is None else f"{group.skew_ratio:.2f}",
+        duration(max(0, now_ms - group.running.started_ms) / 1000) if group.running else UNKNOWN,
         stall_text(last.stall) if last else UNKNOWN,
-        str(each.rebalances),
+        str(group.rebalances),
         last.trigger if last else UNKNOWN,
     )
-    return WatchRow(each.group, tuple(map(str, cells)), each.running is not None)
+    return WatchRow(group.group, tuple(map(str, cells)), group.running is not None)
 
 
 def _number(value: int | None) -> str:

@@ -1,24 +1,21 @@
-"""A what-if as a table, sentences and JSON. Pure: the same figures give the same text."""
+"""The output of `whatif` as text (table and sentences) and as JSON. Pure and deterministic."""
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from rebalance_agent.advice import Fidelity, FidelityLine, Figures, Recommendation, StrategyOutcome, WhatIf
 from rebalance_agent.advice.eligible_strategies import family
 from rebalance_agent.advice.figures import STALLS_FIELDS
-from rebalance_agent.ui.sentences.words import UNKNOWN, plural, printable
+from rebalance_agent.ui.words import UNKNOWN, plural, printable, wrapped
 
 __all__ = ["as_json", "text"]
-
-WIDTH = 100
 
 _HEADINGS = ("STRATEGY", "PROTOCOL", "SKEW", "WORST", "MOVED", "EXCESS", "STALLED")
 
 
 def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> str:
-    """Everything that the command prints."""
+    """The text that the command prints. ``source``: where the events are from, in words."""
     count = found.recorded.generations
     where, *more = source.splitlines()
     heading = f"{printable(found.group)}: {plural(count, 'rebalance')} replayed, from {where.rstrip('.')}."
@@ -27,13 +24,13 @@ def text(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str)
         "\n".join(_table(found)),
         "\n".join(_refused(found.outcomes)),
         "\n".join([*_trust(found), *_fidelity(fidelity)]),
-        _wrapped(f"Recommendation: {printable(advice.sentence)}"),
+        wrapped(f"Recommendation: {printable(advice.sentence)}"),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def as_json(found: WhatIf, fidelity: Fidelity, advice: Recommendation, source: str) -> dict[str, object]:
-    """The same for programs; null is what nobody knows."""
+    """The same as JSON; unknown values are null."""
     return {
         "group": found.group,
         "cluster_id": found.cluster_id,
@@ -73,12 +70,12 @@ def _table(found: WhatIf) -> list[str]:
     rows += [_row(each.strategy, each.protocol.value, each.figures) for each in found.outcomes if each.refused is None]
     if len(rows) == 1:
         return []
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADINGS))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     return [
         "  ".join(
-            # Names to the left, numbers to the right.
-            cell.ljust(width) if place < 2 else cell.rjust(width)  # noqa: PLR2004
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+            # Names are aligned to the left, numbers to the right.
+            cell.ljust(width) if column < 2 else cell.rjust(width)  # noqa: PLR2004
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]
@@ -105,7 +102,7 @@ def _refused(outcomes: Sequence[StrategyOutcome]) -> Iterator[str]:
     for reason, names in reasons.items():
         # Both forms of a strategy are refused for one reason.
         kinds = dict.fromkeys(family(name) if family(name) in names else name for name in names)
-        yield _wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
+        yield wrapped(f"Not replayed: {', '.join(kinds)}: {reason}.")
 
 
 def _trust(found: WhatIf) -> Iterator[str]:
@@ -113,9 +110,9 @@ def _trust(found: WhatIf) -> Iterator[str]:
     if not count:
         return
     if not stalls:
-        yield _wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
+        yield wrapped("Stalls are not predicted: of no rebalance it is known when it began.")
         return
-    yield _wrapped(
+    yield wrapped(
         f"Stalls are predicted in partition-seconds, for {stalls} of {plural(count, 'rebalance')}. For what was really "
         f"done the model says {found.predicted.stalled_partition_seconds:.1f}; recorded were "
         f"{found.recorded.stalled_partition_seconds:.1f}."
@@ -126,10 +123,10 @@ def _fidelity(fidelity: Fidelity) -> Iterator[str]:
     for line in fidelity.lines:
         name = printable(line.assignor) or "no assignor"
         if line.checked:
-            told = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
-            yield _wrapped(f"{told}{f'; {line.difference}' if line.difference else ''}.")
+            repeated = f"{line.same_assignment} of {line.checked} recorded decisions of {name} are repeated exactly"
+            yield wrapped(f"{repeated}{f'; {line.difference}' if line.difference else ''}.")
         if line.not_comparable:
-            yield _wrapped(
+            yield wrapped(
                 f"{plural(line.not_comparable, 'decision')} of {name} ({line.implementation}) cannot be held against "
                 f"a replay: {printable(line.reason or '')}; {line.agreeing} came out the same."
             )
@@ -150,7 +147,3 @@ def _figures(figures: Figures) -> dict[str, object]:
 
 def _fidelity_line(line: FidelityLine) -> dict[str, object]:
     return {name: getattr(line, name) for name in line.__slots__}
-
-
-def _wrapped(sentence: str) -> str:
-    return textwrap.fill(sentence, WIDTH, break_long_words=False, break_on_hyphens=False)

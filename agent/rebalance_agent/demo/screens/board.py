@@ -11,8 +11,8 @@ from rebalance_agent.demo.observed.scrape import GroupNow
 from rebalance_agent.demo.observed.summary import Summary
 from rebalance_agent.demo.stories import StoryGroup
 from rebalance_agent.demo.timetable import StepRun
-from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import GenerationEvent
+from rebalance_agent.ui.words import UNKNOWN, stall_with_basis
 
 __all__ = [
     "GROUP_HEADINGS",
@@ -23,7 +23,6 @@ __all__ = [
     "StepLine",
     "StepStatus",
     "group_line",
-    "stall_text",
     "step_line",
     "step_rows",
     "summary_rows",
@@ -83,21 +82,19 @@ GROUP_HEADINGS = (
 SUMMARY_HEADINGS = ("group", "assignor", "gen", "partitions by member", "rebalances", "stalls in s", "check")
 STEP_HEADINGS = ("step", "group", "seen as", "stall", "slowest member", "check")
 
-_UNKNOWN = "-"
-
 
 def group_line(group: StoryGroup, now: GroupNow, episode: GenerationEvent | None) -> GroupLine:
     """One group from its gauges and its last episode."""
     cells = (
         group.name,
-        (now.state or _UNKNOWN).removesuffix("Rebalance"),
+        (now.state or UNKNOWN).removesuffix("Rebalance"),
         _number(now.generation),
         _number(now.members),
         _number(now.idle_members),
-        episode.trigger if episode else _UNKNOWN,
-        stall_text(episode.stall if episode else None),
+        episode.trigger if episode else UNKNOWN,
+        stall_with_basis(episode.stall if episode else None),
         _number(episode.moved if episode else None),
-        _UNKNOWN if now.skew is None else f"{now.skew:.2f}",
+        UNKNOWN if now.skew is None else f"{now.skew:.2f}",
     )
     return GroupLine(group.name, cells, episode)
 
@@ -112,15 +109,6 @@ def step_line(run: StepRun) -> StepLine:
     return StepLine(run.step.name, run.step.text, status, run.problem)
 
 
-def stall_text(stall: Stall | None) -> str:
-    """``6.21 s exact``; of a bound, both ends."""
-    if stall is None:
-        return _UNKNOWN
-    if stall.basis is Basis.EXACT:
-        return f"{stall.seconds:.2f} s exact"
-    return f"{stall.lower_seconds:.2f}-{stall.seconds:.2f} s bound"
-
-
 def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
     """The closing table of groups, under `SUMMARY_HEADINGS`."""
     return [
@@ -128,9 +116,9 @@ def summary_rows(summary: Summary) -> list[tuple[str, ...]]:
             name,
             group.assignor,
             _number(group.generation),
-            counts_text(group.members) or _UNKNOWN,
+            counts_text(group.members) or UNKNOWN,
             str(group.rebalances),
-            " ".join(f"{seconds:.2f}" for seconds in group.stalls) or _UNKNOWN,
+            " ".join(f"{seconds:.2f}" for seconds in group.stalls) or UNKNOWN,
             group.check,
         )
         for name, group in summary.groups.items()
@@ -148,9 +136,9 @@ def step_rows(summary: Summary) -> list[tuple[str, ...]]:
                 (
                     step.name,
                     expected.group,
-                    ", ".join(episode.trigger for episode in seen) or _UNKNOWN,
-                    ", ".join(f"{episode.stall_seconds:.2f} s {episode.basis}" for episode in known) or _UNKNOWN,
-                    ", ".join(episode.slowest_client_id for episode in seen if episode.slowest_client_id) or _UNKNOWN,
+                    ", ".join(episode.trigger for episode in seen) or UNKNOWN,
+                    ", ".join(f"{episode.stall_seconds:.2f} s {episode.basis}" for episode in known) or UNKNOWN,
+                    ", ".join(episode.slowest_client_id for episode in seen if episode.slowest_client_id) or UNKNOWN,
                     check,
                 )
             )
@@ -167,4 +155,4 @@ def table_text(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _number(value: int | None) -> str:
-    return _UNKNOWN if value is None else str(value)
+    return UNKNOWN if value is None else str(value)

@@ -15,11 +15,11 @@ from rebalance_agent.demo.screens.board import (
     GroupLine,
     StepLine,
     StepStatus,
-    stall_text,
     step_rows,
     summary_rows,
     table_text,
 )
+from rebalance_agent.ui.words import stall_with_basis
 
 __all__ = ["PlainScreen"]
 
@@ -70,7 +70,7 @@ class PlainScreen:
         self._episodes[line.name] = key
         slowest = slowest_client(event)
         return (
-            f"{line.name}: generation {event.generation}, {event.trigger}, stall {stall_text(event.stall)}, "
+            f"{line.name}: generation {event.generation}, {event.trigger}, stall {stall_with_basis(event.stall)}, "
             f"moved {event.moved}"
             + (f", slowest {slowest}" if slowest else "")
             + (" (revised)" if event.revision else "")

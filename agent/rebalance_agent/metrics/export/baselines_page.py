@@ -1,4 +1,4 @@
-"""The baselines' part of /metrics: what is normal at this hour, for the groups that are reported."""
+"""The baselines' part of /metrics: each group's normal stall at the present hour of the week."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["BaselinesPage"]
 
 
 class BaselinesPage:
-    """Samples are written when the hour, the groups or their baselines change, and else only handed out."""
+    """Renders baselines. Samples are written anew when the hour, the groups or the baselines change. Thread-safe."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class BaselinesPage:
         clock: Clock,
         text: TextFormat | None = None,
     ) -> None:
-        """``views`` gives a consistent snapshot of all groups to show, from any thread."""
+        """``views`` returns a consistent snapshot of all exported groups, from any thread."""
         self._baselines = baselines
         self._views = views
         self._clock = clock
@@ -37,12 +37,12 @@ class BaselinesPage:
         self._written: tuple[object, bytes] = (None, b"")
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The complete family with its header; nothing where there is no sample."""
+        """The metric family with its header; empty if there is no sample."""
         version = self._baselines.version
         if not version:
             return b""
         now_ms, groups = self._clock.now_ms(), frozenset(view.group for view in self._views())
-        # A baseline's age counts in days: that it is told once an hour at least is soon enough to see it.
+        # A baseline expires after days, so writing samples once an hour at least is soon enough.
         state = (version, hour_of_week(now_ms), groups)
         with self._lock:
             written_for, samples = self._written

@@ -1,4 +1,4 @@
-"""What a sidecar remembers of the consumers beside it: what each owns, since when it stands still."""
+"""The consumers that report to a sidecar: what each owns, and since when it is stalled."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from rebalance_agent.model.partitions import TopicPartitions, pairs
 __all__ = ["CLIENTS_MAX", "OWNED_MAX", "ClientsSeen", "ConsumerStatus", "SeenClient"]
 
 CLIENTS_MAX = 1_000
-"""Consumers remembered: a pod has a few; restarted processes add up until they have been silent for long enough."""
+"""Consumers kept: a pod has a few; restarted processes add up until their silence has lasted long enough."""
 
 OWNED_MAX = 1_000_000
-"""Partitions remembered over all consumers: more than one pod can own, and some 100 MB."""
+"""Partitions kept over all consumers: more than one pod can own; about 100 MB."""
 
 
 @dataclass(slots=True)
 class SeenClient:
     """One consumer: a client id in a group in one process.
 
-    ``seen`` is monotonic seconds; ``generation`` -1 where unknown; ``stalled_ms`` is when its revoked or lost callback
-    was entered, until its next assigned callback has returned; ``pulse``: its process says now and then that it lives.
+    ``seen``: last report, monotonic seconds. ``generation``: -1 if unknown. ``stalled_ms``: epoch milliseconds at which
+    its revoked or lost callback was entered; None once its next assigned callback has returned. ``has_heartbeat``: its
+    process sends heartbeats. ``sequences``: event kind -> highest sequence number.
     """
 
     group: str
@@ -33,12 +34,12 @@ class SeenClient:
     owned: set[tuple[str, int]] = field(default_factory=set)
     stalled_ms: int | None = None
     skew: float | None = None
-    pulse: bool = False
+    has_heartbeat: bool = False
     sequences: dict[str, int] = field(default_factory=dict)
 
 
 class ConsumerStatus(NamedTuple):
-    """One consumer. ``generation`` is -1, ``skew`` None where unknown; ``stalled_ms``: since when it stands still."""
+    """One consumer now; fields as in `SeenClient`, with the number of its partitions."""
 
     group: str
     client_id: str
@@ -50,18 +51,18 @@ class ConsumerStatus(NamedTuple):
 
 
 class ClientsSeen:
-    """Consumers by process, group and client id; the longest silent are forgotten first."""
+    """Consumers by (process, group, client id); the least recently seen are removed first."""
 
     def __init__(self) -> None:
-        """Nobody has been seen."""
+        """Begin without consumers."""
         self._clients: dict[tuple[str, str, str], SeenClient] = {}
 
     def __iter__(self) -> Iterator[SeenClient]:
-        """Everyone remembered, the longest silent first."""
+        """All consumers, the least recently seen first."""
         return iter(self._clients.values())
 
-    def see(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
-        """The event's consumer, or None when this event was seen before (a sender that had no answer repeats)."""
+    def record(self, event: MemberEvent | AssignEvent, now: float) -> SeenClient | None:
+        """Note the event and return its consumer; None for a duplicate (senders repeat events without an answer)."""
         key = (event.process, event.group, event.client_id)
         client = self._clients.pop(key, None) or SeenClient(event.group, event.client_id, now)
         self._clients[key] = client
@@ -72,15 +73,15 @@ class ClientsSeen:
         return client
 
     def renew(self, process: str, now: float) -> list[SeenClient]:
-        """The process lives: who it is."""
+        """Note a heartbeat of ``process``, and return its consumers."""
         keys = [key for key in self._clients if key[0] == process]
         for key in keys:
             client = self._clients[key] = self._clients.pop(key)
-            client.seen, client.pulse = now, True
+            client.seen, client.has_heartbeat = now, True
         return [self._clients[key] for key in keys]
 
     def callback(self, client: SeenClient, event: MemberEvent) -> float | None:
-        """Note what a callback changed; the length in seconds of the stall that it ended, if it did."""
+        """Apply a callback to the consumer, and return the seconds of the stall that it ended, or None."""
         if event.callback is Callback.LEFT:
             client.owned.clear()
             client.stalled_ms = None
@@ -93,7 +94,7 @@ class ClientsSeen:
                 client.stalled_ms = event.started_ms
             return None
         for other in self:
-            # Who is assigned a partition has it alone: a consumer that was killed never said that it gave it up.
+            # A partition has one owner: a consumer that was killed never reported that it gave it up.
             if other.group == client.group:
                 other.owned -= partitions
         client.owned |= partitions
@@ -101,22 +102,22 @@ class ClientsSeen:
         return None if since is None else max(0, event.timestamp_ms - since) / 1000
 
     def forget(self, client: SeenClient) -> None:
-        """The consumer has left."""
-        self._clients = {key: each for key, each in self._clients.items() if each is not client}
+        """Remove a consumer that left."""
+        self._clients = {key: other for key, other in self._clients.items() if other is not client}
 
     def forget_silent(self, before: float, lifeless_before: float) -> list[SeenClient]:
-        """Forget who was last seen before these moments, and the longest silent beyond the bounds; who they were.
+        """Remove and return the consumers last seen before ``before``, and the least recently seen beyond the bounds.
 
-        ``lifeless_before`` is for those whose process used to say that it lives.
+        ``lifeless_before`` applies instead to consumers whose process sends heartbeats. Both are monotonic seconds.
         """
         owned = sum(len(client.owned) for client in self)
         gone: list[SeenClient] = []
         for client in tuple(self):
-            heard = client.seen >= (lifeless_before if client.pulse else before)
-            if heard and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:
+            alive = client.seen >= (lifeless_before if client.has_heartbeat else before)
+            if alive and len(self._clients) - len(gone) <= CLIENTS_MAX and owned <= OWNED_MAX:
                 continue
             gone.append(client)
             owned -= len(client.owned)
-        names = set(map(id, gone))
-        self._clients = {key: each for key, each in self._clients.items() if id(each) not in names}
+        gone_ids = set(map(id, gone))
+        self._clients = {key: client for key, client in self._clients.items() if id(client) not in gone_ids}
         return gone

@@ -1,4 +1,4 @@
-"""The two text formats of /metrics, and which of them (and whether gzip) a scraper asks for.
+"""The two text formats of /metrics, and the choice of format and compression by a scraper's HTTP headers.
 
 https://prometheus.io/docs/instrumenting/exposition_formats/ and the OpenMetrics 1.0 specification.
 """
@@ -15,23 +15,23 @@ __all__ = ["Dialect", "accepts_gzip", "choose_dialect"]
 _QUALITY = re.compile(r"(0(\.\d{0,3})?|1(\.0{0,3})?)")
 _OPENMETRICS_VERSIONS = ("", "1.0.0")
 _TEXT_RANGES = ("text/plain", "text/*", "*/*")
-"""Media ranges that Prometheus' text format falls into, the most specific first: it decides (RFC 9110, 12.5.1)."""
+"""Media ranges that include Prometheus' text format, the most specific (which decides) first: RFC 9110, 12.5.1."""
 
 
 class Dialect(Enum):
-    """A text format; the value is its content type. Samples are written alike in both, headers and exemplars not."""
+    """A text format; the value is its content type. Samples have one form in both; headers and exemplars differ."""
 
     PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
     OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
     @property
     def end(self) -> bytes:
-        """What closes a page."""
+        """The last line of the text; empty if the format has none."""
         return b"# EOF\n" if self is Dialect.OPENMETRICS else b""
 
 
 def choose_dialect(accept: str) -> Dialect:
-    """The format for an ``Accept`` header: OpenMetrics only for who names it and wants it no less than plain text."""
+    """The format for an ``Accept`` header: OpenMetrics only if it is named with at least the quality of plain text."""
     openmetrics, text = 0.0, dict.fromkeys(_TEXT_RANGES, math.nan)
     for name, parameters, quality in _ranges(accept):
         if name == "application/openmetrics-text" and parameters.get("version", "") in _OPENMETRICS_VERSIONS:
@@ -43,12 +43,12 @@ def choose_dialect(accept: str) -> Dialect:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Whether ``Accept-Encoding`` names gzip and does not refuse it with ``q=0``."""
+    """Whether ``Accept-Encoding`` names gzip with a quality above 0."""
     return any(name == "gzip" and quality > 0 for name, _, quality in _ranges(accept_encoding))
 
 
 def _ranges(header: str) -> Iterator[tuple[str, dict[str, str], float]]:
-    """(name, parameters but q, q) of each part of a header; 1 where q is missing, 0 where it is no such number."""
+    """(name, parameters without q, q) of each part of a header; q is 1 if it is missing, 0 if it is malformed."""
     for part in header.split(","):
         name, *rest = (piece.strip() for piece in part.lower().split(";"))
         parameters = {

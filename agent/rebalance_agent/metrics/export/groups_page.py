@@ -1,7 +1,7 @@
-"""The groups' part of /metrics: text that is written when a group changes and only joined when it is scraped.
+"""The groups' part of /metrics: samples are written as text when a group changes, and joined when they are scraped.
 
-Both dialects are joined from the same texts; only those with exemplars are kept twice. A scrape writes a few groups at
-most, and waits for nobody who writes more: while thousands change at once, some are a second or two behind.
+Both dialects are joined from the same texts; only texts with exemplars are kept twice. A scrape writes a few groups at
+most and never waits for a refresh: while thousands of groups change at once, some are a second or two behind.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from rebalance_agent.tracking.views import GroupView
 __all__ = ["WRITTEN_BY_SCRAPE_MAX", "GroupsPage"]
 
 WRITTEN_BY_SCRAPE_MAX = 200
-"""Changed groups that a scrape writes itself, some 0.1 s of work; the others are left to `GroupsPage.refresh`."""
+"""Changed groups that a scrape writes itself, about 0.1 s of work; `GroupsPage.refresh` writes the others."""
 
 
 class _Cached(NamedTuple):
-    """A group's texts in the order of `GROUP_ROWS`, as far as its view alone decides them, and which view that was.
+    """A group's texts in the order of `GROUP_ROWS`, without the rows that time changes.
 
-    ``exemplified``: what OpenMetrics has instead, by the row's number. No dicts: there are thousands of these.
+    ``edition``: of the view that they were written from. ``exemplified``: (index of the row, text with exemplars) for
+    OpenMetrics. Tuples, not dicts, since there are thousands of these.
     """
 
     edition: tuple[int, int, bool]
@@ -38,7 +39,7 @@ class _Cached(NamedTuple):
 
 
 class GroupsPage:
-    """Renders the views that ``views`` hands out, in the order of their names. Safe to call from several threads."""
+    """Renders groups in the order of their names. Thread-safe."""
 
     def __init__(
         self,
@@ -47,9 +48,9 @@ class GroupsPage:
         limits: SeriesLimits | None = None,
         text: TextFormat | None = None,
     ) -> None:
-        """``views`` gives a consistent snapshot of all groups to show, from any thread.
+        """``views`` returns a consistent snapshot of all exported groups, from any thread.
 
-        A tuple that is the same as the last time is not looked through again.
+        If it returns the same tuple object as before, its views are not compared again.
         """
         self._views = views
         self._written: Iterable[GroupView] | None = None
@@ -65,23 +66,23 @@ class GroupsPage:
 
     @property
     def folded(self) -> int:
-        """Label sets folded to keep within the limits, over all groups."""
+        """Label sets that were folded to keep within the limits, over all groups."""
         with self._lock:
             return sum(cached.folded for cached in self._groups.values())
 
     def refresh(self) -> None:
-        """Bring the cached text up to date, so that the next scrape finds less to do."""
+        """Write the texts of all changed groups, so that the next scrape has less to do."""
         with self._writing:
             self._renew()
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The `pieces`, joined."""
+        """The `pieces` as one text."""
         return b"".join(self.pieces(dialect))
 
     def pieces(self, dialect: Dialect = Dialect.PROMETHEUS) -> list[bytes]:
-        """Complete families with headers; a metric without any sample is left out.
+        """Metric families with headers, without the metrics that have no sample.
 
-        Nothing is copied: of thousands of groups it would be tens of megabytes.
+        The pieces are the cached texts themselves: copies for thousands of groups would be tens of megabytes.
         """
         if self._writing.acquire(blocking=False):
             try:
@@ -93,39 +94,41 @@ class GroupsPage:
             groups = [(views[group], self._groups[group]) for group in sorted(views.keys() & self._groups.keys())]
         running = self._running([view for view, _ in groups])
         openmetrics = dialect is Dialect.OPENMETRICS
-        everyone = [_exemplified(each) if openmetrics and each.exemplified else each.texts for _, each in groups]
+        by_group = [
+            _exemplified(cached) if openmetrics and cached.exemplified else cached.texts for _, cached in groups
+        ]
         parts: list[bytes] = []
-        for number, (metric, header) in enumerate(self._headers[dialect].items()):
-            samples = running.get(metric) or [texts[number] for texts in everyone]
+        for index, (metric, header) in enumerate(self._headers[dialect].items()):
+            samples = running.get(metric) or [texts[index] for texts in by_group]
             if any(samples):
                 parts += (header, *samples)
         return parts
 
-    def _renew(self, at_most: int | None = None) -> None:
-        """Write what changed, in the order of names; forget who is gone. Only with ``_writing`` held."""
-        everything = self._views()
-        if everything is self._written:
+    def _renew(self, groups_max: int | None = None) -> None:
+        """Write up to ``groups_max`` changed groups by name, and drop deleted ones. ``_writing`` must be held."""
+        all_views = self._views()
+        if all_views is self._written:
             return
-        views = {view.group: view for view in everything}
+        views = {view.group: view for view in all_views}
         with self._lock:
             for group in self._groups.keys() - views.keys():
                 del self._groups[group]
         changed = sorted(group for group, view in views.items() if not self._current(view))
-        for view in map(views.__getitem__, changed[:at_most]):
+        for view in map(views.__getitem__, changed[:groups_max]):
             written = self._write(view)
             with self._lock:
                 self._groups[view.group] = written
-        if isinstance(everything, tuple) and (at_most is None or len(changed) <= at_most):
-            self._written = everything
+        if isinstance(all_views, tuple) and (groups_max is None or len(changed) <= groups_max):
+            self._written = all_views
 
     def _write(self, view: GroupView) -> _Cached:
         samples = group_samples(view, self._limits)
         rows = [(metric, samples.by_metric.get(metric, ())) for metric in GROUP_ROWS]
-        texts = tuple(self._format.samples(metric, each) if each else b"" for metric, each in rows)
+        texts = tuple(self._format.samples(metric, of_row) if of_row else b"" for metric, of_row in rows)
         exemplified = tuple(
-            (number, self._format.samples(metric, each, Dialect.OPENMETRICS))
-            for number, (metric, each) in enumerate(rows)
-            if metric.buckets and has_exemplars(each)
+            (index, self._format.samples(metric, of_row, Dialect.OPENMETRICS))
+            for index, (metric, of_row) in enumerate(rows)
+            if metric.buckets and has_exemplars(of_row)
         )
         return _Cached(view.edition, texts, exemplified, samples.folded)
 
@@ -144,6 +147,6 @@ class GroupsPage:
 
 def _exemplified(cached: _Cached) -> list[bytes]:
     texts = list(cached.texts)
-    for number, text in cached.exemplified:
-        texts[number] = text
+    for index, text in cached.exemplified:
+        texts[index] = text
     return texts

@@ -1,4 +1,4 @@
-"""Catalogue rows as ``prometheus_client`` instruments: for what this process counts as it happens."""
+"""Catalogue rows as ``prometheus_client`` instruments, for metrics that a process counts as things happen."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _Instrument = TypeVar("_Instrument", bound=MetricWrapperBase)
 
 
 class Instruments:
-    """The instruments of some rows, in a registry of their own.
+    """The instruments of some rows, in their own registry. Thread-safe.
 
-    Counters whose labels are all closed sets start with every series at 0. A gauge has no series before it is first
-    asked for: what was never measured is absent, not 0. Thread-safe.
+    Counters and histograms whose labels are all closed sets start with every series at 0. A gauge has no series until
+    it is first set: what was never measured is absent, not 0.
     """
 
     def __init__(self, rows: Iterable[Metric], text: TextFormat | None = None) -> None:
-        """``rows`` in the order of the page."""
+        """``rows``: in the order of /metrics."""
         self.registry = CollectorRegistry()
         self._format = text or TextFormat()
         self._lock = threading.Lock()
@@ -44,7 +44,7 @@ class Instruments:
         return self._of(row, Counter)
 
     def gauge(self, row: Metric) -> Gauge:
-        """The row's gauge, or the constant 1 of an info."""
+        """The row's gauge; also for an info row, which is a gauge of 1."""
         return self._of(row, Gauge)
 
     def histogram(self, row: Metric) -> Histogram:
@@ -52,7 +52,7 @@ class Instruments:
         return self._of(row, Histogram)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Complete families with headers; a metric without any sample is left out."""
+        """Metric families with headers, without the metrics that have no sample."""
         parts: list[bytes] = []
         for row in self._rows:
             with self._lock:
@@ -62,13 +62,13 @@ class Instruments:
         return b"".join(parts)
 
     def _lines(self, instrument: MetricWrapperBase) -> bytes:
-        # Creation times, which prometheus_client adds, would be metrics of no row in one dialect, and are optional in
-        # the other.
+        # The ``_created`` samples that prometheus_client adds have no row in the catalogue and are optional in
+        # OpenMetrics.
         samples = [
-            (each.name, tuple(each.labels.items()), each.value)
+            (sample.name, tuple(sample.labels.items()), sample.value)
             for family in instrument.collect()
-            for each in family.samples
-            if not each.name.endswith("_created")
+            for sample in family.samples
+            if not sample.name.endswith("_created")
         ]
         return self._format.lines(samples)
 

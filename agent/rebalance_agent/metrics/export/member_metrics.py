@@ -1,4 +1,4 @@
-"""``kafka_rebalance_member_*``: the sidecar's view of the consumers beside it, from the events that they post."""
+"""``kafka_rebalance_member_*``: metrics of the consumers beside a sidecar, from the events that they post."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _TOTALS = {Callback.REVOKED: rows.REVOKED, Callback.ASSIGNED: rows.ASSIGNED, Cal
 class MemberLimits:
     """Bounds of what a sidecar exports.
 
-    ``max_client_ids``: different (group, client id) pairs with series of their own, ``max_assignors``: different names
-    of assignors; whatever is beyond shares the label value ``_folded``. ``silent_seconds``: a consumer that has said
-    nothing for so long is gone. Between rebalances a healthy consumer has nothing to say, so this is long; of one whose
-    process says that it lives, ``lifeless_seconds`` without that word are enough: three times it can be late.
+    ``max_client_ids``: (group, client id) pairs with series of their own. ``max_assignors``: names of assignors.
+    Everything beyond them shares the label value ``_folded``. ``silent_seconds``: a consumer without a report for this
+    long is removed; long, since a healthy consumer reports nothing between rebalances. ``lifeless_seconds``: the same
+    for consumers whose process sends heartbeats: three missed ones and 30 s.
     """
 
     max_client_ids: int = 50
@@ -43,14 +43,14 @@ class MemberLimits:
 
 
 class MemberMetrics:
-    """Turns events into metrics. A client that leaves takes its gauges along; totals stay until it would be silent.
+    """Turns members' events into metrics. Thread-safe.
 
-    Consumers with equal labels add up: their partitions are summed, of generation and skew the highest is shown.
-    Thread-safe.
+    A client that leaves loses its gauges at once, its counters after ``silent_seconds``. Consumers with equal labels
+    share series: the sum of their partitions, and the highest generation and skew.
     """
 
     def __init__(self, clock: Clock, limits: MemberLimits | None = None, text: TextFormat | None = None) -> None:
-        """Nothing is exported before the first event."""
+        """Begin without series; the first event adds some."""
         self._clock = clock
         self._limits = limits or MemberLimits()
         self._instruments = Instruments(rows.MEMBER_ROWS, text)
@@ -61,16 +61,16 @@ class MemberMetrics:
 
     @property
     def folded(self) -> int:
-        """(group, client id) pairs without series of their own."""
+        """Number of (group, client id) pairs without series of their own."""
         with self._lock:
             return len({(client.group, client.client_id) for client in self._clients} - self._pairs.keys())
 
     def observe(self, events: Iterable[Event]) -> None:
-        """Take in events; an event that was taken in before, and every kind but member and assign, changes nothing."""
+        """Count events of members and assign() calls; duplicates and events of other kinds are ignored."""
         with self._lock:
             now = self._clock.monotonic()
             for event in events:
-                if isinstance(event, MemberEvent | AssignEvent) and (client := self._clients.see(event, now)):
+                if isinstance(event, MemberEvent | AssignEvent) and (client := self._clients.record(event, now)):
                     labels = self._labels(event, now)
                     if isinstance(event, MemberEvent):
                         self._callback(client, event, labels)
@@ -79,7 +79,7 @@ class MemberMetrics:
             self._expire(now)
 
     def alive(self, process: str) -> None:
-        """A consumer's process lives, and has nothing else to say."""
+        """Record a heartbeat of a consumer's process."""
         with self._lock:
             now = self._clock.monotonic()
             for client in self._clients.renew(process, now):
@@ -88,16 +88,16 @@ class MemberMetrics:
                     self._pairs[pair] = now
 
     def consumers(self) -> list[ConsumerStatus]:
-        """Who is there now, the longest silent first."""
+        """The consumers of now, the least recently seen first."""
         with self._lock:
             self._expire(self._clock.monotonic())
             return [_consumer(client) for client in self._clients]
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Complete families with headers."""
+        """Metric families with their headers."""
         with self._lock:
             self._expire(self._clock.monotonic())
-            self._show()
+            self._set_gauges()
             return self._instruments.text(dialect)
 
     def _labels(self, event: MemberEvent | AssignEvent, now: float) -> tuple[str, str]:
@@ -107,12 +107,12 @@ class MemberMetrics:
                 for row in _TOTALS.values():
                     self._instruments.counter(row).labels(*pair)
             self._pairs[pair] = now
-        return self._shown(*pair)
+        return self._exported_labels(*pair)
 
-    def _shown(self, group: str, client_id: str) -> tuple[str, str]:
+    def _exported_labels(self, group: str, client_id: str) -> tuple[str, str]:
         if (group, client_id) in self._pairs:
             return group, client_id
-        return (group if any(group == known for known, _ in self._pairs) else FOLDED), FOLDED
+        return (group if any(group == exported for exported, _ in self._pairs) else FOLDED), FOLDED
 
     def _callback(self, client: SeenClient, event: MemberEvent, labels: tuple[str, str]) -> None:
         stall = self._clients.callback(client, event)
@@ -120,12 +120,12 @@ class MemberMetrics:
             self._clients.forget(client)
             return
         seconds = max(0, event.timestamp_ms - event.started_ms) / 1000
-        if event.evidence is not Evidence.GATEWAY:  # which sees no callbacks
+        if event.evidence is not Evidence.GATEWAY:  # a gateway sees no callbacks
             self._instruments.histogram(rows.CALLBACK_SECONDS).labels(labels[0], event.callback).observe(seconds)
         self._instruments.counter(_TOTALS[event.callback]).labels(*labels).inc(count_partitions(event.partitions))
         if event.reprocessed_records is not None:
             self._instruments.counter(rows.REPROCESSED).labels(*labels).inc(max(0, event.reprocessed_records))
-        if event.evidence is Evidence.GATEWAY:  # which alone sees them, and tells of none by saying nothing
+        if event.evidence is Evidence.GATEWAY:  # only a gateway sees rejected commits; it leaves out a 0
             rejected = max(0, event.rejected_commits or 0)
             self._instruments.counter(rows.REJECTED_COMMITS).labels(*labels).inc(rejected)
         waits = (
@@ -150,8 +150,8 @@ class MemberMetrics:
         if event.quality is not None:
             client.skew = event.quality.skew_ratio
 
-    def _show(self) -> None:
-        """Draw the gauges anew: they follow from who is there now."""
+    def _set_gauges(self) -> None:
+        """Set all gauges anew, from the consumers of now."""
         gauges = {row: self._instruments.gauge(row) for row in (rows.GENERATION, rows.PARTITIONS, rows.SKEW)}
         for gauge in gauges.values():
             gauge.clear()
@@ -159,7 +159,7 @@ class MemberMetrics:
         partitions: dict[tuple[str, str], int] = {}
         skews: dict[tuple[str, str], float] = {}
         for client in self._clients:
-            labels = self._shown(client.group, client.client_id)
+            labels = self._exported_labels(client.group, client.client_id)
             partitions[labels] = partitions.get(labels, 0) + len(client.owned)
             if client.generation >= 0:
                 generations[labels] = max(generations.get(labels, 0), client.generation)
@@ -184,7 +184,7 @@ class MemberMetrics:
             _remove(self._instruments.histogram(rows.CALLBACK_SECONDS), group, callback)
         for row in (rows.STALL, rows.STOP, rows.JOIN, rows.SYNC):
             _remove(self._instruments.histogram(row), group)
-        for _, assignor in [each for each in self._assignors if each[0] == group]:
+        for _, assignor in [pair for pair in self._assignors if pair[0] == group]:
             _remove(self._instruments.histogram(rows.ASSIGN_SECONDS), group, assignor)
             for row in (rows.ASSIGN_FAILURES, rows.USER_DATA_ERRORS):
                 _remove(self._instruments.counter(row), group, assignor)
@@ -196,9 +196,9 @@ def _consumer(client: SeenClient) -> ConsumerStatus:
     for topic, number in sorted(client.owned):
         owned.setdefault(topic, []).append(number)
     partitions = {topic: tuple(numbers) for topic, numbers in owned.items()}
-    many = len(client.owned)
+    count = len(client.owned)
     return ConsumerStatus(
-        client.group, client.client_id, client.generation, many, client.skew, client.stalled_ms, partitions
+        client.group, client.client_id, client.generation, count, client.skew, client.stalled_ms, partitions
     )
 
 

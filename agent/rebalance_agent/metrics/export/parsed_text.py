@@ -1,4 +1,4 @@
-"""Reads the text of /metrics back into samples: the agents' own pages, scraped by `verify` and the demo. Pure."""
+"""Parses the text of /metrics into samples, for `verify` and the demo, which scrape agents. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["ParsedSample", "parsed_samples"]
 
 
 class ParsedSample(NamedTuple):
-    """One line of the text: the sample's name (with ``_total``, ``_bucket`` and so on), labels and value."""
+    """One line of the text: the sample's name (with its suffix: ``_total``, ``_bucket``, ...), labels and value."""
 
     name: str
     labels: Mapping[str, str]
@@ -19,10 +19,10 @@ class ParsedSample(NamedTuple):
 
 
 def parsed_samples(text: str) -> Iterator[ParsedSample]:
-    """Samples in the order of the text, in Prometheus' exposition format.
+    """The samples of ``text`` (Prometheus' exposition format), in its order.
 
     Raises:
-        ValueError: the text is not in that format; samples before the wrong line have been returned by then.
+        ValueError: the text is not in that format; samples before the malformed line were returned already.
     """
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

@@ -1,4 +1,4 @@
-"""How long the phases of rebalances take, over all groups."""
+"""Histograms of the phases of rebalances, over all groups."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ __all__ = ["PhaseMetrics"]
 
 
 class PhaseMetrics:
-    """Counts each generation once, with the phases that are known of it. Thread-safe."""
+    """Counts the known phases of each generation once. Thread-safe."""
 
     def __init__(self, text: TextFormat | None = None) -> None:
-        """No generation was seen yet."""
+        """Begin with empty histograms."""
         self._instruments = Instruments(rows.PHASE_ROWS, text)
 
     def observe(self, event: Event) -> None:
-        """Take in an event that the tracker made; better evidence for one already counted changes nothing."""
+        """Count a generation event; its later revisions (``revision`` above 0) and other events are ignored."""
         if not isinstance(event, GenerationEvent) or event.revision:
             return
         phases = (
@@ -32,5 +32,5 @@ class PhaseMetrics:
                 self._instruments.histogram(row).observe(seconds)
 
     def text(self, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """Complete families with headers."""
+        """Metric families with their headers."""
         return self._instruments.text(dialect)

@@ -1,7 +1,7 @@
-"""The text of /metrics, written from catalogue rows and samples.
+"""Writes the text of /metrics from catalogue rows and samples.
 
-Samples are written alike in both dialects (see `dialects`), so that one cached text serves them; only headers differ,
-and the buckets of a histogram where OpenMetrics has exemplars to add.
+Samples have one form in both dialects (see `dialects`), so that one cached text serves both. Headers differ, and so do
+the buckets of a histogram with exemplars, which only OpenMetrics has.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from rebalance_agent.tracking.views import Exemplar, StallHistogram
 __all__ = ["TextFormat", "has_exemplars"]
 
 PAIRS_MAX = 4_096
-"""Labels with their values whose text is remembered: all of a group's samples have its name, all groups' the triggers
-and states."""
+"""(Label, value) pairs whose text is cached: a group's samples share its name, all groups share triggers and states."""
 
 _SUFFIXES = {MetricType.COUNTER: "_total", MetricType.INFO: "_info"}
 
@@ -31,11 +30,11 @@ class TextFormat:
     """Writes headers and samples, with the label ``cluster`` on every sample where a cluster name is set."""
 
     def __init__(self, cluster: str = "") -> None:
-        """``cluster`` empty: no such label."""
+        """``cluster``: value of the label; empty for no such label."""
         self._first = f'cluster="{_escape(cluster)}"' if cluster else ""
 
     def header(self, metric: Metric, dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """``# HELP`` and ``# TYPE``, which stand once before all samples of the metric."""
+        """The metric's ``# HELP`` and ``# TYPE`` lines, which stand once before all its samples."""
         name, kind, text = metric.name, metric.kind, metric.help.replace("\\", r"\\").replace("\n", r"\n")
         if dialect is Dialect.OPENMETRICS:
             # A family is named without the suffix that its samples have. No UNIT: it would have to be the name's last
@@ -46,7 +45,7 @@ class TextFormat:
         return f"# HELP {name} {text}\n# TYPE {name} {kind}\n".encode()
 
     def samples(self, metric: Metric, samples: Iterable[Sample], dialect: Dialect = Dialect.PROMETHEUS) -> bytes:
-        """The samples' lines, in the order given; in OpenMetrics with their exemplars."""
+        """The samples' lines in the given order; in OpenMetrics with their exemplars."""
         lines: list[str] = []
         name, names, pairs_of = metric.name, metric.labels, self._pairs
         for labels, value in samples:
@@ -58,7 +57,7 @@ class TextFormat:
         return "".join(lines).encode()
 
     def lines(self, samples: Iterable[tuple[str, tuple[tuple[str, str], ...], float]]) -> bytes:
-        """Lines of (name, label pairs, value), for who knows the parts of a histogram already."""
+        """Lines of (name, label pairs, value); a histogram must be split into its parts already."""
         return "".join(
             [
                 _line(name, self._pairs(tuple(label for label, _ in pairs), tuple(value for _, value in pairs)), number)
@@ -79,7 +78,7 @@ def _pair(name: str, value: str) -> str:
 
 
 def has_exemplars(samples: Iterable[Sample]) -> bool:
-    """Whether OpenMetrics has more to say of these samples than the other dialect."""
+    """Whether these samples have exemplars, so that their text differs between the dialects."""
     return any(isinstance(value, StallHistogram) and value.exemplars for _, value in samples)
 
 
@@ -106,7 +105,7 @@ def _exemplar(exemplar: Exemplar) -> str:
 
 
 def _line(name: str, pairs: str, value: float) -> str:
-    number = str(value) if type(value) is int else _number(value)  # nearly all are, of ten thousands in a page
+    number = str(value) if type(value) is int else _number(value)  # nearly all values are ints, of tens of thousands
     return f"{name}{{{pairs}}} {number}\n" if pairs else f"{name} {number}\n"
 
 

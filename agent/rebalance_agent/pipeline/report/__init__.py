@@ -7,7 +7,7 @@
 - ``charts``: kinds of plots, made of ``drawing``'s marks and words; ``parts``: links between the parts of the page.
 - ``fleet`` and ``group``: the two parts of the page; ``page`` puts them together with ``report.css`` and ``report.js``.
 
-Names of groups, topics and clients come from outside: ``escaped`` of ``ui.svg.readable`` is their only way into the
+Names of groups, topics and clients come from outside: ``escaped`` of ``ui.words`` is their only way into the
 page.
 """
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
-from rebalance_agent.ui.svg.readable import WEEKDAYS, duration
+from rebalance_agent.ui.words import WEEKDAYS, rounded_duration
 
 __all__ = ["Bar", "Stack", "bars", "heat_map", "lanes", "spark", "stacks", "week"]
 
@@ -58,7 +58,7 @@ def stacks(
     highest = max([*totals, *(each.mark or 0 for each in columns)], default=0)
     ticks = nice_ticks(min(highest, cap) if cap else highest, seconds=True)
     up = Scale(0, ticks[-1], bottom, _TOP)
-    canvas.y_axis(up, ticks, lambda seconds: duration(seconds, ticks[-1]), right)
+    canvas.y_axis(up, ticks, lambda seconds: rounded_duration(seconds, ticks[-1]), right)
     step = (right - MARGIN_LEFT) / max(1, len(columns))
     width = max(1.0, min(step * 0.8, 34.0))
     for place, (column, total) in enumerate(zip(columns, totals, strict=True)):

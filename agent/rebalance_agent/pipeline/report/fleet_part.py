@@ -9,18 +9,18 @@ from rebalance_agent.pipeline.report.charts import Bar, Stack, bars, lanes, spar
 from rebalance_agent.pipeline.report.group_links import group_link, group_name
 from rebalance_agent.pipeline.report.report_rows import GroupKey, GroupRow, ReportData
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.svg.readable import (
+from rebalance_agent.ui.words import (
+    DASH,
     TIMES,
-    UNKNOWN,
     WEEKDAYS,
     count,
     day,
-    duration,
     escaped,
     minute,
-    name,
     percent,
+    rounded_duration,
     share,
+    shortened,
 )
 
 __all__ = ["fleet_section", "group_table", "recommended_words", "tiles"]
@@ -42,15 +42,15 @@ def tiles(report: ReportData) -> str:
     shown = [
         ("groups", count(report.groups_in_all or len(groups)), f"{sum(each.members for each in groups):,} members"),
         ("rebalances", count(sum(each.rebalances for each in groups)), _per_day(report)),
-        ("partition standstill", duration(cost), f"partitions {TIMES} time without anybody working on them"),
+        ("partition standstill", rounded_duration(cost), f"partitions {TIMES} time without anybody working on them"),
         ("partition availability", percent(1 - share(lost, busy) if busy else None, 2), f"over {len(known):,} groups"),
-        ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{duration(deploys)} of standstill"),
+        ("deploys", count(report.deploys_in_all or len(report.deploys)), f"{rounded_duration(deploys)} of standstill"),
         (
             "storm hours",
             count(len(report.storms)),
             f"in {len({(each.cluster_id, each.group) for each in report.storms}):,} groups",
         ),
-        ("would be saved", duration(saved), f"{percent(share(saved, cost), 0)} by what is recommended below"),
+        ("would be saved", rounded_duration(saved), f"{percent(share(saved, cost), 0)} by what is recommended below"),
     ]
     items = "".join(
         f"<div><dt>{escaped(label)}</dt><dd>{escaped(value)}</dd><dd>{escaped(note)}</dd></div>"
@@ -88,7 +88,7 @@ def _cost_over_time(report: ReportData) -> str:
     for period in range(report.periods):
         layers = sorted(by_period[period], key=lambda each: place[each[0]])
         when = _period_words(report, period)
-        total = sum(each[1] for each in layers)
+        whole = rounded_duration(sum(each[1] for each in layers))
         columns.append(
             Stack(
                 label=_period_label(report, period),
@@ -96,13 +96,13 @@ def _cost_over_time(report: ReportData) -> str:
                     (
                         trigger_class(trigger),
                         cost,
-                        f"{when}, {trigger_name(trigger)}: {duration(cost)} of {duration(total)}, {number:,} times",
+                        f"{when}, {trigger_name(trigger)}: {rounded_duration(cost)} of {whole}, {number:,} times",
                     )
                     for trigger, cost, number in layers
                 ],
             )
         )
-        data.append((when, duration(total), count(sum(each[2] for each in layers))))
+        data.append((when, whole, count(sum(each[2] for each in layers))))
     words = "What rebalances cost, over time"
     picture = stacks(columns, (words, "partition standstill by the trigger of the rebalance, stacked for each period"))
     shown = [(trigger_class(each), trigger_name(each)) for each in order]
@@ -134,15 +134,15 @@ def _triggers(report: ReportData) -> str:
         Bar(
             label=trigger_name(each),
             value=costs[each],
-            words=f"{duration(costs[each])} · {count(numbers[each])}{TIMES}",
+            words=f"{rounded_duration(costs[each])} · {count(numbers[each])}{TIMES}",
             kind=trigger_class(each),
             tip=f"{trigger_name(each)}: {percent(share(costs[each], total))} of the cost, "
-            f"{numbers[each]:,} rebalances, {duration(share(costs[each], numbers[each]))} each",
+            f"{numbers[each]:,} rebalances, {rounded_duration(share(costs[each], numbers[each]))} each",
         )
         for each in order
     ]
     words = "Why groups rebalance"
-    data = [(trigger_name(each), duration(costs[each]), count(numbers[each])) for each in order]
+    data = [(trigger_name(each), rounded_duration(costs[each]), count(numbers[each])) for each in order]
     picture = bars(rows, (words, "partition standstill by trigger"))
     return figure(
         words,
@@ -156,14 +156,14 @@ def _hours(report: ReportData) -> str:
     values = {each.hour_of_week: each.stalled_partition_seconds for each in report.week}
     tips = {
         each.hour_of_week: f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00: "
-        f"{duration(each.stalled_partition_seconds)}, {each.rebalances:,} rebalances"
+        f"{rounded_duration(each.stalled_partition_seconds)}, {each.rebalances:,} rebalances"
         for each in report.week
     }
     worst = sorted(report.week, key=lambda each: -each.stalled_partition_seconds)
     data = [
         (
             f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00",
-            duration(each.stalled_partition_seconds),
+            rounded_duration(each.stalled_partition_seconds),
             count(each.rebalances),
         )
         for each in worst[:24]
@@ -183,7 +183,7 @@ def _storms(report: ReportData) -> str:
     length = max(1.0, (report.until - report.since).total_seconds())
     for row in report.storms:
         place = (row.hour - report.since).total_seconds() / length
-        tip = f"{name(row.group)}: {row.rebalances:,} rebalances in the hour of {minute(row.hour)}"
+        tip = f"{shortened(row.group)}: {row.rebalances:,} rebalances in the hour of {minute(row.hour)}"
         by_group[row.cluster_id, row.group].append((place, row.rebalances, tip))
     if not by_group:
         return figure(words, '<p class="none">No group was stormy.</p>', wide=True)
@@ -219,10 +219,10 @@ def _deploys(report: ReportData) -> str:
         Bar(
             label=f"{group_name(report, (each.cluster_id, each.group))} · {minute(each.started_at)}",
             value=each.stalled_partition_seconds,
-            words=f"{duration(each.stalled_partition_seconds)} · {each.rebalances:,} rebalances",
+            words=f"{rounded_duration(each.stalled_partition_seconds)} · {each.rebalances:,} rebalances",
             kind="deploy",
-            tip=f"{name(each.group)}, {minute(each.started_at)} to {each.ended_at:%H:%M}: {each.rebalances:,} "
-            f"rebalances, the longest standstill {duration(each.stall_seconds)}",
+            tip=f"{shortened(each.group)}, {minute(each.started_at)} to {each.ended_at:%H:%M}: {each.rebalances:,} "
+            f"rebalances, the longest standstill {rounded_duration(each.stall_seconds)}",
         )
         for each in order[:_DEPLOYS_SHOWN]
     ]
@@ -231,10 +231,15 @@ def _deploys(report: ReportData) -> str:
     number = report.deploys_in_all or len(report.deploys)
     says = (
         f"{number:,} deploys caused {percent(share(cost, all_cost), 0)} of all standstill, "
-        f"{duration(share(cost, len(report.deploys)))} each; the dearest of them:"
+        f"{rounded_duration(share(cost, len(report.deploys)))} each; the dearest of them:"
     )
     data = [
-        (minute(each.started_at), name(each.group), count(each.rebalances), duration(each.stalled_partition_seconds))
+        (
+            minute(each.started_at),
+            shortened(each.group),
+            count(each.rebalances),
+            rounded_duration(each.stalled_partition_seconds),
+        )
         for each in order
     ]
     picture = bars(rows, (words, "partition standstill of the dearest deploys"), width=1_080)
@@ -281,18 +286,18 @@ def group_table(report: ReportData, anchors: Mapping[GroupKey, str]) -> str:
 
 
 def _line(report: ReportData, row: GroupRow, anchors: Mapping[GroupKey, str]) -> str:
-    kind = f"{row.group_type} · {name(row.assignor, 40)}" if row.assignor else row.group_type
+    kind = f"{row.group_type} · {shortened(row.assignor, 40)}" if row.assignor else row.group_type
     cells: Iterable[tuple[str, float | None]] = (
         (escaped(kind), None),
         (count(row.members), row.members),
         (count(row.rebalances), row.rebalances),
-        (duration(row.stalled_partition_seconds), row.stalled_partition_seconds),
+        (rounded_duration(row.stalled_partition_seconds), row.stalled_partition_seconds),
         (spark(row.costs), None),
         (percent(row.availability, 2), -1 if row.availability is None else row.availability),
-        (duration(row.stall_p95), row.stall_p95 or -1),
-        (UNKNOWN if row.skew_max is None else f"{row.skew_max:.2f}", row.skew_max or -1),
-        (escaped(trigger_name(row.trigger).partition(" (")[0]) if row.trigger else UNKNOWN, None),
-        (duration(row.saved_partition_seconds or 0), row.saved_partition_seconds or 0),
+        (rounded_duration(row.stall_p95), row.stall_p95 or -1),
+        (DASH if row.skew_max is None else f"{row.skew_max:.2f}", row.skew_max or -1),
+        (escaped(trigger_name(row.trigger).partition(" (")[0]) if row.trigger else DASH, None),
+        (rounded_duration(row.saved_partition_seconds or 0), row.saved_partition_seconds or 0),
         (escaped(recommended_words(row)), None),
     )
     rest = "".join(
@@ -303,5 +308,5 @@ def _line(report: ReportData, row: GroupRow, anchors: Mapping[GroupKey, str]) ->
 
 def recommended_words(row: GroupRow) -> str:
     """What is recommended, in two words."""
-    chosen = [name(row.recommended, 40)] if row.recommended else []
-    return " + ".join([*chosen, "static members"] if row.static_membership else chosen) or UNKNOWN
+    chosen = [shortened(row.recommended, 40)] if row.recommended else []
+    return " + ".join([*chosen, "static members"] if row.static_membership else chosen) or DASH

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rebalance_agent.pipeline.report.report_rows import GroupKey, ReportData
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import escaped, shortened
 
 __all__ = ["group_link", "group_name"]
 
@@ -19,4 +19,4 @@ def group_link(report: ReportData, key: GroupKey, anchors: Mapping[GroupKey, str
 def group_name(report: ReportData, key: GroupKey) -> str:
     """A group's name, with its cluster where there are several."""
     clusters = {each.cluster_id for each in report.groups}
-    return name(key[1]) if len(clusters) < 2 else f"{name(key[1])} @ {name(key[0], 24)}"  # noqa: PLR2004 - several
+    return shortened(key[1]) if len(clusters) < 2 else f"{shortened(key[1])} @ {shortened(key[0], 24)}"  # noqa: PLR2004 - several

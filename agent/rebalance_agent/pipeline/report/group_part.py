@@ -21,7 +21,7 @@ from rebalance_agent.pipeline.report.report_rows import (
 )
 from rebalance_agent.ui.svg.canvas import MARGIN_LEFT, Canvas, Scale, nice_ticks
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.svg.readable import WEEKDAYS, count, day, duration, escaped, minute, name, percent
+from rebalance_agent.ui.words import WEEKDAYS, count, day, escaped, minute, percent, rounded_duration, shortened
 
 __all__ = ["group_section"]
 
@@ -43,19 +43,19 @@ def group_section(report: ReportData, row: GroupRow, detail: ReportGroup, anchor
     ]
     facts = [
         row.group_type,
-        name(row.assignor) if row.assignor else "",
+        shortened(row.assignor) if row.assignor else "",
         row.protocol,
         _number(row.members, "member"),
         _number(row.partitions, "partition"),
         _number(row.rebalances, "rebalance"),
         f"{percent(row.availability, 2)} available" if row.availability is not None else "",
-        f"flapping: {', '.join(name(each, 40) for each in row.flapping[:3])}" if row.flapping else "",
+        f"flapping: {', '.join(shortened(each, 40) for each in row.flapping[:3])}" if row.flapping else "",
     ]
     chips = "".join(f"<li>{escaped(each)}</li>" for each in facts if each)
     return (
         f'<details class="group" id="{anchor}"{" open" if shown else ""}>'
         f"<summary><h3>{escaped(group_name(report, row.key))}</h3>"
-        f"<span>{escaped(duration(row.stalled_partition_seconds))} of standstill</span></summary>"
+        f"<span>{escaped(rounded_duration(row.stalled_partition_seconds))} of standstill</span></summary>"
         f'<ul class="chips">{chips}</ul>{_advice(row)}<div class="grid">{"".join(figures)}</div></details>'
     )
 
@@ -69,7 +69,7 @@ def _advice(row: GroupRow) -> str:
         return ""
     chosen = row.recommended or row.static_membership
     heading = f"<strong>{escaped(recommended_words(row))}</strong> " if chosen else ""
-    return f'<p class="advice">{heading}{escaped(name(row.sentence, 600))}</p>'
+    return f'<p class="advice">{heading}{escaped(shortened(row.sentence, 600))}</p>'
 
 
 def _stall(detail: ReportGroup) -> str:
@@ -82,12 +82,12 @@ def _stall(detail: ReportGroup) -> str:
         Stack(
             label=label,
             layers=[
-                (kind, seconds, f"{_head(each)}: {phase} {duration(seconds)}{_stall_words(each)}")
+                (kind, seconds, f"{_head(each)}: {phase} {rounded_duration(seconds)}{_stall_words(each)}")
                 for (kind, phase), seconds in zip(_PHASES, _phases(each), strict=True)
             ],
             mark=each.stall_seconds,
             mark_tip=f"{_head(each)}{_stall_words(each)}, normal up to "
-            f"{duration(normal.get(each.completed_at.weekday() * 24 + each.completed_at.hour))}",
+            f"{rounded_duration(normal.get(each.completed_at.weekday() * 24 + each.completed_at.hour))}",
         )
         for each, label in zip(episodes, _dates(episodes), strict=True)
     ]
@@ -100,7 +100,12 @@ def _stall(detail: ReportGroup) -> str:
         (kind, f"{phase} phase") for kind, phase in _PHASES if any(_phases(each)[_place(kind)] for each in episodes)
     ]
     data = [
-        (minute(each.completed_at), count(each.generation), *map(duration, _phases(each)), duration(each.stall_seconds))
+        (
+            minute(each.completed_at),
+            count(each.generation),
+            *map(rounded_duration, _phases(each)),
+            rounded_duration(each.stall_seconds),
+        )
         for each in reversed(episodes)
     ]
     says = f"The last {len(episodes)} rebalances, each as long as its phases; the stroke is the longest stall."
@@ -130,8 +135,8 @@ def _stall_words(each: EpisodeRow) -> str:
     if each.stall_seconds is None:
         return ""
     basis = "" if each.stall_basis == "exact" else " at most"
-    slow = f", waited for {name(each.slowest, 60)}" if each.slowest else ""
-    return f", stall{basis} {duration(each.stall_seconds)}{slow}"
+    slow = f", waited for {shortened(each.slowest, 60)}" if each.slowest else ""
+    return f", stall{basis} {rounded_duration(each.stall_seconds)}{slow}"
 
 
 def _owners(detail: ReportGroup) -> str:
@@ -182,7 +187,7 @@ def _owners(detail: ReportGroup) -> str:
 
 def _cell(member: str, each: OwnersRow) -> tuple[float, str]:
     owned = each.partitions.get(member, -1)
-    return owned, f"{name(member, 60)}: {owned} partitions in generation {each.generation:,}"
+    return owned, f"{shortened(member, 60)}: {owned} partitions in generation {each.generation:,}"
 
 
 def _short(member: str) -> str:
@@ -229,15 +234,15 @@ def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
         return figure(words, '<p class="none">This group was not replayed.</p>')
     recorded = max((value for each in replayed if (value := _recorded(each, moves=moves)) is not None), default=None)
     order = sorted(replayed, key=lambda each: (_result(each, moves=moves) or 0, each.strategy))
-    show = count if moves else duration
+    show = count if moves else rounded_duration
     rows = [
         Bar(
-            label=name(each.strategy, 60),
+            label=shortened(each.strategy, 60),
             value=_result(each, moves=moves) or 0,
             words=show(_result(each, moves=moves)),
             kind=_look(row, each),
-            tip=f"{name(each.strategy, 60)}: {count(each.moved)} moves, predicted standstill "
-            f"{duration(each.stalled_partition_seconds)}, worst skew "
+            tip=f"{shortened(each.strategy, 60)}: {count(each.moved)} moves, predicted standstill "
+            f"{rounded_duration(each.stalled_partition_seconds)}, worst skew "
             + ("unknown" if each.skew_max is None else f"{each.skew_max:.2f}")
             + f", {each.generations:,} generations",
         )
@@ -247,7 +252,9 @@ def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
     beyond = len(order) - len(rows)
     below = legend([("w-best", "recommended"), ("w-now", "as it is now"), ("w-other", "others")])
     if refused:
-        reasons = "; ".join(f"{name(each.strategy, 60)}: {name(each.refused or '', 160)}" for each in refused[:4])
+        reasons = "; ".join(
+            f"{shortened(each.strategy, 60)}: {shortened(each.refused or '', 160)}" for each in refused[:4]
+        )
         below += f"<p>Not replayed: {escaped(reasons)}.</p>"
     says = "The recorded history, decided anew by each strategy" + (
         f"; the dashed line is what was recorded ({show(recorded)})." if recorded is not None else "."
@@ -255,7 +262,12 @@ def _whatif(row: GroupRow, detail: ReportGroup, *, moves: bool) -> str:
     if beyond > 0:
         says += f" {beyond} worse ones are left out."
     data = [
-        (name(each.strategy, 60), count(each.moved), duration(each.stalled_partition_seconds), count(each.generations))
+        (
+            shortened(each.strategy, 60),
+            count(each.moved),
+            rounded_duration(each.stalled_partition_seconds),
+            count(each.generations),
+        )
         for each in order
     ]
     what = "partitions moved" if moves else "predicted partition standstill"
@@ -285,15 +297,16 @@ def _baselines(detail: ReportGroup) -> str:
     values = {each.hour_of_week: each.stall_p95 or each.stall_p50 for each in detail.baselines}
     tips = {
         each.hour_of_week: f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00: half of the stalls "
-        f"up to {duration(each.stall_p50)}, 95 % up to {duration(each.stall_p95)}, {each.samples:,} rebalances"
+        f"up to {rounded_duration(each.stall_p50)}, 95 % up to {rounded_duration(each.stall_p95)}, "
+        f"{each.samples:,} rebalances"
         for each in detail.baselines
     }
     data = [
         (
             f"{WEEKDAYS[each.hour_of_week // 24]} {each.hour_of_week % 24:02}:00",
             count(each.samples),
-            duration(each.stall_p50),
-            duration(each.stall_p95),
+            rounded_duration(each.stall_p50),
+            rounded_duration(each.stall_p95),
         )
         for each in detail.baselines
     ]

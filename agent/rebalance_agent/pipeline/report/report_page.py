@@ -9,7 +9,7 @@ from rebalance_agent.pipeline.report.fleet_part import fleet_section, group_tabl
 from rebalance_agent.pipeline.report.group_part import group_section
 from rebalance_agent.pipeline.report.report_rows import DETAILS_MAX, GROUPS_MAX, ReportData
 from rebalance_agent.ui.svg.assets import asset
-from rebalance_agent.ui.svg.readable import escaped, minute, name
+from rebalance_agent.ui.words import escaped, minute, shortened
 
 __all__ = ["page"]
 
@@ -30,7 +30,7 @@ def page(report: ReportData) -> str:
         if each.key in anchors
     )
     clusters = sorted({each.cluster_id for each in report.groups})
-    where = ", ".join(name(each, 40) for each in clusters[:3]) + (" …" if len(clusters) > 3 else "")  # noqa: PLR2004
+    where = ", ".join(shortened(each, 40) for each in clusters[:3]) + (" …" if len(clusters) > 3 else "")  # noqa: PLR2004
     made = f", made {minute(report.made_at)}" if report.made_at else ""
     shown = f"{minute(report.since)} to {minute(report.until)} UTC · cluster {where or 'unknown'}{made}"
     head = (

@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 import structlog
 
-from rebalance_agent.ui.sentences.words import printable
+from rebalance_agent.ui.words import printable
 
 __all__ = ["configure_logs"]
 

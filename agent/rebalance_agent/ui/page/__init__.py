@@ -1,5 +1,9 @@
-"""The agent's own pages: groups, the worst first, and the life of each in a picture and in words.
+"""The agent's HTML pages: an observer's list of groups and page per group, and a sidecar's page of consumers.
 
-A sidecar shows the consumers beside it. Drawn here and sent whole, so that it works without a script; ``page.js`` asks
-again and takes over what is new. All that comes from outside is escaped, and nothing may run but that one file.
+- ``site``: routes and caching; ``page_frame``: what all pages share, and their Content-Security-Policy.
+- ``group_list``: the list, ordered by ``trouble``. ``group_page``: one group, with ``owners_timeline``, which draws
+  ``timeline_columns`` as ``owners_picture``. ``sidecar_page``: the consumers beside a sidecar.
+
+Pages are rendered here as a whole, so that they work without a script; ``page.js`` fetches them again and replaces what
+changed. All text from outside is escaped, and the policy allows that one script only.
 """

@@ -1,4 +1,4 @@
-"""The first page: every group, the worst first, a hundred at a time."""
+"""The list of groups: the worst first, a hundred per page."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from rebalance_agent.model.episode import Source
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.ui.page.page_frame import ago, chips, note, unknown
 from rebalance_agent.ui.page.trouble import Level, RecentRebalances, Trouble, trouble
-from rebalance_agent.ui.sentences.words import plural, printable, stall_text
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import escaped, plural, printable, shortened, stall_text
 
-__all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "wanted"]
+__all__ = ["PAGE_ROWS", "FleetSummary", "ListQuery", "group_link", "listing", "parsed_query"]
 
 PAGE_ROWS = 100
-"""Groups of one page: as many as anybody reads, and some 60 kB before they are compressed."""
+"""Groups per page: as many as people read, and about 60 kB before compression."""
 
 RUNNING = "running"
-"""In place of a state: whatever rebalances now."""
+"""Value of the parameter ``state`` for all groups that are rebalancing now."""
 
 _REMEMBERED = HistoryLimits().rebalances
 _WORST, _HOUR = "worst", "hour"
@@ -47,7 +46,7 @@ _NUMBERS = frozenset(("members", "skew", "stall", "hour"))
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """What the page's address asks for. ``match``: a part of the name, or a shell pattern; ``state``: "" is any."""
+    """Parameters of the page's address. ``match``: part of a name, or a shell pattern; ``state``: empty for any."""
 
     match: str = ""
     state: str = ""
@@ -55,7 +54,7 @@ class ListQuery:
     offset: int = 0
 
     def address(self, **changes: object) -> str:
-        """The address of this page with ``changes``; the first page of them."""
+        """The address of this query with ``changes``; from the first group on, unless ``offset`` is among them."""
         other = replace(self, **{"offset": 0, **changes})  # type: ignore[arg-type]
         given = {key: getattr(other, key) for key in ("match", "state", "sort", "offset")}
         usual = {key: getattr(_USUAL, key) for key in given}
@@ -67,7 +66,7 @@ _USUAL = ListQuery()
 
 
 class FleetSummary(NamedTuple):
-    """``groups`` of ``total``, and what those that rebalanced in the last hour went through, by name."""
+    """``groups`` of ``total``; ``past``: group -> recent rebalances, for groups that rebalanced in the last hour."""
 
     groups: Sequence[GroupSummary]
     total: int
@@ -81,14 +80,14 @@ class _Row(NamedTuple):
     trouble: Trouble
 
 
-def wanted(given: Mapping[str, str]) -> ListQuery:
-    """Checked parameters of the address.
+def parsed_query(parameters: Mapping[str, str]) -> ListQuery:
+    """The validated query of the address's parameters.
 
     Raises:
-        InvalidInputError: naming the parameter that is wrong.
+        InvalidInputError: a parameter is wrong; the error names it.
     """
-    match, state = given.get("match", ""), given.get("state", "")
-    sort, offset = given.get("sort", _WORST), given.get("offset", "0")
+    match, state = parameters.get("match", ""), parameters.get("state", "")
+    sort, offset = parameters.get("sort", _WORST), parameters.get("offset", "0")
     if len(match) > MATCH_MAX:
         raise InvalidInputError("match", f"must have at most {MATCH_MAX} characters")
     if state and state != RUNNING and state not in values_of(GroupState):
@@ -101,73 +100,73 @@ def wanted(given: Mapping[str, str]) -> ListQuery:
 
 
 def group_link(group: str) -> str:
-    """The address of a group's page; its name is a parameter, since browsers take ``..`` in a path for a way up."""
+    """The address of a group's page; the name is a parameter, since browsers resolve ``..`` in paths."""
     return f"group?name={quote(group, safe='', errors='surrogatepass')}"
 
 
-def listing(fleet: FleetSummary, want: ListQuery) -> tuple[str, str]:
-    """The page's title, which a tab shows, and its content: the fleet in numbers, what is wanted of it, the groups."""
-    rows = [_row(each, fleet) for each in fleet.groups]
-    hurts = sum(each.trouble.level is Level.HURTS for each in rows)
+def listing(fleet: FleetSummary, query: ListQuery) -> tuple[str, str]:
+    """Title and HTML of the page: totals, the form for the query, the groups."""
+    rows = [_row(group, fleet) for group in fleet.groups]
+    hurts = sum(row.trouble.level is Level.HURTS for row in rows)
     title = f"{plural(hurts, 'group')} {'hurts' if hurts == 1 else 'hurt'}" if hurts else "groups"
-    shown = _ordered(list(filter(_chooser(want), rows)), want.sort)
-    page = shown[want.offset : want.offset + PAGE_ROWS]
+    shown = _ordered(list(filter(_chooser(query), rows)), query.sort)
+    page = shown[query.offset : query.offset + PAGE_ROWS]
     return title, (
         f'<h1>Consumer groups</h1>{_numbers(fleet, rows, hurts)}<section aria-label="Groups">'
-        f"{_form(want)}{_found(want, shown, rows)}"
-        f"{_table(page, want) if page else ''}{_pages(want, len(shown))}</section>"
+        f"{_form(query)}{_found(query, shown, rows)}"
+        f"{_table(page, query) if page else ''}{_pages(query, len(shown))}</section>"
     )
 
 
 def _row(group: GroupSummary, fleet: FleetSummary) -> _Row:
-    lately = fleet.past.get(group.group, RecentRebalances())
-    return _Row(group, lately.hour, trouble(group, lately, fleet.now_ms))
+    recent = fleet.past.get(group.group, RecentRebalances())
+    return _Row(group, recent.hour, trouble(group, recent, fleet.now_ms))
 
 
 def _numbers(fleet: FleetSummary, rows: Sequence[_Row], hurts: int) -> str:
     beyond = fleet.total - len(rows)
     more = f"{plural(beyond, 'group')} beyond the first {len(rows):,} by name are not on this page; the API has all."
-    look = sum(each.trouble.level is Level.LOOK for each in rows)
+    look = sum(row.trouble.level is Level.LOOK for row in rows)
     return chips(
         (
             ("groups", f"{fleet.total:,}"),
             ("hurt now", f'<span class="{"hurts" if hurts else "well"}">{hurts:,}</span>'),
             ("worth a look", f"{look:,}"),
-            ("rebalance now", f"{sum(each.group.running is not None for each in rows):,}"),
-            ("rebalances in the last hour", f"{sum(each.hour for each in rows):,}"),
+            ("rebalance now", f"{sum(row.group.running is not None for row in rows):,}"),
+            ("rebalances in the last hour", f"{sum(row.hour for row in rows):,}"),
         )
     ) + (note(more, "look") if beyond > 0 else "")
 
 
-def _form(want: ListQuery) -> str:
+def _form(query: ListQuery) -> str:
     states = (("", "any state"), (RUNNING, "rebalances now"), *((each, each) for each in values_of(GroupState)))
     options = "".join(
-        f'<option value="{escaped(value)}"{" selected" if value == want.state else ""}>{escaped(text)}</option>'
+        f'<option value="{escaped(value)}"{" selected" if value == query.state else ""}>{escaped(text)}</option>'
         for value, text in states
     )
     return (
         '<form id="wanted" method="get" action="./" role="search" aria-label="Groups">'
-        f'<label>Name <input type="search" name="match" value="{escaped(want.match)}" maxlength="{MATCH_MAX}" '
+        f'<label>Name <input type="search" name="match" value="{escaped(query.match)}" maxlength="{MATCH_MAX}" '
         'placeholder="a part of it, or orders-*" autocomplete="off"></label>'
         f'<label>State <select name="state">{options}</select></label>'
-        f'<input type="hidden" name="sort" value="{escaped(want.sort)}"><button type="submit">Show</button></form>'
+        f'<input type="hidden" name="sort" value="{escaped(query.sort)}"><button type="submit">Show</button></form>'
     )
 
 
-def _found(want: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
+def _found(query: ListQuery, shown: Sequence[_Row], rows: Sequence[_Row]) -> str:
     if not rows:
         return note("No group is known. A group is listed as soon as the coordinator has a record of it.")
     if not shown:
         return note(f'None of {len(rows):,} groups is so. <a href="./">Show all</a>')
-    first, last = want.offset + 1, min(want.offset + PAGE_ROWS, len(shown))
+    first, last = query.offset + 1, min(query.offset + PAGE_ROWS, len(shown))
     many = f"{first:,} to {last:,} of {len(shown):,} groups" if len(shown) > PAGE_ROWS else f"{len(shown):,} groups"
-    order = next((title for _, key, title in _COLUMNS if key == want.sort.removeprefix("-")), want.sort)
+    order = next((title for _, key, title in _COLUMNS if key == query.sort.removeprefix("-")), query.sort)
     return f'<p class="found">{many}, by {escaped(order.lower())}</p>'
 
 
-def _table(rows: Sequence[_Row], want: ListQuery) -> str:
-    head = "".join(_heading(first, key, title, want) for first, key, title in _COLUMNS)
-    body = "".join(f'<tr class="l{each.trouble.level.value}">{_cells(each)}</tr>' for each in rows)
+def _table(rows: Sequence[_Row], query: ListQuery) -> str:
+    head = "".join(_heading(first, key, title, query) for first, key, title in _COLUMNS)
+    body = "".join(f'<tr class="l{row.trouble.level.value}">{_cells(row)}</tr>' for row in rows)
     return (
         '<div class="scroll wide" role="region" tabindex="0" aria-label="Groups"><table class="groups">'
         f'<caption class="sr">Consumer groups</caption><thead><tr>{head}</tr></thead>'
@@ -175,20 +174,20 @@ def _table(rows: Sequence[_Row], want: ListQuery) -> str:
     )
 
 
-def _heading(first: str, key: str, title: str, want: ListQuery) -> str:
-    here = want.sort.removeprefix("-") == key
-    other = want.sort.removeprefix("-") if want.sort.startswith("-") else f"-{want.sort}"
-    link = want.address(sort=other if here else first)
-    down = want.sort.startswith("-") or want.sort == _WORST
-    state = f' aria-sort="{"descending" if down else "ascending"}"' if here else ""
+def _heading(first: str, key: str, title: str, query: ListQuery) -> str:
+    is_current = query.sort.removeprefix("-") == key
+    other = query.sort.removeprefix("-") if query.sort.startswith("-") else f"-{query.sort}"
+    link = query.address(sort=other if is_current else first)
+    down = query.sort.startswith("-") or query.sort == _WORST
+    state = f' aria-sort="{"descending" if down else "ascending"}"' if is_current else ""
     kind = ' class="n"' if key in _NUMBERS else ""
     return f'<th scope="col"{state}{kind}><a href="{escaped(link)}">{escaped(title)}</a></th>'
 
 
 def _cells(row: _Row) -> str:
     group, last = row.group, row.group.last
-    shown, link = escaped(name(printable(group.group))), group_link(group.group)
-    # An address may be so long, a name in Kafka four times that: such a group can be seen here only.
+    shown, link = escaped(shortened(printable(group.group))), group_link(group.group)
+    # A name in Kafka may be four times as long as an address: such a group has no page of its own.
     linked = f'<a href="{escaped(link)}">{shown}</a>' if len(link) <= QUERY_MAX else shown
     polled = "" if group.source is Source.RECORDS else ' <span class="unknown">(only polled)</span>'
     since = f' <span data-since="{group.running.started_ms}"></span>' if group.running else ""
@@ -216,26 +215,28 @@ def _last(last: LastRebalance | None) -> str:
     return f"{ago(last.timestamp_ms)}: {escaped(trigger_name(last.trigger))}" if last else "none yet"
 
 
-def _pages(want: ListQuery, total: int) -> str:
+def _pages(query: ListQuery, total: int) -> str:
     links = []
-    if want.offset:
-        before = want.address(offset=max(0, want.offset - PAGE_ROWS))
+    if query.offset:
+        before = query.address(offset=max(0, query.offset - PAGE_ROWS))
         links.append(f'<a rel="prev" href="{escaped(before)}">Previous {PAGE_ROWS}</a>')
-    if want.offset + PAGE_ROWS < total:
-        after = want.address(offset=want.offset + PAGE_ROWS)
+    if query.offset + PAGE_ROWS < total:
+        after = query.address(offset=query.offset + PAGE_ROWS)
         links.append(f'<a rel="next" href="{escaped(after)}">Next {PAGE_ROWS}</a>')
     return f'<nav class="pages" aria-label="More groups">{"".join(links)}</nav>' if links else ""
 
 
-def _chooser(want: ListQuery) -> Callable[[_Row], bool]:
-    text = want.match if re.search(r"[*?\[]", want.match) else f"*{want.match}*"
+def _chooser(query: ListQuery) -> Callable[[_Row], bool]:
+    text = query.match if re.search(r"[*?\[]", query.match) else f"*{query.match}*"
     matches = re.compile(fnmatch.translate(text), re.IGNORECASE).match
 
     def chosen(row: _Row) -> bool:
         state = (
-            not want.state or (want.state == RUNNING and row.group.running is not None) or row.group.state == want.state
+            not query.state
+            or (query.state == RUNNING and row.group.running is not None)
+            or row.group.state == query.state
         )
-        return state and (not want.match or matches(row.group.group) is not None)
+        return state and (not query.match or matches(row.group.group) is not None)
 
     return chosen
 
@@ -243,11 +244,11 @@ def _chooser(want: ListQuery) -> Callable[[_Row], bool]:
 def _ordered(rows: list[_Row], sort: str) -> list[_Row]:
     key = sort.removeprefix("-")
     if key not in (_WORST, _HOUR):
-        by_name = {each.group.group: each for each in rows}
-        return [by_name[each.group] for each in GroupQuery(sort=sort).ordered([each.group for each in rows])]
-    rows.sort(key=lambda each: each.group.group)
+        by_name = {row.group.group: row for row in rows}
+        return [by_name[group.group] for group in GroupQuery(sort=sort).ordered([row.group for row in rows])]
+    rows.sort(key=lambda row: row.group.group)
     if key == _HOUR:
-        rows.sort(key=lambda each: each.hour, reverse=sort.startswith("-"))
+        rows.sort(key=lambda row: row.hour, reverse=sort.startswith("-"))
     else:
-        rows.sort(key=lambda each: (each.trouble.level, each.trouble.weight), reverse=not sort.startswith("-"))
+        rows.sort(key=lambda row: (row.trouble.level, row.trouble.weight), reverse=not sort.startswith("-"))
     return rows

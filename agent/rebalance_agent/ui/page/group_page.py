@@ -1,4 +1,4 @@
-"""One group: how it fares, its last rebalances in words, the timeline of its owners, and what moved."""
+"""One group's page: state, timeline of owners, last rebalances in sentences and as a table, moves, members."""
 
 from __future__ import annotations
 
@@ -20,20 +20,19 @@ from rebalance_agent.ui.sentences.group_detail import (
     moves_title,
     rebalance_rows,
 )
-from rebalance_agent.ui.sentences.words import duration, plural, printable
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import duration, escaped, plural, printable, shortened
 
 __all__ = ["MEMBERS_SHOWN", "MOVES_SHOWN", "group_content"]
 
 MEMBERS_SHOWN = 200
-"""Members of the table, the most loaded first."""
+"""Members that the table shows, the most loaded first."""
 
 MOVES_SHOWN = 100
-"""Ways of partitions in the table of moves."""
+"""Rows that the table of moves shows."""
 
 TEXT_MAX = 2_000
-"""Characters of one cell: a member may own thousands of topics."""
+"""Characters of a cell that are shown: a member may own partitions of thousands of topics."""
 
 _REBALANCE_HEADINGS = (
     "when",
@@ -45,20 +44,22 @@ _REBALANCE_HEADINGS = (
     "slowest",
     "members",
 )
-"""As `watch` has them, in words: here is room."""
+"""The columns of `watch`, with longer headings."""
 
 
-def group_content(closer: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, told: Explanation) -> str:
-    """The page's content. ``unread``: older rebalances that the timeline will have the next time."""
-    summary = closer.detail.summary
+def group_content(
+    close_up: GroupCloseUp, columns: Sequence[TimelineColumn], unread: int, explanation: Explanation
+) -> str:
+    """HTML of the page. ``columns``: of the timeline; ``unread``: older rebalances that it does not have yet."""
+    summary = close_up.detail.summary
     return (
-        f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(name(printable(summary.group)))}</h1>'
-        f"{_kind(closer.detail)}{_facts(closer.detail)}{notes([_now(summary), *_unknowns(closer.detail)])}"
+        f'<p class="back"><a href="./">All groups</a></p><h1>{escaped(shortened(printable(summary.group)))}</h1>'
+        f"{_kind(close_up.detail)}{_facts(close_up.detail)}{notes([_now(summary), *_unknowns(close_up.detail)])}"
         f'<section aria-label="Timeline" class="picture">{timeline(columns, summary.running, unread=unread)}</section>'
-        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_words(told)}</section>'
-        f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(closer)}</section>'
-        f'<section aria-labelledby="moves">{_moves(closer)}</section>'
-        f'<section aria-labelledby="members">{_members(closer)}</section>'
+        f'<section aria-labelledby="why"><h2 id="why">What happened last</h2>{_explanation(explanation)}</section>'
+        f'<section aria-labelledby="rebalances"><h2 id="rebalances">Rebalances</h2>{_rebalances(close_up)}</section>'
+        f'<section aria-labelledby="moves">{_moves(close_up)}</section>'
+        f'<section aria-labelledby="members">{_members(close_up)}</section>'
     )
 
 
@@ -75,7 +76,9 @@ def _kind(detail: GroupDetail) -> str:
     summary = detail.summary
     protocol = None if summary.protocol is RebalanceProtocol.UNKNOWN else summary.protocol
     kind = ", ".join(
-        escaped(name(printable(str(part)), 60)) for part in (summary.group_type, summary.assignor, protocol) if part
+        escaped(shortened(printable(str(part)), 60))
+        for part in (summary.group_type, summary.assignor, protocol)
+        if part
     )
     generation = unknown() if summary.generation is None else f"{summary.generation:,}"
     return f'<p class="kind">{kind}; generation {generation}; first seen {ago(detail.first_seen_ms)}</p>'
@@ -98,77 +101,78 @@ def _facts(detail: GroupDetail) -> str:
 
 
 def _besides(number: int | None, words: str, kind: str = "besides") -> str:
-    """How many of them are what they had better not be."""
+    """A number in brackets, such as idle members; empty if it is 0 or unknown."""
     return f' <span class="{kind}">({number:,} {words})</span>' if number else ""
 
 
 def _unknowns(detail: GroupDetail) -> Iterator[str]:
-    """What this page cannot tell of the group, and why."""
+    """Notes on what is unknown of the group or wrong with it."""
     if detail.summary.source is Source.ADMIN:
         yield note(
             "The agent only polls this group: it may not read __consumer_offsets. Generations, stalls and moves are "
             "unknown."
         )
     if detail.slowest and detail.slowest.seconds is not None:
-        who = escaped(name(printable(detail.slowest.client_id), 60))
-        # Who a rebalance waits for while it runs, no coordinator tells: the first suspect is whoever was slow before.
+        who = escaped(shortened(printable(detail.slowest.client_id), 60))
+        # Coordinators do not report which member they wait for; the slowest one before is the first suspect.
         which = "rebalance before" if detail.summary.running else "last rebalance"
         yield note(f"The {which} waited longest for {who}: {duration(detail.slowest.seconds)}.")
     if detail.copartition_breaks:
         number = plural(detail.copartition_breaks, "partition number")
         yield note(f"{number} that should be read side by side: their topics have different owners.", "hurts")
     if detail.summary.flapping:
-        names = ", ".join(escaped(name(printable(each), 60)) for each in detail.summary.flapping[:8])
+        names = ", ".join(escaped(shortened(printable(each), 60)) for each in detail.summary.flapping[:8])
         yield note(f"Members that leave and come back again and again: {names}.", "hurts")
 
 
-def _words(told: Explanation) -> str:
-    if not told.rebalances:
+def _explanation(explanation: Explanation) -> str:
+    if not explanation.rebalances:
         return note("No rebalance has settled since this agent watches; what was before is unknown.")
-    advice = note(f"<strong>Advice</strong> {escaped(told.advice)}", "advice") if told.advice else ""
+    advice = note(f"<strong>Advice</strong> {escaped(explanation.advice)}", "advice") if explanation.advice else ""
     texts = "".join(
-        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>" for each in reversed(told.rebalances)
+        f"<article><h3>{escaped(each.heading)}</h3>{_sentences(each)}</article>"
+        for each in reversed(explanation.rebalances)
     )
-    rollouts = "".join(f"<p>{escaped(name(each, TEXT_MAX))}</p>" for each in told.rollouts)
+    rollouts = "".join(f"<p>{escaped(shortened(each, TEXT_MAX))}</p>" for each in explanation.rollouts)
     return f'{advice}<div class="told">{texts}{rollouts}</div>'
 
 
-def _sentences(told: Paragraph) -> str:
-    """Why it came, to be seen at once; then the course of it."""
-    why, *course = (escaped(name(each, TEXT_MAX)) for each in told.sentences)
+def _sentences(paragraph: Paragraph) -> str:
+    """The cause in bold, then the other sentences."""
+    why, *course = (escaped(shortened(each, TEXT_MAX)) for each in paragraph.sentences)
     return f"<p><strong>{why}</strong></p>" + "".join(f"<p>{each}</p>" for each in course)
 
 
-def _rebalances(closer: GroupCloseUp) -> str:
-    if not closer.rebalances:
+def _rebalances(close_up: GroupCloseUp) -> str:
+    if not close_up.rebalances:
         return note("None is remembered.")
     rows = [
         [
             ago(each.timestamp_ms),
             escaped(generations),
             escaped(trigger_name(trigger)),
-            *(escaped(name(cell, TEXT_MAX)) for cell in rest),
+            *(escaped(shortened(cell, TEXT_MAX)) for cell in rest),
         ]
-        for each, (_, generations, trigger, *rest) in zip(closer.rebalances, rebalance_rows(closer), strict=True)
+        for each, (_, generations, trigger, *rest) in zip(close_up.rebalances, rebalance_rows(close_up), strict=True)
     ]
     return cells(_REBALANCE_HEADINGS, rows, "Rebalances, newest first")
 
 
-def _moves(closer: GroupCloseUp) -> str:
-    rows = move_rows(closer)
-    title = moves_title(closer, rows)
+def _moves(close_up: GroupCloseUp) -> str:
+    rows = move_rows(close_up)
+    title = moves_title(close_up, rows)
     head = f'<h2 id="moves">{escaped(title[0].upper() + title[1:])}</h2>'
     if not rows:
         return head
-    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
+    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MOVES_SHOWN]]
     more = note(f"{len(rows) - MOVES_SHOWN:,} more ways are left out.") if len(rows) > MOVES_SHOWN else ""
     return head + cells(MOVE_HEADINGS, shown, "Partitions that changed owner") + more
 
 
-def _members(closer: GroupCloseUp) -> str:
-    headings, rows = member_table(closer)
+def _members(close_up: GroupCloseUp) -> str:
+    headings, rows = member_table(close_up)
     if not rows:
         return '<h2 id="members">Members</h2>' + note("Nobody is in this group now.")
-    shown = [[escaped(name(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
+    shown = [[escaped(shortened(cell, TEXT_MAX)) for cell in row] for row in rows[:MEMBERS_SHOWN]]
     more = f", the first {MEMBERS_SHOWN} of {len(rows):,}" if len(rows) > MEMBERS_SHOWN else ""
     return f'<h2 id="members">Members{more}</h2>' + cells(headings, shown, "Members, the most loaded first")

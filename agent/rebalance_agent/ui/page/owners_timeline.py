@@ -1,4 +1,4 @@
-"""The timeline of owners: a picture for wide screens and one for narrow ones, their words, and the same as a table."""
+"""The timeline of owners as a figure: a picture for wide and one for narrow screens, a legend, and a table."""
 
 from __future__ import annotations
 
@@ -6,29 +6,27 @@ from collections.abc import Sequence
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.page.owners_picture import SIGNS, SLIM, WIDE, drawn, rows_of
-from rebalance_agent.ui.page.page_frame import clock
+from rebalance_agent.ui.page.owners_picture import SIGNS, SLIM, WIDE, member_rows, picture
 from rebalance_agent.ui.page.timeline_columns import TimelineColumn
-from rebalance_agent.ui.sentences.words import plural, stall_text
 from rebalance_agent.ui.svg.pieces import figure, legend, trigger_class, trigger_name
-from rebalance_agent.ui.svg.readable import UNKNOWN, escaped, name
+from rebalance_agent.ui.words import DASH, escaped, plural, shortened, stall_text, time_of_day
 
 __all__ = ["timeline"]
 
 TABLE_COLUMNS = 8
-"""Rebalances of the table beside the picture, the last ones."""
+"""Rebalances that the table shows, the last ones."""
 
 _TITLE = "Owners over time"
 
 
 def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None, *, unread: int = 0) -> str:
-    """A figure with the picture, its legend, and the same as a table. ``columns`` are oldest first."""
+    """HTML of the figure. ``columns``: oldest first; ``unread``: older rebalances that are not read yet."""
     if not any(each.held for each in columns):
         why = "No rebalance has settled since this agent watches: who owned what before is unknown."
         if columns:
             why = "After none of the rebalances that are remembered was there a member."
         return figure(_TITLE, f'<p class="none">{escaped(why)}</p>', wide=True)
-    rows, left_out = rows_of(columns, WIDE)
+    rows, left_out = member_rows(columns, WIDE)
     kinds = [(trigger_class(each), f"{SIGNS[each]} {trigger_name(each)}") for each in sorted(_triggers(columns))]
     below = legend([*kinds, ("stall", "stood still"), ("h2", "few partitions"), ("h8", "the most")])
     says = "Each bar is what a member owned, the stronger the more partitions, with their number where it changes. "
@@ -37,20 +35,20 @@ def timeline(columns: Sequence[TimelineColumn], running: RunningRebalance | None
     )
     says += f" {left_out:,} members that were there for the shortest time are left out." if left_out else ""
     says += f" {unread} older rebalances are being read." if unread else ""
-    pictures = f'<div class="roomy">{drawn(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'
+    pictures = f'<div class="roomy">{picture(columns, running, WIDE, _TITLE)}</div>{_slim(columns, running)}'
     return figure(_TITLE, pictures, says=says, below=below, data=_table(columns, rows), wide=True)
 
 
 def _slim(columns: Sequence[TimelineColumn], running: RunningRebalance | None) -> str:
-    """The picture for narrow screens: the end of it, and what of it is left out."""
+    """The picture for narrow screens: the last columns, and a note on what is left out."""
     last = columns[-SLIM.columns :]
     if not any(each.held for each in last):
         return f'<p class="slim">In the last {plural(len(last), "rebalance")} there was no member.</p>'
-    _, left_out = rows_of(last, SLIM)
+    _, left_out = member_rows(last, SLIM)
     less = [f"{plural(len(columns) - len(last), 'earlier rebalance')}"] if len(columns) > len(last) else []
     less += [plural(left_out, "member")] if left_out else []
-    told = f"<p>A wider screen shows {' and '.join(less)} more.</p>" if less else ""
-    return f'<div class="slim">{drawn(last, running, SLIM, _TITLE)}{told}</div>'
+    omitted = f"<p>A wider screen shows {' and '.join(less)} more.</p>" if less else ""
+    return f'<div class="slim">{picture(last, running, SLIM, _TITLE)}{omitted}</div>'
 
 
 def _triggers(columns: Sequence[TimelineColumn]) -> set[Trigger]:
@@ -59,11 +57,11 @@ def _triggers(columns: Sequence[TimelineColumn]) -> set[Trigger]:
 
 def _table(columns: Sequence[TimelineColumn], rows: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     last = columns[-TABLE_COLUMNS:]
-    head = ["member", *(f"gen. {each.last:,} {clock(each.at_ms, day=False)}" for each in last)]
+    head = ["member", *(f"gen. {each.last:,} {time_of_day(each.at_ms)}" for each in last)]
     body = [["why", *(trigger_name(each.trigger) for each in last)]]
     body.append(["stood still", *(stall_text(each.stall) if each.stall else "unknown" for each in last)])
     for member in rows:
         counts = [each.held.get(member) for each in last]
         if any(counts):
-            body.append([name(member), *(str(held.partitions) if held else UNKNOWN for held in counts)])
+            body.append([shortened(member), *(str(held.partitions) if held else DASH for held in counts)])
     return head, body

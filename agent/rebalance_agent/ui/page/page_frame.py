@@ -1,14 +1,13 @@
-"""What every page has around it, and the pieces that only these pages have. Text out, always escaped."""
+"""The frame of every page and HTML pieces that only these pages use. All text is escaped."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from rebalance_agent import __version__
 from rebalance_agent.ui.svg.assets import asset
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped, moment_to_second
 
 __all__ = [
     "HTML",
@@ -17,7 +16,6 @@ __all__ = [
     "ago",
     "cells",
     "chips",
-    "clock",
     "frame",
     "note",
     "notes",
@@ -33,7 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-"""Content-Security-Policy: nothing but the listener's own files, and no script or style within the page."""
+"""Content-Security-Policy: files of the same origin only, and no inline script or style."""
 
 _FRAME = """\
 <!doctype html>
@@ -63,7 +61,7 @@ _FRAME = """\
 
 
 def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> bytes:
-    """A whole page. ``main`` is HTML, ``links`` are paths; asked for again every ``every_s`` seconds, if not 0."""
+    """A whole page. ``main``: HTML; ``links``: paths; ``every_s``: seconds between refreshes, 0 for none."""
     shown = "".join(f'<a href="{escaped(path.lstrip("/"))}">{escaped(path)}</a>' for path in links)
     page = _FRAME.format(title=escaped(title), main=main, links=shown, version=escaped(__version__), every=every_s)
     return page.encode("utf-8", "backslashreplace")
@@ -71,56 +69,47 @@ def frame(title: str, main: str, links: Iterable[str], *, every_s: float) -> byt
 
 @functools.cache
 def style() -> bytes:
-    """The style sheet of all pages."""
+    """The style sheet that all pages use."""
     return f"{asset('look.css')}\n{asset('page.css', __package__)}\n".encode()
 
 
 @functools.cache
 def script() -> bytes:
-    """The script of all pages."""
+    """The script that all pages use."""
     return f"{asset('tips.js')}\n{asset('page.js', __package__)}\n".encode()
 
 
-def clock(at_ms: int, *, day: bool = True) -> str:
-    """A moment to the second, UTC, as text; one that no calendar has in milliseconds."""
-    try:
-        at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return f"{at_ms} ms"
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if day else f"{at:%H:%M:%S}"
-
-
 def ago(at_ms: int) -> str:
-    """A moment as HTML: the script says how long ago it was."""
-    return f'<time data-ago="{at_ms}">{escaped(clock(at_ms))}</time>'
+    """A moment as HTML; the script replaces the text by how long ago it was."""
+    return f'<time data-ago="{at_ms}">{escaped(moment_to_second(at_ms))}</time>'
 
 
 def unknown() -> str:
-    """Stands where nobody knows; an HTML cell."""
+    """HTML for an unknown value."""
     return '<span class="unknown">unknown</span>'
 
 
 def chips(facts: Iterable[tuple[str, str]]) -> str:
-    """(name, HTML) as a list of terms."""
+    """A list of facts; ``facts``: (name, HTML of the value)."""
     shown = "".join(f"<div><dt>{escaped(term)}</dt><dd>{value}</dd></div>" for term, value in facts)
     return f'<dl class="tiles">{shown}</dl>'
 
 
 def note(html: str, kind: str = "") -> str:
-    """A remark across the page."""
+    """A paragraph for a remark; ``kind``: its CSS class."""
     return f'<p class="note {kind}">{html}</p>'
 
 
 def notes(remarks: Iterable[str]) -> str:
-    """Remarks that come and go: what is after them keeps its place in the page, so that the script leaves it alone."""
+    """A container for remarks that come and go, so that the script finds the elements after it at the same place."""
     return f'<div class="notes">{"".join(remarks)}</div>'
 
 
 def cells(headings: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table of HTML cells; the first one of a row names it."""
-    head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in headings)
+    """A table of HTML cells; the first cell of a row is its heading."""
+    head = "".join(f'<th scope="col">{escaped(heading)}</th>' for heading in headings)
     body = "".join(
-        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{each}</td>" for each in rest)}</tr>' for first, *rest in rows
+        f'<tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr>' for first, *rest in rows
     )
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table>'

@@ -1,59 +1,59 @@
-"""A sidecar's page: the consumers beside it, from what they say of themselves."""
+"""A sidecar's page: the consumers that report to it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
-from rebalance_agent.ui.page.page_frame import cells, chips, clock, note, unknown
-from rebalance_agent.ui.sentences.words import partitions_text, plural, printable
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.page.page_frame import cells, chips, note, unknown
+from rebalance_agent.ui.sentences.members import partitions_text
+from rebalance_agent.ui.words import escaped, moment_to_second, plural, printable, shortened
 
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]
 
 CONSUMERS_SHOWN = 200
-"""Consumers of the table: a pod has a few."""
+"""Consumers that the table shows: a pod has a few."""
 
 OWNED_SHOWN = 400
-"""Characters of the list of what one owns."""
+"""Characters of the list of a consumer's partitions that are shown."""
 
 _HEADINGS = ("group", "client id", "generation", "partitions", "skew", "stands still", "owns")
 
 
 def beside_content(consumers: Sequence[ConsumerStatus]) -> str:
-    """The page's content, those that stand still first."""
-    ordered = sorted(consumers, key=lambda each: (each.stalled_ms is None, each.group, each.client_id))
-    still = sum(each.stalled_ms is not None for each in consumers)
+    """HTML of the page; stalled consumers first."""
+    ordered = sorted(consumers, key=lambda consumer: (consumer.stalled_ms is None, consumer.group, consumer.client_id))
+    stalled = sum(consumer.stalled_ms is not None for consumer in consumers)
     head = "<h1>Consumers beside this sidecar</h1>" + chips(
         (
             ("consumers", f"{len(consumers):,}"),
-            ("stand still", f'<span class="{"hurts" if still else "well"}">{still:,}</span>'),
-            ("groups", f"{len({each.group for each in consumers}):,}"),
-            ("partitions", f"{sum(each.partitions for each in consumers):,}"),
+            ("stand still", f'<span class="{"hurts" if stalled else "well"}">{stalled:,}</span>'),
+            ("groups", f"{len({consumer.group for consumer in consumers}):,}"),
+            ("partitions", f"{sum(consumer.partitions for consumer in consumers):,}"),
         )
     )
     if not consumers:
         return head + note("None has said anything yet. An instrumented consumer does when it is first assigned.")
-    rows = [_row(each) for each in ordered[:CONSUMERS_SHOWN]]
+    rows = list(map(_row, ordered[:CONSUMERS_SHOWN]))
     beyond = len(ordered) - CONSUMERS_SHOWN
     more = note(f"{plural(beyond, 'more consumer')} are left out.") if beyond > 0 else ""
-    whole = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
+    hint = note("A sidecar knows its own consumers only; whole groups and their history are an observer's page.")
     table = cells(_HEADINGS, rows, "Consumers beside this sidecar")
-    return f'{head}<section class="beside">{table}</section>{more}{whole}'
+    return f'{head}<section class="beside">{table}</section>{more}{hint}'
 
 
-def _row(each: ConsumerStatus) -> list[str]:
+def _row(consumer: ConsumerStatus) -> list[str]:
     return [
-        escaped(name(printable(each.group))),
-        escaped(name(printable(each.client_id))),
-        unknown() if each.generation < 0 else f"{each.generation:,}",
-        f"{each.partitions:,}",
-        unknown() if each.skew is None else f"{each.skew:.2f}",
-        "no" if each.stalled_ms is None else _since(each.stalled_ms),
-        escaped(name(partitions_text(each.owned), OWNED_SHOWN)) or "nothing",
+        escaped(shortened(printable(consumer.group))),
+        escaped(shortened(printable(consumer.client_id))),
+        unknown() if consumer.generation < 0 else f"{consumer.generation:,}",
+        f"{consumer.partitions:,}",
+        unknown() if consumer.skew is None else f"{consumer.skew:.2f}",
+        "no" if consumer.stalled_ms is None else _since(consumer.stalled_ms),
+        escaped(shortened(partitions_text(consumer.owned), OWNED_SHOWN)) or "nothing",
     ]
 
 
 def _since(at_ms: int) -> str:
-    """The script says for how long."""
-    return f'<span class="hurts" data-since="{at_ms}">since {escaped(clock(at_ms))}</span>'
+    """A moment as HTML; the script replaces the text by how long it has lasted."""
+    return f'<span class="hurts" data-since="{at_ms}">since {escaped(moment_to_second(at_ms))}</span>'

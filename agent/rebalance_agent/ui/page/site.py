@@ -1,4 +1,4 @@
-"""The pages by their paths, and what each is drawn from. Asks no broker; thread-safe."""
+"""The pages by path, and the data that each is rendered from. Calls no broker."""
 
 from __future__ import annotations
 
@@ -19,33 +19,32 @@ from rebalance_agent.errors import InvalidInputError
 from rebalance_agent.http.answer import Answer
 from rebalance_agent.http.health import Readiness
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
-from rebalance_agent.ui.page.group_list import FleetSummary, listing, wanted
+from rebalance_agent.ui.page.group_list import FleetSummary, listing, parsed_query
 from rebalance_agent.ui.page.group_page import group_content
 from rebalance_agent.ui.page.page_frame import HTML, STYLE, frame, note, notes, script, style
 from rebalance_agent.ui.page.sidecar_page import beside_content
 from rebalance_agent.ui.page.timeline_columns import TimelineColumns
-from rebalance_agent.ui.page.trouble import HOUR_MS, past
-from rebalance_agent.ui.sentences.explanation import tell
+from rebalance_agent.ui.page.trouble import HOUR_MS, recent_rebalances
+from rebalance_agent.ui.sentences.explanation import explanation_of
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp
-from rebalance_agent.ui.sentences.words import printable
-from rebalance_agent.ui.svg.readable import escaped, name
+from rebalance_agent.ui.words import escaped, printable, shortened
 
 __all__ = ["ASSETS", "GroupPages", "Site", "sign_in"]
 
 ASSETS = ("/page.css", "/page.js", "/icon.svg")
-"""What a browser asks for besides pages. They are the same for everybody, so a token is not needed for them."""
+"""Paths of static files. They contain no data, so they need no token."""
 
 LIST_EVERY_S, GROUP_EVERY_S = 5.0, 2.0
-"""How often an open page asks again. What has not changed is answered with a few bytes."""
+"""Seconds between the refreshes of an open page. An unchanged page is answered with a few bytes."""
 
-TOLD = 3
-"""Rebalances in words, as `explain` has by default."""
+EXPLAINED_REBALANCES = 3
+"""Rebalances that a group's page explains in sentences; also the default of `explain`."""
 
-DRAWN_MAX = 16
-"""Groups whose content is kept until something of theirs changes: what a few people look at, a million letters each."""
+CACHED_GROUPS_MAX = 16
+"""Groups whose page is cached until they change: as many as a few people look at, up to a million characters each."""
 
-DRAWN_FOR_MS = 10_000
-"""How long at most: what members report of a rebalance afterwards changes its words, and nothing else here."""
+CACHED_MS_MAX = 10_000
+"""Milliseconds that a page is cached at most: later reports of members change its sentences, but not the cache key."""
 
 _ICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><rect width="16" height="16" rx="4" fill="#2f6fde"/>'
@@ -54,72 +53,74 @@ _ICON = (
 
 
 class GroupPages:
-    """The list and the groups of an observer."""
+    """The pages of an observer: the list of groups, and one page per group. Thread-safe."""
 
     def __init__(self, groups: GroupSource, history: EpisodeHistory, clock: Clock) -> None:
-        """``history`` is what ``groups`` answers from."""
+        """``history``: the rebalances that ``groups`` answers from."""
         self._groups = groups
         self._history = history
         self._clock = clock
         self._columns = TimelineColumns(groups, clock)
         self._lock = threading.Lock()
-        self._drawn: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
+        self._cached: OrderedDict[str, tuple[tuple[GroupDetail, RebalanceList, int], str]] = OrderedDict()
 
-    def listing(self, given: Mapping[str, str]) -> tuple[str, str]:
-        """The list's title and content.
+    def listing(self, parameters: Mapping[str, str]) -> tuple[str, str]:
+        """Title and HTML of the list of groups. ``parameters``: the parameters of the address.
 
         Raises:
-            InvalidInputError: naming the parameter that is wrong.
+            InvalidInputError: a parameter is wrong; the error names it.
         """
-        want = wanted(given)
-        found = self._groups.groups(GroupQuery(limit=LIMIT_MAX))
+        query = parsed_query(parameters)
+        answer = self._groups.groups(GroupQuery(limit=LIMIT_MAX))
         now_ms = self._clock.now_ms()
-        known = {each: self._history.rebalances(each) for each in self._history.recent(now_ms - HOUR_MS)}
-        lately = {each: past(told.rebalances, now_ms) for each, told in known.items() if told}
-        return listing(FleetSummary(found.groups, found.total, lately, now_ms), want)
+        remembered = {group: self._history.rebalances(group) for group in self._history.recent(now_ms - HOUR_MS)}
+        recent = {group: recent_rebalances(kept.rebalances, now_ms) for group, kept in remembered.items() if kept}
+        return listing(FleetSummary(answer.groups, answer.total, recent, now_ms), query)
 
     def group(self, group: str) -> str:
-        """One group's content.
+        """HTML of one group's page.
 
         Raises:
             NotKnownError: there is no such group.
         """
-        detail, known = self._groups.group(group), self._groups.rebalances(group)
-        told = replace(detail, now_ms=0), known, detail.now_ms // DRAWN_FOR_MS
+        detail, remembered = self._groups.group(group), self._groups.rebalances(group)
+        key = replace(detail, now_ms=0), remembered, detail.now_ms // CACHED_MS_MAX
         with self._lock:
-            drawn = self._drawn.get(group)
-        if drawn and drawn[0] == told:
-            return drawn[1]
-        columns, unread = self._columns.of(group, known.rebalances)
-        whole = self._whole(known)
-        completed = [each for each in whole if each.rebalance.kind is RebalanceKind.COMPLETED]
+            cached = self._cached.get(group)
+        if cached and cached[0] == key:
+            return cached[1]
+        columns, unread = self._columns.of(group, remembered.rebalances)
+        details = self._details(remembered)
+        completed = [each for each in details if each.rebalance.kind is RebalanceKind.COMPLETED]
         last, before = [*completed, None, None][:2]
-        closer = GroupCloseUp(detail, known.rebalances, last, before)
-        content = group_content(closer, columns, unread, tell(whole, known.rollouts, TOLD))
+        close_up = GroupCloseUp(detail, remembered.rebalances, last, before)
+        content = group_content(
+            close_up, columns, unread, explanation_of(details, remembered.rollouts, EXPLAINED_REBALANCES)
+        )
         with self._lock:
-            self._drawn.pop(group, None)
+            self._cached.pop(group, None)
             if not unread:
-                self._drawn[group] = told, content
-            while len(self._drawn) > DRAWN_MAX:
-                self._drawn.popitem(last=False)
+                self._cached[group] = key, content
+            while len(self._cached) > CACHED_GROUPS_MAX:
+                self._cached.popitem(last=False)
         return content
 
-    def _whole(self, known: RebalanceList) -> list[RebalanceDetail]:
-        """The last rebalances with their events: one more than are told, for what the oldest of them began from."""
-        whole: list[RebalanceDetail] = []
-        for line in known.rebalances:
-            if sum(each.rebalance.kind is RebalanceKind.COMPLETED for each in whole) > TOLD:
+    def _details(self, remembered: RebalanceList) -> list[RebalanceDetail]:
+        """The last rebalances with their events: one more than are explained, as the state before the oldest one."""
+        details: list[RebalanceDetail] = []
+        for line in remembered.rebalances:
+            if sum(each.rebalance.kind is RebalanceKind.COMPLETED for each in details) > EXPLAINED_REBALANCES:
                 break
             if line.kind is RebalanceKind.ABORTED:
-                whole.append(RebalanceDetail(known.group, line, (), ()))
+                details.append(RebalanceDetail(remembered.group, line, (), ()))
                 continue
-            with contextlib.suppress(NotKnownError):  # forgotten a moment ago
-                whole.append(self._groups.rebalance(known.group, line.id))
-        return whole
+            with contextlib.suppress(NotKnownError):  # evicted meanwhile
+                details.append(self._groups.rebalance(remembered.group, line.id))
+        return details
 
 
 class Site:
-    """Every page of one process."""
+    """All pages of one process. Thread-safe."""
 
     def __init__(
         self,
@@ -128,52 +129,52 @@ class Site:
         groups: GroupPages | None = None,
         consumers: Callable[[], Sequence[ConsumerStatus]] | None = None,
     ) -> None:
-        """``groups`` of an observer, ``consumers`` beside a sidecar; without either only the parts are shown."""
+        """``groups``: of an observer; ``consumers``: of a sidecar; without both, pages show health only."""
         self._readiness = readiness
         self._groups = groups
         self._consumers = consumers
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path that is answered."""
+        """The paths that `answer` takes."""
         return ("/", *(["/group"] if self._groups else []), *ASSETS)
 
     def answer(self, path: str, query: str, links: Sequence[str]) -> Answer:
-        """One of `paths`; ``query`` is percent-encoded, ``links`` are paths to lead to."""
+        """The answer to a request for one of `paths`. ``query``: percent-encoded; ``links``: paths to link to."""
         if path in ASSETS:
             return "200 OK", *_asset(path)
         try:
-            given = _given(query)
+            parameters = _parameters(query)
             if path == "/group" and self._groups:
-                group = given.get("name", "")
+                group = parameters.get("name", "")
                 main = self._groups.group(group)
-                title, every = name(printable(group)), GROUP_EVERY_S
+                title, every_s = shortened(printable(group)), GROUP_EVERY_S
             else:
-                title, main, every = self._front(given)
+                title, main, every_s = self._front(parameters)
         except InvalidInputError as error:
             return "400 Bad Request", HTML, _problem(str(error), links)
         except NotKnownError:
             gone = "There is no such group here: it was deleted, or groups_allow and groups_deny leave it out."
             return "404 Not Found", HTML, _problem(gone, links, every_s=LIST_EVERY_S)
-        return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every)
+        return "200 OK", HTML, frame(title, f"{self._parts()}{main}", links, every_s=every_s)
 
-    def _front(self, given: Mapping[str, str]) -> tuple[str, str, float]:
+    def _front(self, parameters: Mapping[str, str]) -> tuple[str, str, float]:
         if self._groups:
-            return *self._groups.listing(given), LIST_EVERY_S
+            return *self._groups.listing(parameters), LIST_EVERY_S
         if self._consumers:
             return "consumers", beside_content(self._consumers()), GROUP_EVERY_S
         return "agent", "<h1>rebalance-agent</h1>", LIST_EVERY_S
 
     def _parts(self) -> str:
-        """What is not as it should be with the agent itself: what is below may be old or incomplete."""
+        """Notes on parts of the agent that do not work, since the data below may then be old or incomplete."""
         reasons, modes = self._readiness.reasons(), self._readiness.modes()
-        found = [note(f"Not ready: {escaped(part)}: {escaped(why)}", "hurts") for part, why in reasons.items() if why]
-        found += [note(f"Degraded: {escaped(mode)}: {escaped(why)}", "look") for mode, why in modes.items() if why]
-        return notes(found)
+        remarks = [note(f"Not ready: {escaped(part)}: {escaped(why)}", "hurts") for part, why in reasons.items() if why]
+        remarks += [note(f"Degraded: {escaped(mode)}: {escaped(why)}", "look") for mode, why in modes.items() if why]
+        return notes(remarks)
 
 
 def sign_in() -> bytes:
-    """In place of a page for whom has no token: asks for it, and tells nothing."""
+    """The page for a request without a valid token: it asks for the token and contains no data."""
     main = (
         '<h1>A bearer token is required</h1><form id="signin"><label>Token <input type="password" name="token" '
         'autocomplete="current-password" required></label><button type="submit">Show</button>'
@@ -197,7 +198,7 @@ def _asset(path: str) -> tuple[str, bytes]:
     return "image/svg+xml", _ICON.encode()
 
 
-def _given(query: str) -> Mapping[str, str]:
+def _parameters(query: str) -> Mapping[str, str]:
     if len(query) > QUERY_MAX:
         raise InvalidInputError("query", f"has more than {QUERY_MAX} characters")
     try:

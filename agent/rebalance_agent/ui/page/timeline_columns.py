@@ -1,4 +1,4 @@
-"""What the timeline shows of each rebalance: small, and kept, since reading events back is the dear part."""
+"""The columns of the timeline, one per rebalance, cached because reading a rebalance's events back is expensive."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
-from rebalance_agent.ui.sentences.words import identity, member_names
+from rebalance_agent.ui.sentences.members import identity, member_names
 
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 
 COLUMNS_MAX = 40
-"""Rebalances of a timeline: more would be narrower than a word."""
+"""Rebalances of a timeline: more columns would be narrower than a word."""
 
 MEMBERS_MAX = 200
-"""Members of one rebalance that are kept, by their names: some three times what is drawn."""
+"""Members that are kept per rebalance, by name: about three times as many as are drawn."""
 
 GROUPS_MAX = 16
-"""Groups whose columns are kept: what a few people look at, 20 MB at the very most."""
+"""Groups whose columns are cached: as many as a few people look at, 20 MB at most."""
 
-READ_S_MAX = 0.3
-"""How long one answer may read back; what is older comes with the next one. Large groups take 0.1 s a rebalance."""
+READ_SECONDS_MAX = 0.3
+"""Seconds that one answer may spend on reading (large groups: 0.1 s per rebalance); the next answer continues."""
 
 
 class OwnedCount(NamedTuple):
-    """What a member owned: how many partitions, and a mark that is another for any other member or partitions."""
+    """Number of a member's partitions, and a hash of the member and its partitions to compare columns."""
 
     partitions: int
     mark: int
@@ -43,10 +43,10 @@ class OwnedCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimelineColumn:
-    """One rebalance, and who owned what from then on.
+    """One rebalance, and the number of partitions that each member owned from then on.
 
-    ``held`` is by what people call a member (`telling.words.member_names`): a client that restarts stays in its row.
-    ``started_ms`` is None where nobody saw the beginning; ``members``: how many there were, ``held`` may have fewer.
+    ``first``, ``last``, ``previous``: generations. ``held``: by name (`members.member_names`), so that a restarted
+    client stays in its row; at most `MEMBERS_MAX` of all ``members``. ``started_ms``: None if not observed.
     """
 
     first: int
@@ -64,29 +64,29 @@ class TimelineColumn:
 
 
 class TimelineColumns:
-    """Columns by group, those that were asked for last. Thread-safe."""
+    """A cache of columns for the groups that were requested last. Thread-safe."""
 
     def __init__(self, groups: GroupSource, clock: Clock) -> None:
-        """Nothing is read yet."""
+        """Begin empty; ``groups`` is read as columns are requested."""
         self._source = groups
         self._clock = clock
         self._lock = Lock()
         self._groups: OrderedDict[str, dict[tuple[str, int], TimelineColumn]] = OrderedDict()
 
     def of(self, group: str, lines: Sequence[Rebalance]) -> tuple[list[TimelineColumn], int]:
-        """The columns of ``lines`` (newest first), oldest first; and how many are to be read another time."""
-        wanted = [each for each in lines if each.kind is RebalanceKind.COMPLETED][:COLUMNS_MAX]
+        """Columns of ``lines`` (newest first), oldest first, and the number of rebalances that are not read yet."""
+        completed = [line for line in lines if line.kind is RebalanceKind.COMPLETED][:COLUMNS_MAX]
         with self._lock:
-            known = dict(self._groups.get(group, {}))
-        end, missing = self._clock.monotonic() + READ_S_MAX, 0
+            cached = dict(self._groups.get(group, {}))
+        end, missing = self._clock.monotonic() + READ_SECONDS_MAX, 0
         columns: dict[tuple[str, int], TimelineColumn] = {}
-        for line in wanted:
+        for line in completed:
             key = line.id, line.revision
-            found = known.get(key)
-            if found is None and self._clock.monotonic() < end:
-                found = self._read(group, line)
-            if found:
-                columns[key] = found
+            column = cached.get(key)
+            if column is None and self._clock.monotonic() < end:
+                column = self._read(group, line)
+            if column:
+                columns[key] = column
             else:
                 missing += 1
         with self._lock:
@@ -100,11 +100,11 @@ class TimelineColumns:
         try:
             event = closing_event(self._source.rebalance(group, line.id))
         except NotKnownError:
-            return None  # forgotten a moment ago
+            return None  # evicted meanwhile
         if event is None:
             return None
         names = member_names(event.members)
-        members = sorted(event.members, key=lambda each: names[identity(each)])[:MEMBERS_MAX]
+        members = sorted(event.members, key=lambda member: names[identity(member)])[:MEMBERS_MAX]
         return TimelineColumn(
             first=line.generations[0].generation if line.generations else line.generation,
             last=line.generation,
@@ -117,7 +117,7 @@ class TimelineColumns:
             moved=line.moved,
             skew_ratio=event.skew_ratio,
             members=len(event.members),
-            held={names[identity(each)]: _held(each) for each in members},
+            held={names[identity(member)]: _held(member) for member in members},
         )
 
 

@@ -1,6 +1,6 @@
-"""Which groups hurt, and why, in a few words: the order of the list. Pure.
+"""How bad a group's state is, and why, in a few words: the order of the list of groups. Pure.
 
-Its numbers are those of the alerts (``alerts/values.yaml``), so that the page and a page at night agree.
+The thresholds are those of the alerts (``alerts/values.yaml``), so that the list agrees with what pages people.
 """
 
 from __future__ import annotations
@@ -13,57 +13,57 @@ from rebalance_agent.api.shapes import GroupSummary, Rebalance, RebalanceKind
 from rebalance_agent.model.episode import Stall
 from rebalance_agent.model.group import GroupState
 from rebalance_agent.tracking.views import RunningRebalance
-from rebalance_agent.ui.sentences.words import listed, plural, printable
 from rebalance_agent.ui.svg.pieces import trigger_name
-from rebalance_agent.ui.svg.readable import TIMES, duration, name
+from rebalance_agent.ui.words import TIMES, listed, plural, printable, rounded_duration, shortened
 
 __all__ = [
     "HOUR_MS",
-    "LONG_S",
-    "NAMED",
-    "SHARED",
-    "SKEWED",
-    "STALLED_S",
+    "LONG_SECONDS_MIN",
+    "NAMED_MAX",
+    "SKEW_MEMBERS_MAX",
+    "SKEW_RATIO_MAX",
+    "STALLED_SECONDS_MIN",
     "STORM_MIN",
     "STORM_PER_MEMBER",
-    "STORM_S",
+    "STORM_SECONDS",
     "Level",
     "RecentRebalances",
     "Trouble",
-    "past",
+    "recent_rebalances",
     "standstill",
     "trouble",
 ]
 
 HOUR_MS = 3_600_000
+"""Milliseconds of the recent past that the list looks at."""
 
-LONG_S = 60.0
-"""A rebalance that runs for longer is no ordinary one: a rolling restart's take a few seconds."""
+LONG_SECONDS_MIN = 60.0
+"""Seconds after which a running rebalance hurts; those of a rolling restart take a few seconds."""
 
-SKEWED = 1.5
-"""The most that a member's load may be over its target, in a group of more members than `SHARED`."""
+SKEW_RATIO_MAX = 1.5
+"""Highest load / target of a member above which a group of more than `SKEW_MEMBERS_MAX` members is worth a look."""
 
-SHARED = 1
-"""So few members have nobody to share with."""
+SKEW_MEMBERS_MAX = 1
+"""Members of a group whose skew is ignored, since they cannot share."""
 
-STALLED_S = 5.0
-"""A stall of the last hour that consumers' users have noticed."""
+STALLED_SECONDS_MIN = 5.0
+"""Seconds of a stall in the last hour that users of the consumers probably noticed."""
 
-STORM_S = 900.0
-"""In what time rebalances count as a storm, and how long lost partitions are told."""
+STORM_SECONDS = 900.0
+"""Seconds in which rebalances count as a storm, and for which lost partitions are shown."""
 
 STORM_PER_MEMBER = 2
-"""Rebalances of each member in that time that a rolling restart explains."""
+"""Rebalances per member in `STORM_SECONDS` that a rolling restart explains."""
 
 STORM_MIN = 6
-"""Rebalances in that time that no group is blamed for, however small."""
+"""Rebalances in `STORM_SECONDS` that are no storm even in the smallest group."""
 
-NAMED = 3
-"""Flapping members that are named."""
+NAMED_MAX = 3
+"""Flapping members that are listed by name."""
 
 
 class Level(IntEnum):
-    """How much it matters."""
+    """How bad a group's state is."""
 
     WELL = 0
     LOOK = 1
@@ -71,7 +71,7 @@ class Level(IntEnum):
 
 
 class Trouble(NamedTuple):
-    """The worst of what is wrong with a group. ``weight`` orders groups of one level; ``why`` is in words."""
+    """A group's state: worst level, weight to order groups of one level, and reasons in words, the worst first."""
 
     level: Level = Level.WELL
     weight: float = 0.0
@@ -79,10 +79,10 @@ class Trouble(NamedTuple):
 
 
 class RecentRebalances(NamedTuple):
-    """What a group went through lately.
+    """A group's recent rebalances.
 
-    Rebalances in the last ``hour`` and in a ``storm``'s time, and partitions ``lost`` in that. ``stalled``: the
-    rebalance of the hour that stood still for longest, if it is one to be told.
+    ``hour``: their number in the last hour; ``storm``: in the last `STORM_SECONDS`, with ``lost`` partitions.
+    ``stalled``: the one of the hour with the longest stall, if that reached `STALLED_SECONDS_MIN`.
     """
 
     hour: int = 0
@@ -91,45 +91,51 @@ class RecentRebalances(NamedTuple):
     stalled: Rebalance | None = None
 
 
-def past(rebalances: Iterable[Rebalance], now_ms: int) -> RecentRebalances:
-    """What is said of a group's ``rebalances``."""
+def recent_rebalances(rebalances: Iterable[Rebalance], now_ms: int) -> RecentRebalances:
+    """Summarize a group's ``rebalances``; ``now_ms``: epoch milliseconds."""
     completed = [each for each in rebalances if each.kind is RebalanceKind.COMPLETED]
     hour = [each for each in completed if each.timestamp_ms >= now_ms - HOUR_MS]
-    storm = [each for each in hour if each.timestamp_ms >= now_ms - STORM_S * 1000]
-    # Of a bound only the lower end is certain.
-    stalls = [(each.stall.lower_seconds, each) for each in hour if each.stall and each.stall.lower_seconds >= STALLED_S]
+    storm = [each for each in hour if each.timestamp_ms >= now_ms - STORM_SECONDS * 1000]
+    # Only the lower end of a bound is certain.
+    stalls = [
+        (each.stall.lower_seconds, each)
+        for each in hour
+        if each.stall and each.stall.lower_seconds >= STALLED_SECONDS_MIN
+    ]
     stalled = max(stalls, key=lambda pair: pair[0])[1] if stalls else None
     return RecentRebalances(len(hour), len(storm), sum(each.lost for each in storm), stalled)
 
 
-def trouble(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Trouble:
-    """What is wrong with a group that went through all that ``lately``."""
-    found = sorted(_found(group, lately, now_ms), key=lambda each: (-each.level, -each.weight))
-    if not found:
+def trouble(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Trouble:
+    """The state of a group with its ``recent`` rebalances; ``now_ms``: epoch milliseconds."""
+    reasons = sorted(_reasons(group, recent, now_ms), key=lambda reason: (-reason.level, -reason.weight))
+    if not reasons:
         return Trouble()
-    return Trouble(found[0].level, found[0].weight, tuple(word for each in found for word in each.why))
+    return Trouble(reasons[0].level, reasons[0].weight, tuple(text for reason in reasons for text in reason.why))
 
 
-def _found(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
+def _reasons(group: GroupSummary, recent: RecentRebalances, now_ms: int) -> Iterator[Trouble]:
     if group.running:
-        # No number of seconds: the page would change with every look at it.
+        # Without the number of seconds: the page would change with every refresh.
         seconds = max(0, now_ms - group.running.started_ms) / 1000
-        level = Level.HURTS if seconds > LONG_S else Level.LOOK
-        long = f" for more than {duration(LONG_S)}" if seconds > LONG_S else ""
+        level = Level.HURTS if seconds > LONG_SECONDS_MIN else Level.LOOK
+        long = f" for more than {rounded_duration(LONG_SECONDS_MIN)}" if seconds > LONG_SECONDS_MIN else ""
         yield Trouble(level, 1_000 + seconds, (f"rebalances{long}, {standstill(group.running)}",))
     elif group.unassigned and group.members:
         yield Trouble(Level.HURTS, 900, (f"{plural(group.unassigned, 'partition')} without an owner",))
-    if lately.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
-        yield Trouble(Level.HURTS, 500 + lately.storm, (f"storm: {lately.storm} rebalances in {duration(STORM_S)}",))
-    if lately.stalled and lately.stalled.stall:
-        yield Trouble(Level.LOOK, 300 + lately.stalled.stall.seconds, (_stall(lately.stalled, lately.stalled.stall),))
-    if lately.lost:
-        yield Trouble(Level.LOOK, 200, (f"a member failed that had {plural(lately.lost, 'partition')}",))
-    if group.skew_ratio is not None and group.skew_ratio > SKEWED and group.members > SHARED:
+    if recent.storm > max(STORM_PER_MEMBER * group.members, STORM_MIN):
+        yield Trouble(
+            Level.HURTS, 500 + recent.storm, (f"storm: {recent.storm} rebalances in {rounded_duration(STORM_SECONDS)}",)
+        )
+    if recent.stalled and recent.stalled.stall:
+        yield Trouble(Level.LOOK, 300 + recent.stalled.stall.seconds, (_stall(recent.stalled, recent.stalled.stall),))
+    if recent.lost:
+        yield Trouble(Level.LOOK, 200, (f"a member failed that had {plural(recent.lost, 'partition')}",))
+    if group.skew_ratio is not None and group.skew_ratio > SKEW_RATIO_MAX and group.members > SKEW_MEMBERS_MAX:
         times = f"{group.skew_ratio:.1f}{TIMES}"
         yield Trouble(Level.LOOK, 100 + group.skew_ratio, (f"the fullest member has {times} its share",))
     if group.flapping:
-        who = listed([name(printable(each), 60) for each in group.flapping], NAMED)
+        who = listed([shortened(printable(each), 60) for each in group.flapping], NAMED_MAX)
         yield Trouble(Level.LOOK, 250, (f"comes and goes again and again: {who}",))
     if group.idle_members:
         number = group.idle_members
@@ -139,7 +145,7 @@ def _found(group: GroupSummary, lately: RecentRebalances, now_ms: int) -> Iterat
 
 
 def standstill(running: RunningRebalance) -> str:
-    """How many partitions stand still while it runs."""
+    """The number of partitions that are stalled by the running rebalance, in words."""
     number = running.stalled_partitions
     return (
         f"{plural(number, 'partition')} {'stands' if number == 1 else 'stand'} still"
@@ -150,8 +156,8 @@ def standstill(running: RunningRebalance) -> str:
 
 def _stall(rebalance: Rebalance, stall: Stall) -> str:
     slowest = rebalance.slowest
-    # Who is named kept the others for most of it.
+    # The slowest member is named only if the others waited for it most of the time.
     named = slowest and (slowest.seconds or 0) >= stall.seconds / 2
-    waited = f", waiting for {name(printable(slowest.client_id), 60)}" if slowest and named else ""
+    waited = f", waiting for {shortened(printable(slowest.client_id), 60)}" if slowest and named else ""
     why = f": {trigger_name(rebalance.trigger)}" if rebalance.trigger else ""
-    return f"stood still for {duration(stall.seconds)}{why}{waited}"
+    return f"stood still for {rounded_duration(stall.seconds)}{why}{waited}"

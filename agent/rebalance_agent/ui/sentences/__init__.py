@@ -1,1 +1,7 @@
-"""Groups and their rebalances in words: what `explain`, `watch` and the agent's own page say. Pure."""
+"""Groups and their rebalances in sentences and table rows, for `explain`, `watch` and the agent's page. Pure.
+
+- ``explanation``: the last rebalances of a group, from ``scene`` (one rebalance with its context), ``causes`` (why it
+  came) and ``advice`` (what would have helped).
+- ``group_detail``: headline, members, rebalances and moves of one group as rows.
+- ``members``: names of members and moves of partitions between them.
+"""

@@ -1,4 +1,4 @@
-"""Why a rebalance happened, in a sentence with names. Pure."""
+"""The causes of a rebalance as one sentence, with the names of members and topics. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
+from rebalance_agent.ui.sentences.members import identity
 from rebalance_agent.ui.sentences.scene import Scene
-from rebalance_agent.ui.sentences.words import identity, listed, plural, printable
+from rebalance_agent.ui.words import listed, plural, printable
 
 __all__ = ["why"]
 
 
 def why(scene: Scene) -> str:
-    """One sentence with every cause."""
+    """One sentence with every cause of the rebalance."""
     parts = [_CAUSES[cause](scene) for cause in scene.closing.causes]
     return f"Why: {'; '.join(dict.fromkeys(parts))}."
 
@@ -23,11 +24,11 @@ def _started(scene: Scene) -> str:
 
 
 def _failed(scene: Scene) -> str:
-    return f"{_all(scene, [each for each in scene.gone if not _said_goodbye(scene, each)])} failed, without a word"
+    return f"{_all(scene, [each for each in scene.gone if not _reported_leaving(scene, each)])} failed, without a word"
 
 
 def _left(scene: Scene) -> str:
-    leavers = [each for each in scene.gone if _said_goodbye(scene, each)]
+    leavers = [each for each in scene.gone if _reported_leaving(scene, each)]
     return f"{_all(scene, leavers or scene.gone)} left{_reasons(scene, leavers)}"
 
 
@@ -80,9 +81,11 @@ def _partitions_changed(scene: Scene) -> str:
 
 
 def _rejoined(scene: Scene) -> str:
-    joined = (event for member in scene.closing.members for event in scene.said(member.member_id, [Callback.ASSIGNED]))
+    joined = (
+        event for member in scene.closing.members for event in scene.reports_of(member.member_id, [Callback.ASSIGNED])
+    )
     reasons = {event.reason for event in joined if event.generation == scene.closing.generation}
-    return f"members rejoined although nothing had changed{_told(reasons)}"
+    return f"members rejoined although nothing had changed{_in_brackets(reasons)}"
 
 
 _CAUSES: Mapping[Trigger, Callable[[Scene], str]] = {
@@ -101,19 +104,19 @@ _CAUSES: Mapping[Trigger, Callable[[Scene], str]] = {
 }
 
 
-def _said_goodbye(scene: Scene, member: MemberSnapshot) -> bool:
-    return bool(scene.said(member.member_id, [Callback.LEFT, Callback.REVOKED]))
+def _reported_leaving(scene: Scene, member: MemberSnapshot) -> bool:
+    return bool(scene.reports_of(member.member_id, [Callback.LEFT, Callback.REVOKED]))
 
 
 def _reasons(scene: Scene, leavers: list[MemberSnapshot]) -> str:
-    # What stands with an assignment is why the member had joined.
+    # The reason in an assigned report is why the member joined, not why it left.
     ended = frozenset(Callback) - {Callback.ASSIGNED}
-    return _told({each.reason for member in leavers for each in scene.said(member.member_id, ended)})
+    return _in_brackets({report.reason for member in leavers for report in scene.reports_of(member.member_id, ended)})
 
 
-def _told(reasons: Iterable[str | None]) -> str:
-    told = sorted(printable(reason) for reason in reasons if reason)
-    return f" ({listed(told, 3)})" if told else ""
+def _in_brackets(reasons: Iterable[str | None]) -> str:
+    texts = sorted(printable(reason) for reason in reasons if reason)
+    return f" ({listed(texts, 3)})" if texts else ""
 
 
 def _stayed(scene: Scene) -> list[tuple[MemberSnapshot, MemberSnapshot]]:
@@ -124,7 +127,7 @@ def _stayed(scene: Scene) -> list[tuple[MemberSnapshot, MemberSnapshot]]:
 def _all(scene: Scene, members: list[MemberSnapshot]) -> str:
     if not members:
         return "a member"
-    few = len(members) <= 3  # noqa: PLR2004 - more with all their hosts are no sentence
+    few = len(members) <= 3  # noqa: PLR2004 - with their hosts, more would be no readable sentence
     names = sorted(scene.described(each) if few else scene.name(each) for each in members)
     return listed(names)
 

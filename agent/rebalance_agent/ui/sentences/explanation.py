@@ -1,9 +1,7 @@
-"""The last rebalances of a group in sentences. Pure: the same events give the same text."""
+"""The last rebalances of one group in sentences. Pure and deterministic."""
 
 from __future__ import annotations
 
-import textwrap
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,8 +14,9 @@ from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
+from rebalance_agent.ui.sentences.members import moves
 from rebalance_agent.ui.sentences.scene import Scene, scenes
-from rebalance_agent.ui.sentences.words import duration, listed, moment, moves, plural, printable
+from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 
 __all__ = [
     "LAST_MAX",
@@ -25,89 +24,87 @@ __all__ = [
     "Paragraph",
     "explain",
     "explain_rebalances",
+    "explanation_of",
     "paragraphs",
-    "tell",
     "whole_rebalances",
 ]
 
 LAST_MAX = 50
-"""Rebalances of one text: as many as an agent remembers of a group."""
+"""Rebalances of one text: as many as an agent keeps of a group."""
 
 REPORTS_MAX = 20_000
-"""Members' reports that are kept to look for those of the last rebalances."""
+"""Reports of members that are kept while a file of events is searched for its last rebalances."""
 
-SLOW_S = 0.1
-"""A member that is ready sooner kept nobody waiting."""
+SLOW_SECONDS_MIN = 0.1
+"""A slowest member that took less is not mentioned."""
 
-WIDTH = 100
-
-WAYS_MAX = 6
-"""Ways of partitions that are named one by one; more are counted."""
+MOVES_LISTED_MAX = 6
+"""Moves (topic, giver, taker) that are listed; the partitions of further ones are counted."""
 
 
 def explain(events: Iterable[Event], last: int = 3) -> str:
-    """The ``last`` rebalances among one group's ``events`` (in order), oldest first, and what to do about them."""
+    """Text of the ``last`` rebalances in one group's ``events`` (in order), oldest first, with advice."""
     details, rollouts = whole_rebalances(events, last)
     return explain_rebalances(details, rollouts, last)
 
 
 def explain_rebalances(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> str:
-    """As `explain`, of rebalances newest first; one more than ``last`` tells what the oldest one began from."""
+    """As `explain`, from rebalances newest first; one more than ``last`` gives the oldest one its state before."""
     return "\n\n".join(paragraphs(details, rollouts, last)) + "\n"
 
 
 def paragraphs(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> list[str]:
-    """One text for each rebalance, oldest first, then for each rollout that they belong to, then the advice."""
-    told = tell(details, rollouts, last)
-    texts = [_wrapped(each.heading, each.text) for each in told.rebalances]
-    texts += [_wrapped("", each) for each in told.rollouts]
-    return texts + ([_wrapped("", f"Advice: {told.advice}")] if told.advice else [])
+    """One text per rebalance, oldest first, then per rollout that they belong to, then the advice."""
+    explanation = explanation_of(details, rollouts, last)
+    texts = [_wrapped(rebalance.heading, rebalance.text) for rebalance in explanation.rebalances]
+    texts += [_wrapped("", rollout) for rollout in explanation.rollouts]
+    return texts + ([_wrapped("", f"Advice: {explanation.advice}")] if explanation.advice else [])
 
 
 class Paragraph(NamedTuple):
-    """One rebalance: when and which, and what is to be said of it, first why it came."""
+    """One rebalance: a heading (time, generation, assignor) and sentences, the cause first."""
 
     heading: str
     sentences: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """The sentences in a row."""
+        """The sentences, joined by blanks."""
         return " ".join(self.sentences)
 
 
 class Explanation(NamedTuple):
-    """Rebalances and rollouts oldest first; ``advice`` is empty where nothing is certain."""
+    """Rebalances and rollouts, oldest first, and one sentence of advice, which is empty if nothing is certain."""
 
     rebalances: tuple[Paragraph, ...]
     rollouts: tuple[str, ...]
     advice: str
 
 
-def tell(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
-    """What is said of the ``last`` of ``details`` (newest first), and of the rollouts that they belong to."""
+def explanation_of(details: Sequence[RebalanceDetail], rollouts: Sequence[Event], last: int) -> Explanation:
+    """Explain the ``last`` of ``details`` (newest first), and the rollouts that they belong to."""
     shown = scenes(details, last)
     since = min((scene.closing.timestamp_ms for scene in shown), default=0)
-    deploys = [each for each in rollouts if isinstance(each, RolloutEvent) and each.timestamp_ms >= since]
+    deploys = [event for event in rollouts if isinstance(event, RolloutEvent) and event.timestamp_ms >= since]
     return Explanation(
         tuple(Paragraph(_heading(scene), tuple(_sentences(scene))) for scene in shown),
-        tuple(_rollout(each) for each in reversed(deploys)),
+        tuple(map(_rollout, reversed(deploys))),
         advice(shown),
     )
 
 
 def whole_rebalances(events: Iterable[Event], last: int) -> tuple[list[RebalanceDetail], list[Event]]:
-    """Events of one group, in order -> its rebalances newest first, one more than ``last``; and its rollouts."""
+    """Events of one group, in order -> its last rebalances newest first, one more than ``last``, and its rollouts."""
     history = EpisodeHistory(HistoryLimits(rebalances=2 * last + 2, reports=REPORTS_MAX))
     group = None
     for event in events:
         group = event.group
         history.observe(event)
-    known = history.rebalances(group) if group is not None else None
-    if known is None or group is None:
+    remembered = history.rebalances(group) if group is not None else None
+    if remembered is None or group is None:
         return [], []
-    details = [history.rebalance(group, each.id) for each in known.rebalances]
-    return [each for each in details if each], list(known.rollouts)
+    details = [history.rebalance(group, rebalance.id) for rebalance in remembered.rebalances]
+    return [detail for detail in details if detail], list(remembered.rollouts)
 
 
 def _heading(scene: Scene) -> str:
@@ -138,7 +135,7 @@ def _sentences(scene: Scene) -> Iterator[str]:
 
 
 def _course(scene: Scene) -> Iterator[str]:
-    """How it went: its phases, follow-ups, and what came to nothing."""
+    """The course of the rebalance: aborted generations, follow-ups, phases."""
     if scene.aborted:
         numbers = listed([str(each) for each in scene.aborted])
         noun = "Generation" if len(scene.aborted) == 1 else "Generations"
@@ -169,16 +166,16 @@ def _course(scene: Scene) -> Iterator[str]:
 def _slow(scene: Scene) -> Iterator[str]:
     closing = scene.closing
     member = scene.by_id.get(closing.slowest_member_id or "")
-    if member is None or (closing.slowest_seconds or 0) < SLOW_S:
+    if member is None or (closing.slowest_seconds or 0) < SLOW_SECONDS_MIN:
         return
-    callbacks = scene.said(member.member_id, [Callback.REVOKED, Callback.LOST])
+    callbacks = scene.reports_of(member.member_id, [Callback.REVOKED, Callback.LOST])
     ran = max(0, callbacks[0].timestamp_ms - callbacks[0].started_ms) / 1000 if callbacks else 0
-    told = f", of which its {callbacks[0].callback} callback ran {duration(ran)}" if callbacks else ""
+    part = f", of which its {callbacks[0].callback} callback ran {duration(ran)}" if callbacks else ""
     name, waited = scene.name(member), duration(closing.slowest_seconds or 0)
     if closing.group_type is GroupType.CLASSIC:
-        yield f"{name} was the last to be ready, {waited} after the start{told}."
+        yield f"{name} was the last to be ready, {waited} after the start{part}."
     else:
-        yield f"{name} took longest to give up what it was asked for: {waited}{told}."
+        yield f"{name} took longest to give up what it was asked for: {waited}{part}."
 
 
 def _cost(scene: Scene) -> Iterator[str]:
@@ -202,8 +199,8 @@ def _cost(scene: Scene) -> Iterator[str]:
 def _span(stall: Stall) -> str:
     if stall.basis is Basis.EXACT:
         return f"{duration(stall.seconds)} at the longest, as the members themselves measured it"
-    least, most = duration(stall.lower_seconds), duration(stall.seconds)
-    span = most if least == most else f"{least} to {most}" if stall.lower_seconds else f"up to {most}"
+    lower, upper = duration(stall.lower_seconds), duration(stall.seconds)
+    span = upper if lower == upper else f"{lower} to {upper}" if stall.lower_seconds else f"up to {upper}"
     return f"{span} at the longest (not all members report, so this is what the coordinator's records allow)"
 
 
@@ -217,15 +214,14 @@ def _moved(scene: Scene) -> Iterator[str]:
     if scene.before is None:
         yield f"{plural(closing.moved, 'partition')} moved."
     else:
-        ways = [each for each in moves(scene.before.members, closing.members) if each.giver and each.taker]
-        told = [
-            f"{printable(way.topic)} {to_ranges(way.partitions)} from {scene.names[way.giver or '']} "
-            f"to {scene.names[way.taker or '']}"
-            for way in ways[:WAYS_MAX]
+        moved = [move for move in moves(scene.before.members, closing.members) if move.giver and move.taker]
+        texts = [
+            f"{printable(move.topic)} {to_ranges(move.partitions)} from {scene.names[move.giver or '']} "
+            f"to {scene.names[move.taker or '']}"
+            for move in moved[:MOVES_LISTED_MAX]
         ]
-        rest = Counter(len(way.partitions) for way in ways[WAYS_MAX:])
-        more = sum(size * number for size, number in rest.items())
-        yield f"{plural(closing.moved, 'partition')} moved: {'; '.join(told)}" + (
+        more = sum(len(move.partitions) for move in moved[MOVES_LISTED_MAX:])
+        yield f"{plural(closing.moved, 'partition')} moved: {'; '.join(texts)}" + (
             f"; and {more} more." if more else "."
         )
     if closing.needed is not None and closing.moved > closing.needed:
@@ -252,13 +248,4 @@ def _has(number: int) -> str:
 
 
 def _wrapped(heading: str, text: str) -> str:
-    # Names are left whole: people copy them.
-    body = textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent="  " * bool(heading),
-        subsequent_indent="  " * bool(heading),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return f"{heading}\n{body}" if heading else body
+    return f"{heading}\n{wrapped(text, '  ')}" if heading else wrapped(text)

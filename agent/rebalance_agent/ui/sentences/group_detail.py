@@ -1,4 +1,4 @@
-"""One group more closely: rows and sentences of what an agent answers."""
+"""One group in detail: headline, and rows of its members, rebalances and moves, from an agent's answers. Pure."""
 
 from __future__ import annotations
 
@@ -8,18 +8,8 @@ from dataclasses import dataclass
 from rebalance_agent.api.shapes import GroupDetail, GroupMember, Rebalance, RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import GenerationEvent
 from rebalance_agent.model.partitions import claimed_partitions, to_ranges
-from rebalance_agent.ui.sentences.words import (
-    UNKNOWN,
-    ago,
-    duration,
-    identity,
-    member_names,
-    moves,
-    partitions_text,
-    plural,
-    printable,
-    stall_text,
-)
+from rebalance_agent.ui.sentences.members import identity, member_names, moves, partitions_text
+from rebalance_agent.ui.words import UNKNOWN, ago, duration, plural, printable, stall_text
 
 __all__ = [
     "MOVE_HEADINGS",
@@ -37,13 +27,13 @@ __all__ = [
 REBALANCE_HEADINGS = ("when", "gen", "trigger", "stall", "stalled p·s", "moved", "slowest", "members")
 MOVE_HEADINGS = ("topic", "partitions", "from", "to")
 
-_PLACES = ("node", "workload", "image")
-"""Of `Workload`, besides the pod, by which members are called: a column each where some member's sidecar tells it."""
+_WORKLOAD_COLUMNS = ("node", "workload", "image")
+"""Attributes of `Workload` that get a column if some member has them; the pod is the member's name already."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupCloseUp:
-    """A group, its last rebalances newest first, and whole: the last completed one and the one before it."""
+    """A group with its last rebalances, newest first, and the events of the last two completed ones."""
 
     detail: GroupDetail
     rebalances: tuple[Rebalance, ...]
@@ -52,19 +42,19 @@ class GroupCloseUp:
 
 
 def closing_event(detail: RebalanceDetail | None) -> GenerationEvent | None:
-    """The event that speaks for the whole rebalance."""
+    """The event of the rebalance's last generation; None if it has none."""
     events = detail.events if detail else ()
     return next((each for each in reversed(events) if isinstance(each, GenerationEvent)), None)
 
 
-def headline(closer: GroupCloseUp) -> str:
-    """Two lines: what the group is, and how it fares."""
-    summary, counters = closer.detail.summary, closer.detail.counters
+def headline(close_up: GroupCloseUp) -> str:
+    """Two lines: the group's kind and present state, and its totals."""
+    summary, counters = close_up.detail.summary, close_up.detail.counters
     parts = (summary.group_type, summary.assignor and printable(summary.assignor), summary.protocol)
     kind = ", ".join(str(part) for part in parts if part)
     running = summary.running
     state = (
-        f"{summary.state} for {duration(max(0, closer.detail.now_ms - running.started_ms) / 1000)}, "
+        f"{summary.state} for {duration(max(0, close_up.detail.now_ms - running.started_ms) / 1000)}, "
         f"{plural(running.stalled_partitions, 'partition')} stand still"
         if running
         else str(summary.state)
@@ -86,22 +76,22 @@ def headline(closer: GroupCloseUp) -> str:
     return f"{', '.join(facts)}\n{', '.join(totals)}"
 
 
-def rebalance_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Under `REBALANCE_HEADINGS`, newest first."""
-    names = names_by_id(closer)
-    return [_rebalance_row(each, closer.detail.now_ms, names) for each in closer.rebalances]
+def rebalance_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
+    """Rows under `REBALANCE_HEADINGS`, newest first."""
+    names = names_by_id(close_up)
+    return [_rebalance_row(rebalance, close_up.detail.now_ms, names) for rebalance in close_up.rebalances]
 
 
-def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Headings and rows, the most loaded first."""
-    members = closer.detail.members
+def member_table(close_up: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Headings and rows of the members, the most loaded first."""
+    members = close_up.detail.members
     names = member_names(members)
     ordered = sorted(members, key=lambda each: (-(each.partitions or 0), names[identity(each)]))
-    places = [place for place in _PLACES if any(_place(each, place) for each in members)]
+    columns = [column for column in _WORKLOAD_COLUMNS if any(_workload(member, column) for member in members)]
     rows = [
         (
             names[identity(each)],
-            *(printable(_place(each, place) or UNKNOWN) for place in places),
+            *(printable(_workload(each, column) or UNKNOWN) for column in columns),
             printable(each.client_id),
             printable(each.host),
             UNKNOWN if each.partitions is None else str(each.partitions),
@@ -110,13 +100,13 @@ def member_table(closer: GroupCloseUp) -> tuple[tuple[str, ...], list[tuple[str,
         )
         for each in ordered
     ]
-    return ("member", *places, "client id", "host", "partitions", "target", "owns"), rows
+    return ("member", *columns, "client id", "host", "partitions", "target", "owns"), rows
 
 
-def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
-    """Under `MOVE_HEADINGS`: what the last rebalance moved; none where nothing moved or nobody knows."""
-    last, before = closing_event(closer.last), closing_event(closer.before)
-    if last is None or before is None or not _follows(closer):
+def move_rows(close_up: GroupCloseUp) -> list[tuple[str, ...]]:
+    """Rows under `MOVE_HEADINGS`: moves of the last rebalance; none if nothing moved or the state before is unknown."""
+    last, before = closing_event(close_up.last), closing_event(close_up.before)
+    if last is None or before is None or not _follows(close_up):
         return []
     names = {**member_names(before.members), **member_names(last.members)}
     return [
@@ -130,36 +120,36 @@ def move_rows(closer: GroupCloseUp) -> list[tuple[str, ...]]:
     ]
 
 
-def moves_title(closer: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
-    """What the table of moves shows, or why it is empty."""
-    last = closing_event(closer.last)
+def moves_title(close_up: GroupCloseUp, rows: Sequence[tuple[str, ...]]) -> str:
+    """Title of the table of moves, or why there is none. ``rows``: of `move_rows`."""
+    last = closing_event(close_up.last)
     if last is None:
         return "moves: no rebalance has settled since this agent watches"
-    if not _follows(closer):
+    if not _follows(close_up):
         return f"moves to generation {last.generation}: unknown, since nobody watched the generation before it"
     number = sum(claimed_partitions(ranges) for _, ranges, *_ in rows)
     return f"moves from generation {last.previous_generation} to {last.generation}: {plural(number, 'partition')}"
 
 
-def _place(member: GroupMember, place: str) -> str | None:
-    return getattr(member.where, place) if member.where else None
+def _workload(member: GroupMember, attribute: str) -> str | None:
+    return getattr(member.where, attribute) if member.where else None
 
 
-def _follows(closer: GroupCloseUp) -> bool:
-    last, before = closing_event(closer.last), closing_event(closer.before)
-    first = closer.last.rebalance.previous_generation if closer.last else None
+def _follows(close_up: GroupCloseUp) -> bool:
+    last, before = closing_event(close_up.last), closing_event(close_up.before)
+    first = close_up.last.rebalance.previous_generation if close_up.last else None
     return last is not None and before is not None and before.generation == first
 
 
-def names_by_id(closer: GroupCloseUp) -> dict[str, str]:
-    """What members of now and of the last rebalances are called, by member id."""
+def names_by_id(close_up: GroupCloseUp) -> dict[str, str]:
+    """Member id -> name, for the members of now and of the last two rebalances."""
     names: dict[str, str] = {}
-    for event in (closing_event(closer.before), closing_event(closer.last)):
+    for event in (closing_event(close_up.before), closing_event(close_up.last)):
         if event:
-            called = member_names(event.members)
-            names |= {each.member_id: called[identity(each)] for each in event.members}
-    called = member_names(closer.detail.members)
-    return names | {each.member_id: called[identity(each)] for each in closer.detail.members}
+            by_identity = member_names(event.members)
+            names |= {member.member_id: by_identity[identity(member)] for member in event.members}
+    by_identity = member_names(close_up.detail.members)
+    return names | {member.member_id: by_identity[identity(member)] for member in close_up.detail.members}
 
 
 def _rebalance_row(each: Rebalance, now_ms: int, names: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,4 +1,5 @@
-"""SVG and HTML pieces: canvas, legends, numbers and names as people read them. Pure; all text is escaped.
+"""SVG and HTML pieces that pages and reports share. Pure; all text is escaped.
 
-``look.css`` has the colours and marks, ``tips.js`` the tooltips, which work with the pointer and with the arrow keys.
+``canvas``: marks, scales and axes. ``pieces``: legends, figures and tables. ``assets``: reads files shipped with
+the code. ``look.css``: colours and marks. ``tips.js``: tooltips, for the pointer and for the arrow keys.
 """

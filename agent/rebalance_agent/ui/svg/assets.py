@@ -1,4 +1,4 @@
-"""Files that come with the code and are written into pages, or served beside them."""
+"""Reads style sheets and scripts that are shipped with the code, to serve them or to write them into pages."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ __all__ = ["asset"]
 
 
 def asset(file: str, package: str = __package__) -> str:
-    """The text of one file of ``package``."""
+    """The text of ``file`` in ``package``, without surrounding blanks."""
     return files(package).joinpath(file).read_text(encoding="utf-8").strip()

@@ -1,6 +1,6 @@
-"""SVG marks, scales and axes: the little that plots of a report need. Numbers in, escaped text out.
+"""SVG marks, scales and axes for charts. Numbers in, escaped SVG out.
 
-A mark with a ``tip`` is explained when the pointer is over it, or the arrow keys come to it (``report.js``).
+A mark with a ``tip`` shows that text when the pointer is over it or the arrow keys reach it (``tips.js``).
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped
 
 __all__ = ["MARGIN_LEFT", "Canvas", "Scale", "nice_ticks"]
 
 MARGIN_LEFT = 62.0
-"""Room for the words of a vertical axis."""
+"""Width in SVG units of the labels left of a vertical axis."""
 
 _STEPS = (1, 2, 2.5, 5, 10)
 _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200, 86_400)
@@ -22,94 +22,94 @@ _TIME_STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200,
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From values to places: ``least`` is at ``begins``, ``most`` at ``ends``; what is beyond stays at the end."""
+    """A linear map to coordinates: ``value_min`` -> ``start``, ``value_max`` -> ``end``; other values are clamped."""
 
-    least: float
-    most: float
-    begins: float
-    ends: float
+    value_min: float
+    value_max: float
+    start: float
+    end: float
 
     def __call__(self, value: float) -> float:
-        """Where ``value`` is."""
-        span = self.most - self.least or 1.0
-        place = min(max((value - self.least) / span, 0.0), 1.0)
-        return self.begins + place * (self.ends - self.begins)
+        """The coordinate of ``value``."""
+        span = self.value_max - self.value_min or 1.0
+        fraction = min(max((value - self.value_min) / span, 0.0), 1.0)
+        return self.start + fraction * (self.end - self.start)
 
 
-def nice_ticks(most: float, wanted: int = 4, *, seconds: bool = False) -> list[float]:
-    """Round values from 0 to beyond ``most``, about as many as ``wanted``; of ``seconds``, round as clocks are."""
-    if not most > 0:
+def nice_ticks(value_max: float, intervals: int = 4, *, seconds: bool = False) -> list[float]:
+    """Round values from 0 to at least ``value_max``, about ``intervals`` apart; with ``seconds``, round times."""
+    if not value_max > 0:
         return [0.0, 1.0]
-    raw = most / wanted
+    raw = value_max / intervals
     if seconds and 1 <= raw <= _TIME_STEPS[-1]:
-        step: float = next(each for each in _TIME_STEPS if each >= raw)
+        step: float = next(size for size in _TIME_STEPS if size >= raw)
     else:
         unit = 86_400.0 if seconds and raw > 1 else 1.0
         power = 10.0 ** math.floor(math.log10(raw / unit)) * unit
-        step = next(each * power for each in _STEPS if each * power >= raw * (1 - 1e-9))
-    return [number * step for number in range(math.ceil(most / step - 1e-9) + 1)]
+        step = next(size * power for size in _STEPS if size * power >= raw * (1 - 1e-9))
+    return [number * step for number in range(math.ceil(value_max / step - 1e-9) + 1)]
 
 
 @dataclass(slots=True)
 class Canvas:
-    """One picture of so many units; it is as wide as its place in the page allows."""
+    """One SVG picture of ``width`` by ``height`` units; the page scales it to the width that is available."""
 
     width: float
     height: float
     parts: list[str] = field(default_factory=list)
 
     def rect(self, x: float, y: float, width: float, height: float, kind: str, tip: str = "", more: str = "") -> None:
-        """A box of class ``kind``."""
+        """Add a box of CSS class ``kind``; ``more``: further attributes, already escaped."""
         self.parts.append(
             f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(max(height, 0))}" class="{kind}"'
             f"{_tip(tip)}{more}/>"
         )
 
     def line(self, x1: float, y1: float, x2: float, y2: float, kind: str) -> None:
-        """A straight line."""
+        """Add a straight line."""
         self.parts.append(f'<path d="M{_n(x1)} {_n(y1)}L{_n(x2)} {_n(y2)}" class="{kind}"/>')
 
     def path(self, points: Iterable[tuple[float, float]], kind: str, *, steps: bool = False) -> None:
-        """A line through all points; in ``steps`` it goes across first and then up or down."""
-        words: list[str] = []
+        """Add a line through all points; with ``steps``, each point is reached horizontally, then vertically."""
+        commands: list[str] = []
         for x, y in points:
-            if not words:
-                words.append(f"M{_n(x)} {_n(y)}")
+            if not commands:
+                commands.append(f"M{_n(x)} {_n(y)}")
             else:
-                words.append(f"H{_n(x)}V{_n(y)}" if steps else f"L{_n(x)} {_n(y)}")
-        if words:
-            self.parts.append(f'<path d="{"".join(words)}" class="{kind}"/>')
+                commands.append(f"H{_n(x)}V{_n(y)}" if steps else f"L{_n(x)} {_n(y)}")
+        if commands:
+            self.parts.append(f'<path d="{"".join(commands)}" class="{kind}"/>')
 
     def dot(self, x: float, y: float, radius: float, kind: str, tip: str = "", more: str = "") -> None:
-        """A disc."""
+        """Add a filled circle."""
         self.parts.append(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="{_n(radius)}" class="{kind}"{_tip(tip)}{more}/>')
 
     def text(self, x: float, y: float, text: str, kind: str = "", *, anchor: str = "", limit: int = 0) -> None:
-        """Words; ``limit``: how many characters there is room for."""
+        """Add text; ``limit``: characters that fit, 0 for any number."""
         shown = text if not limit or len(text) <= limit else text[: max(1, limit - 1)] + "…"
         where = f' text-anchor="{anchor}"' if anchor else ""
         look = f' class="{kind}"' if kind else ""
         self.parts.append(f'<text x="{_n(x)}" y="{_n(y)}"{look}{where}>{escaped(shown)}</text>')
 
-    def y_axis(self, scale: Scale, ticks: Sequence[float], words: Callable[[float], str], right: float) -> None:
-        """Lines across, with their values at the left."""
+    def y_axis(self, scale: Scale, ticks: Sequence[float], label: Callable[[float], str], right: float) -> None:
+        """Add a horizontal line for each tick, with its label at the left."""
         for tick in ticks:
             y = scale(tick)
             self.line(MARGIN_LEFT, y, right, y, "zero" if not tick else "grid")
-            self.text(MARGIN_LEFT - 7, y + 4, words(tick), "tick", anchor="end")
+            self.text(MARGIN_LEFT - 7, y + 4, label(tick), "tick", anchor="end")
 
-    def x_labels(self, places: Iterable[tuple[float, str]], y: float) -> None:
-        """Words below, each in the middle of its place; those that would touch another are left out."""
+    def x_labels(self, labels: Iterable[tuple[float, str]], y: float) -> None:
+        """Add labels (x, text) at ``y``, centred; labels that would overlap the one before are left out."""
         free_from = -math.inf
-        for x, word in places:
-            half = len(word) * 3.4 + 5
+        for x, text in labels:
+            half = len(text) * 3.4 + 5
             if x - half < free_from or x + half > self.width:
                 continue
-            self.text(x, y, word, "tick", anchor="middle")
+            self.text(x, y, text, "tick", anchor="middle")
             free_from = x + half
 
     def svg(self, title: str, description: str, more: str = "") -> str:
-        """The whole picture; the arrow keys lead through what it explains. ``more``: further attributes."""
+        """The picture as an SVG element; the arrow keys move between its tips. ``more``: further attributes."""
         return (
             f'<svg viewBox="0 0 {_n(self.width)} {_n(self.height)}" role="img" tabindex="0"{more} '
             f'aria-label="{escaped(title)}: {escaped(description)}">{"".join(self.parts)}</svg>'
@@ -121,5 +121,5 @@ def _tip(text: str) -> str:
 
 
 def _n(value: float) -> str:
-    """A coordinate, to a tenth: enough for any screen, and short."""
+    """A coordinate to a tenth of a unit: finer than any screen, and short."""
     return f"{value:.1f}".removesuffix(".0")

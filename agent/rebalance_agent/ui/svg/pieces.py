@@ -1,16 +1,16 @@
-"""Pieces of pages: triggers in words and colours, legends, figures with their table, plain tables."""
+"""HTML pieces: names and CSS classes of triggers, legends, figures with a data table, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from rebalance_agent.model.episode import Trigger
-from rebalance_agent.ui.svg.readable import escaped
+from rebalance_agent.ui.words import escaped
 
 __all__ = ["TABLE_ROWS_MAX", "figure", "legend", "table", "trigger_class", "trigger_name"]
 
 TABLE_ROWS_MAX = 60
-"""Rows of a picture's own table: it is there to be read, not to be searched."""
+"""Rows of a figure's data table: it is for reading; all rows are in the pipeline's tables."""
 
 _NAMES = {
     Trigger.GROUP_STARTED: "group started",
@@ -29,18 +29,18 @@ _NAMES = {
 
 
 def trigger_name(trigger: str) -> str:
-    """A trigger in words; one of a newer release by its own name."""
+    """A trigger in words; an unknown one, of a newer release, by its own name."""
     return _NAMES[Trigger(trigger)] if trigger in _NAMES else trigger
 
 
 def trigger_class(trigger: str) -> str:
-    """The class with a trigger's colour."""
-    known = Trigger(trigger) if trigger in _NAMES else Trigger.UNKNOWN
-    return f"t-{known.value.replace('_', '-')}"
+    """The CSS class with a trigger's colour."""
+    shown = Trigger(trigger) if trigger in _NAMES else Trigger.UNKNOWN
+    return f"t-{shown.value.replace('_', '-')}"
 
 
 def legend(entries: Iterable[tuple[str, str]]) -> str:
-    """(class, words) in a line."""
+    """A legend in one line; ``entries``: (CSS class, text)."""
     items = "".join(
         f'<li><svg viewBox="0 0 12 12" aria-hidden="true"><rect width="12" height="12" rx="3" class="{kind}"/></svg>'
         f"{escaped(words)}</li>"
@@ -58,8 +58,8 @@ def figure(
     data: tuple[Sequence[str], Sequence[Sequence[str]]] | None = None,
     wide: bool = False,
 ) -> str:
-    """A picture under its title, with what it ``says`` and its ``data`` (headings, rows) as a table to open."""
-    told = f"<p>{escaped(says)}</p>" if says else ""
+    """A figure: title, what the picture ``says``, picture, HTML ``below``, and ``data`` (headings, rows) to unfold."""
+    description = f"<p>{escaped(says)}</p>" if says else ""
     rows = ""
     if data and data[1]:
         left_out = len(data[1]) - TABLE_ROWS_MAX
@@ -67,14 +67,16 @@ def figure(
         shown = table(data[0], data[1][:TABLE_ROWS_MAX])
         rows = f'<details class="data"><summary>as a table</summary>{shown}{more}</details>'
     kind = ' class="wide"' if wide else ""
-    return f"<figure{kind}><figcaption><h3>{escaped(title)}</h3>{told}</figcaption>{picture}{below}{rows}</figure>"
+    return (
+        f"<figure{kind}><figcaption><h3>{escaped(title)}</h3>{description}</figcaption>{picture}{below}{rows}</figure>"
+    )
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Texts in a table; the first column names the row."""
-    head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in headings)
+    """A table of texts; the first cell of a row is its heading."""
+    head = "".join(f'<th scope="col">{escaped(heading)}</th>' for heading in headings)
     body = "".join(
-        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(each)}</td>" for each in row[1:])}</tr>'
+        f'<tr><th scope="row">{escaped(row[0])}</th>{"".join(f"<td>{escaped(cell)}</td>" for cell in row[1:])}</tr>'
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'

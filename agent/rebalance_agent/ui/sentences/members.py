@@ -1,0 +1,96 @@
+"""Names of members, and the partitions that moved between them, safe to print on a terminal. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from rebalance_agent.model.events import MemberSnapshot, Workload
+from rebalance_agent.model.group import HasIds
+from rebalance_agent.model.partitions import TopicPartitions, to_ranges
+from rebalance_agent.ui.words import printable
+
+__all__ = [
+    "NamedMember",
+    "PartitionMove",
+    "identity",
+    "member_names",
+    "moves",
+    "partitions_text",
+]
+
+ID_TAIL = 6
+"""Last characters of a member id that distinguish members of equal name: ids end with a random UUID."""
+
+
+class NamedMember(HasIds, Protocol):
+    """A member with ids and workload: `GroupMember` of the API, or `MemberSnapshot` of an event."""
+
+    @property
+    def where(self) -> Workload | None:
+        """The workload it runs in, if its sidecar reported that."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMove:
+    """Partitions of one topic that moved between two members (by identity); None: they had, or have, no owner."""
+
+    topic: str
+    partitions: tuple[int, ...]
+    giver: str | None
+    taker: str | None
+
+
+def partitions_text(partitions: TopicPartitions) -> str:
+    """``orders 0-4,7; payments 1``."""
+    return "; ".join(f"{printable(topic)} {to_ranges(numbers)}" for topic, numbers in sorted(partitions.items()))
+
+
+def identity(member: NamedMember) -> str:
+    """The id that a restart of a static member does not change: its instance id, else its member id."""
+    return member.member_id if member.instance_id is None else member.instance_id
+
+
+def member_names(members: Iterable[NamedMember]) -> Mapping[str, str]:
+    """Identity -> the member's name for people: its pod, else its instance id, else its client id.
+
+    Members of equal name get the end of their member id in brackets.
+    """
+    by_identity = {identity(each): each for each in members}
+    names = {name: _name(each) for name, each in by_identity.items()}
+    times = Counter(names.values())
+    return {
+        name: printable(text if times[text] == 1 else f"{text} ({by_identity[name].member_id[-ID_TAIL:]})")
+        for name, text in names.items()
+    }
+
+
+def moves(before: Iterable[MemberSnapshot], after: Iterable[MemberSnapshot]) -> tuple[PartitionMove, ...]:
+    """Partitions that changed owner, grouped by topic, giver and taker; unchanged ones are left out."""
+    had, has = _owners(before), _owners(after)
+    ways: dict[tuple[str, str | None, str | None], set[int]] = {}
+    for partition in had.keys() | has.keys():
+        giver, taker = had.get(partition), has.get(partition)
+        if giver != taker:
+            ways.setdefault((partition[0], giver, taker), set()).add(partition[1])
+    ordered = sorted(ways.items(), key=lambda way: (way[0][0], min(way[1])))
+    return tuple(
+        PartitionMove(topic, tuple(sorted(numbers)), giver, taker) for (topic, giver, taker), numbers in ordered
+    )
+
+
+def _owners(members: Iterable[MemberSnapshot]) -> dict[tuple[str, int], str]:
+    return {
+        (topic, number): identity(each)
+        for each in members
+        for topic, numbers in each.assigned.items()
+        for number in numbers
+    }
+
+
+def _name(member: NamedMember) -> str:
+    pod = member.where.pod if member.where else None
+    return pod or member.instance_id or member.client_id or member.member_id

@@ -1,0 +1,221 @@
+"""Durations, moments, counts and names as text, for pages, reports and terminals alike. Pure.
+
+Text from outside must pass `escaped` before it stands in HTML or SVG, and `printable` before it stands on a terminal.
+There are two texts for a duration and two for an unknown value on purpose: columns and axes of a report compare values
+at a glance (``3.1 min``, an en dash), sentences and terminals state one value precisely (``3 min 5 s``, a hyphen).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import html
+import re
+import textwrap
+from collections.abc import Sequence
+
+from rebalance_agent.model.episode import Basis, Stall
+
+__all__ = [
+    "DASH",
+    "TIMES",
+    "UNKNOWN",
+    "WEEKDAYS",
+    "ago",
+    "count",
+    "day",
+    "duration",
+    "escaped",
+    "listed",
+    "minute",
+    "moment",
+    "moment_to_second",
+    "percent",
+    "plural",
+    "printable",
+    "rounded_duration",
+    "share",
+    "shortened",
+    "stall_text",
+    "stall_with_basis",
+    "time_of_day",
+    "wrapped",
+]
+
+UNKNOWN = "-"
+"""An unknown value in a sentence or on a terminal."""
+
+DASH = "\u2013"
+"""En dash: an unknown value in HTML and SVG."""
+
+TIMES = "\u00d7"
+"""Multiplication sign."""
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+"""Short names, Monday first, as `datetime.weekday` counts."""
+
+NAME_CHARACTERS_MAX = 120
+"""Characters of a name that are shown; a name in Kafka may have 32,767."""
+
+LISTED_MAX = 8
+"""Names that a list in a sentence has at most."""
+
+LINE_CHARACTERS = 100
+"""Width of wrapped text: fits beside a prompt on any usual terminal."""
+
+_UNSHOWABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
+_UNITS = (("ms", 0.001, 1.0), ("s", 1.0, 120.0), ("min", 60.0, 7_200.0), ("h", 3_600.0, 172_800.0))
+"""Unit, its length in seconds, and the duration in seconds from which on the next unit is used."""
+_NO_BREAK = "\u00a0"  # keeps a number and its unit on one line
+_SHORT, _PERCENT = 10, 100
+
+
+def escaped(text: object) -> str:
+    """``text`` as it may stand between tags and in quoted attributes; control characters are replaced."""
+    return html.escape(_UNSHOWABLE.sub("\N{REPLACEMENT CHARACTER}", str(text)), quote=True)
+
+
+def printable(text: str) -> str:
+    """``text`` on one line, with every character that a terminal could act upon written as an escape."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode("ascii") for each in text
+    )
+
+
+def shortened(text: str, characters_max: int = NAME_CHARACTERS_MAX) -> str:
+    """``text`` cut to ``characters_max`` with an ellipsis. Not escaped."""
+    return text if len(text) <= characters_max else text[: characters_max - 1] + "…"
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """``text`` in lines of `LINE_CHARACTERS`; words stay whole, since people copy names."""
+    return textwrap.fill(
+        text,
+        LINE_CHARACTERS,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 member``, ``2 members``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed(names: Sequence[str], names_max: int = LISTED_MAX) -> str:
+    """``a, b and c``; of more than ``names_max`` the first ones and the number of the rest."""
+    if len(names) > names_max:
+        return f"{', '.join(names[: names_max - 1])} and {len(names) - names_max + 1} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else list(names))
+
+
+def count(value: float | None) -> str:
+    """A whole number with thousands separators, or `DASH`."""
+    return DASH if value is None else f"{value:,.0f}"
+
+
+def share(part: float, whole: float) -> float:
+    """``part / whole``; 0 if ``whole`` is 0."""
+    return part / whole if whole else 0.0
+
+
+def percent(part: float | None, digits: int = 1) -> str:
+    """A share of 1 as a percentage, or `DASH`; with more ``digits`` where it would otherwise round to 100 %."""
+    if part is None:
+        return DASH
+    value = part * 100
+    while digits < 4 and value < _PERCENT and f"{value:.{digits}f}" == f"{100:.{digits}f}":  # noqa: PLR2004 - 99.9999 %
+        digits += 1
+    return f"{value:.{digits}f}{_NO_BREAK}%"
+
+
+def duration(seconds: float) -> str:
+    """A duration in up to two units, for sentences: ``210 ms``, ``6.2 s``, ``3 min 5 s``, ``2 h 10 min``."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < _MINUTE:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), _MINUTE)
+    if minutes < 60:  # noqa: PLR2004 - minutes of an hour
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def rounded_duration(seconds: float | None, unit_of: float | None = None) -> str:
+    """A duration in one unit, for columns and axes: ``850 ms``, ``4.2 s``, ``12 min``, ``3.1 h``, ``5.0 d``; or `DASH`.
+
+    ``unit_of``: a duration in seconds whose unit is used, so that all values of an axis have the same unit.
+    """
+    if seconds is None:
+        return DASH
+    for unit, length, seconds_max in _UNITS:
+        if (seconds if unit_of is None else unit_of) < seconds_max:
+            return _with_unit(seconds / length, unit)
+    return _with_unit(seconds / _DAY, "d")
+
+
+def _with_unit(value: float, unit: str) -> str:
+    if not value:
+        return "0"
+    digits = 1 if value < _SHORT and unit != "ms" else 0
+    return f"{value:,.{digits}f}{_NO_BREAK}{unit}"
+
+
+def ago(now_ms: int, then_ms: int) -> str:
+    """``3 min 5 s ago``; a moment after ``now_ms`` (clocks differ) is ``0 s ago``."""
+    seconds = max(0, now_ms - then_ms) / 1000
+    return f"{duration(round(seconds)) if seconds >= 1 else '0 s'} ago".replace(".0 s", " s")
+
+
+def moment(at_ms: int) -> str:
+    """``2026-11-21 14:02:11.352 UTC``; milliseconds since the epoch if no calendar date has that value."""
+    at = _calendar(at_ms)
+    return f"{at:%Y-%m-%d %H:%M:%S}.{at_ms % 1000:03} UTC" if at else f"{at_ms} ms"
+
+
+def moment_to_second(at_ms: int) -> str:
+    """``2026-11-21 14:02:11 UTC``; milliseconds since the epoch if no calendar date has that value."""
+    at = _calendar(at_ms)
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC" if at else f"{at_ms} ms"
+
+
+def time_of_day(at_ms: int) -> str:
+    """``14:02:11``, UTC; milliseconds since the epoch if no calendar date has that value."""
+    at = _calendar(at_ms)
+    return f"{at:%H:%M:%S}" if at else f"{at_ms} ms"
+
+
+def minute(at: dt.datetime) -> str:
+    """``2026-11-21 14:02``, in the time zone of ``at``."""
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def day(at: dt.datetime) -> str:
+    """``21 Nov``, for axes."""
+    return f"{at.day} {at:%b}"
+
+
+def _calendar(at_ms: int) -> dt.datetime | None:
+    try:
+        return dt.datetime.fromtimestamp(at_ms / 1000, dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def stall_text(stall: Stall | None) -> str:
+    """``6.2 s`` for an exact stall, ``4 ms - 6.2 s`` for a bound whose ends differ, or `UNKNOWN`."""
+    if stall is None:
+        return UNKNOWN
+    lower, upper = duration(stall.lower_seconds), duration(stall.seconds)
+    return upper if stall.basis is Basis.EXACT or lower == upper else f"{lower} - {upper}"
+
+
+def stall_with_basis(stall: Stall | None) -> str:
+    """``6.21 s exact``, ``0.50-6.21 s bound``, or `UNKNOWN`: in seconds, to compare with metrics."""
+    if stall is None:
+        return UNKNOWN
+    if stall.basis is Basis.EXACT:
+        return f"{stall.seconds:.2f} s exact"
+    return f"{stall.lower_seconds:.2f}-{stall.seconds:.2f} s bound"
