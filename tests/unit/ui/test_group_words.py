@@ -7,7 +7,7 @@ from rebalance_agent.model.episode import Basis, Stall
 from rebalance_agent.model.events import MemberSnapshot, Workload
 from rebalance_agent.tracking.views import MemberLoad
 from rebalance_agent.ui.sentences.group_detail import GroupCloseUp, member_table
-from rebalance_agent.ui.sentences.members import PartitionMove, member_names, moves, partitions_text
+from rebalance_agent.ui.sentences.named_members import PartitionMove, member_names, moves, partitions_text
 from rebalance_agent.ui.words import UNKNOWN, ago, duration, listed, moment, plural, printable, stall_text
 from support.observer.views import NOW, full_view
 

@@ -1,4 +1,4 @@
-"""Output of commands: the live tables of `watch` (``watch_*``, with ``textual``), and the text of `whatif`.
+"""Output of commands: the live tables of `watch` (``watch_*``; ``textual`` and ``rich``), and the text of `whatif`.
 
 The only package that imports ``textual``.
 """

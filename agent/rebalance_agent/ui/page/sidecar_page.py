@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rebalance_agent.metrics.export.clients_seen import ConsumerStatus
 from rebalance_agent.ui.page.page_frame import cells, chips, note, unknown
-from rebalance_agent.ui.sentences.members import partitions_text
+from rebalance_agent.ui.sentences.named_members import partitions_text
 from rebalance_agent.ui.words import escaped, moment_to_second, plural, printable, shortened
 
 __all__ = ["CONSUMERS_SHOWN", "OWNED_SHOWN", "beside_content"]

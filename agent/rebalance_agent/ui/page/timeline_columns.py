@@ -17,7 +17,7 @@ from rebalance_agent.model.events import MemberSnapshot
 from rebalance_agent.model.group import RebalanceProtocol
 from rebalance_agent.model.partitions import count_partitions
 from rebalance_agent.ui.sentences.group_detail import closing_event
-from rebalance_agent.ui.sentences.members import identity, member_names
+from rebalance_agent.ui.sentences.named_members import identity, member_names
 
 __all__ = ["COLUMNS_MAX", "MEMBERS_MAX", "OwnedCount", "TimelineColumn", "TimelineColumns"]
 
@@ -45,7 +45,7 @@ class OwnedCount(NamedTuple):
 class TimelineColumn:
     """One rebalance, and the number of partitions that each member owned from then on.
 
-    ``first``, ``last``, ``previous``: generations. ``held``: by name (`members.member_names`), so that a restarted
+    ``first``, ``last``, ``previous``: generations. ``held``: by name (see `named_members`), so that a restarted
     client stays in its row; at most `MEMBERS_MAX` of all ``members``. ``started_ms``: None if not observed.
     """
 

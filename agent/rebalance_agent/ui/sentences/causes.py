@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_agent.model.episode import Trigger
 from rebalance_agent.model.events import Callback, MemberSnapshot
-from rebalance_agent.ui.sentences.members import identity
+from rebalance_agent.ui.sentences.named_members import identity
 from rebalance_agent.ui.sentences.scene import Scene
 from rebalance_agent.ui.words import listed, plural, printable
 

@@ -14,7 +14,7 @@ from rebalance_agent.model.partitions import to_ranges
 from rebalance_agent.model.rollout import RolloutEvent
 from rebalance_agent.ui.sentences.advice import advice
 from rebalance_agent.ui.sentences.causes import why
-from rebalance_agent.ui.sentences.members import moves
+from rebalance_agent.ui.sentences.named_members import moves
 from rebalance_agent.ui.sentences.scene import Scene, scenes
 from rebalance_agent.ui.words import duration, listed, moment, plural, printable, wrapped
 

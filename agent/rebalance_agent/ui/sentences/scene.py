@@ -8,7 +8,7 @@ from functools import cached_property
 
 from rebalance_agent.api.shapes import RebalanceDetail, RebalanceKind
 from rebalance_agent.model.events import Callback, GenerationEvent, MemberEvent, MemberSnapshot
-from rebalance_agent.ui.sentences.members import identity, member_names
+from rebalance_agent.ui.sentences.named_members import identity, member_names
 from rebalance_agent.ui.words import printable
 
 __all__ = ["Scene", "scenes"]
