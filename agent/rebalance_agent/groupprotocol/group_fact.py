@@ -82,7 +82,7 @@ def group_fact(record: Record) -> GroupFact | None:
     if value is None and record.unknown:
         return None
     if kind == _CLASSIC:
-        return ClassicGroupFact(record.group, classic_group(record))
+        return ClassicGroupFact(record.key["group"], classic_group(record))
     row = EPOCH_FACTS.get(kind)
     if row is None:
         return None
