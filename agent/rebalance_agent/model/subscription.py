@@ -112,7 +112,7 @@ class GroupAssignment:
     user_data: Mapping[str, bytes] = field(default_factory=dict)
     unknown_topics: tuple[str, ...] = ()
     user_data_errors: Mapping[str, str] = field(default_factory=dict)
-    twins: tuple[str, ...] = ()
+    duplicate_ids: tuple[str, ...] = ()
 
 
 def member_order(member: MemberSubscription) -> tuple[bool, bytes, bytes]:
